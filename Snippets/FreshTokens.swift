@@ -15,10 +15,10 @@ let socket = WebSocket("wss://example.com/feed") { options in
 // snippet.end
 
 // snippet.life
-await socket.tell(.background)
-await socket.tell(.foreground)
-await socket.tell(.unsatisfied)
-await socket.tell(.satisfied(NetworkPath(.wifi, interface: "en0")))
+await socket.notify(.background)
+await socket.notify(.foreground)
+await socket.notify(.unsatisfied)
+await socket.notify(.satisfied(NetworkPath(.wifi, interface: "en0")))
 // snippet.end
 
 // snippet.again

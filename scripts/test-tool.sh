@@ -92,7 +92,7 @@ expect "doctor's limit is the server's" 64 "--limit-cap" doctor $any --max-messa
 expect "doctor does not try messages that fill the memory" 64 "at most 32M" doctor $any --limit-cap 33M
 expect "doctor with an idle time of nothing" 64 "at least 0.1" doctor $any --idle 0
 run doctor $any </dev/null
-check "doctor where nobody listens says what to do" '[[ $status == 4 ]] && grep -q "→ look whether the server runs" "$work/out"'
+check "doctor where nobody listens says what to do" '[[ $status == 4 ]] && grep -q "→ check whether the server runs" "$work/out"'
 expect "no URL" 64 "Missing expected argument" connect
 expect "an unknown command" 64 "Error" conect
 expect "an unknown option" 64 "Unknown option" connect $any --frobnicate
@@ -137,8 +137,8 @@ expect "replies larger than --max-message" 64 "--max-message" bench $any --size 
 expect "--port out of range" 64 "not a port" serve echo --port 70000
 expect "--tls-cert without its key" 64 "go together" serve echo --tls-cert "$here/server.py"
 expect "--tls-cert with --tls-self-signed" 64 "exclude each other" serve echo --tls-self-signed --tls-cert x --tls-key y
-expect "--origin that is none" 64 "is no origin" serve echo --origin example.org
-expect "--tls-min that is none" 64 "no version of TLS" serve quotes --tls-min 1.1
+expect "--origin that is none" 64 "is not an origin" serve echo --origin example.org
+expect "--tls-min that is none" 64 "not a version of TLS" serve quotes --tls-min 1.1
 expect "a certificate that is none" 1 "certificate" serve echo --port 0 --tls-cert "$here/server.py" --tls-key "$here/server.py"
 
 # --- Against a server that misbehaves on request
@@ -193,7 +193,7 @@ expect "bench: a close code is named" 6 "4001 \(application code\)" bench "$fake
 expect "bench: a broken protocol" 7 "opcode" bench "$fake/violate" "${brief[@]}"
 expect "bench: connections that end are counted" 1 "3 connections ended early" bench "$fake/close/1000" "${brief[@]}"
 run bench "$fake/escape" "${brief[@]}" </dev/null
-check "bench: what is no echo is an error" '[[ $status == 1 ]] && grep -q "^errors .*another kind or length" "$work/out"'
+check "bench: what is no echo is an error" '[[ $status == 1 ]] && grep -q "^errors .*wrong kind or length" "$work/out"'
 run bench "$fake/mute" "${brief[@]}" --depth 4 </dev/null
 check "bench: what is not answered is lost" '[[ $status == 1 ]] && grep -q "^errors  *12 without a reply" "$work/out"'
 
@@ -367,7 +367,7 @@ expect "chaos: a port that is taken" 1 "cannot listen on 127.0.0.1:$port" chaos 
 
 # --- Quotes
 expect "too many ticks for so few symbols" 64 "see --symbols" serve quotes --symbols 2 --rate 1000
-expect "quotes of a symbol that is none" 64 "no symbol" quotes $any "a b"
+expect "quotes of a symbol that is none" 64 "not a symbol" quotes $any "a b"
 expect "quotes where nobody listens" 4 "127.0.0.1:1" quotes $any --for 0.5
 mkfifo "$work/quotes-url"
 : >"$work/quotes.log"
@@ -564,11 +564,11 @@ check "--pin-report-only connects and warns" '[[ $status == 0 ]] && out_is hi &&
 expect "bench keeps pins" 5 "none of the pins" bench "$tls_url" --ca "$ca" --pin "$other_pin" "${brief[@]}"
 run bench "$tls_url" --ca "$ca" --pin "$other_pin" --pin-report-only "${brief[@]}" </dev/null
 check "bench warns once of pins to be reported only" '[[ $status == 0 && $(grep -c WARNING "$work/err") == 1 ]]'
-expect "an error names the option to use" 5 "is --ca, with a PEM file, here" connect "$tls_url" -x hi
+expect "an error names the option to use" 5 "is the option --ca, with a PEM file" connect "$tls_url" -x hi
 expect "--pin of a host without TLS" 64 "wss: URLs" connect $any --pin "$other_pin"
 expect "--key without --cert" 64 "give both" connect "$tls_url" --key "$ca"
 expect "--tls-min of a version that is none" 64 "use 1.2 or 1.3" connect "$tls_url" --tls-min 1.1
-expect "pin prints nothing that nobody vouches for" 5 "signed by itself|vouches" pin "$tls_url"
+expect "pin prints nothing that nobody vouches for" 5 "self-signed|vouches" pin "$tls_url"
 expect "pin checks the name that it asks for" 5 "not for other.example" pin "$tls_url" --ca "$ca" --server-name other.example
 expect "pin of ws:" 64 "give a wss: URL" pin ws://127.0.0.1/
 expect "a certificate for another host is refused" 5 "certificate|TLS|host" connect "$other_url" --ca "$work/cert.pem" -x hi
@@ -621,7 +621,7 @@ check "the demo says how to go on" 'grep -q "holdfast chat ws://" "$work/out" &&
 # --- Chat, rooms
 expect "rooms without a name or a token" 64 "say who you are" rooms send $any --room lobby hi
 expect "a room that is none" 64 "1 to 128 bytes" rooms send $any --room "" --name ann hi
-expect "a payload that is no JSON" 64 "is no JSON" rooms send $any --room lobby --name ann --type game.move '{'
+expect "a payload that is no JSON" 64 "is not JSON" rooms send $any --room lobby --name ann --type game.move '{'
 expect "a --name and a --token" 64 "exclude each other" chat $any --room lobby --name ann --token x
 expect "rooms tail from nowhere" 64 "from" rooms tail $any --room lobby --name ann --from yesterday
 mkfifo "$work/rooms-url"
@@ -702,7 +702,7 @@ run rooms outbox --store "$work/strict" --discard </dev/null
 check "rooms outbox discards it" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]]'
 run rooms outbox --store "$work/strict" </dev/null
 check "and it is gone" '[[ $status == 0 && ! -s $work/out ]]'
-expect "an outbox that is not there" 1 "there is no" rooms outbox --store "$work/none"
+expect "an outbox that is not there" 1 "does not exist" rooms outbox --store "$work/none"
 expect "an outbox is retried or discarded" 64 "exclude each other" rooms outbox --store "$work/strict" --retry --discard
 kill "$rooms_pid"
 wait "$rooms_pid" 2>/dev/null

@@ -71,7 +71,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
     package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         if heartbeat.wake(at: now) == .dead { effects.append(.end(.cut(reason: "the board is silent"))) }
         while let post = posts.overdue(at: now) {
-            tell(post.id, .failed(reason: "no answer in time", mayHaveArrived: post.mayHaveArrived), into: &effects)
+            notify(post.id, .failed(reason: "no answer in time", mayHaveArrived: post.mayHaveArrived), into: &effects)
         }
         for step in follows.wake(at: now) { take(step, into: &effects) }
     }
@@ -83,17 +83,17 @@ package struct BoardRules: ProtocolMachine, Hashable {
         case .welcome:
             effects.append(.ready)
             for step in follows.open(at: now) { take(step, into: &effects) }
-        case .ack(let id): if posts.end(RequestID(id)) != nil { tell(RequestID(id), .posted, into: &effects) }
+        case .ack(let id): if posts.end(RequestID(id)) != nil { notify(RequestID(id), .posted, into: &effects) }
         case .refused(let id, let reason):
             guard posts.end(RequestID(id)) != nil || follows.refused(RequestID(id), forGood: true, at: now) else { break }
             places[RequestID(id)] = nil
-            tell(RequestID(id), .failed(reason: reason, mayHaveArrived: false), into: &effects)
+            notify(RequestID(id), .failed(reason: reason, mayHaveArrived: false), into: &effects)
         case .following(let id): take(follows.granted(RequestID(id)), into: &effects)
         case .item(let id, let number, let text):
             guard let cursor = places[RequestID(id)]?.cursor else { break }  // Nobody wants it any more.
             guard number == cursor + 1 else { return effects.append(.end(.reject(.invalidPayload, reason: "an item is missing"))) }
             places[RequestID(id)]?.cursor = number
-            tell(RequestID(id), .item(number: number, text: text), into: &effects)
+            notify(RequestID(id), .item(number: number, text: text), into: &effects)
         case .ping: effects.append(.send(.pong))
         }
         sendPosts(into: &effects)
@@ -105,7 +105,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
         switch command {
         case .post(let id, let channel, let text, let patience):
             guard posts.add(id, .post(id: id.number, channel: channel, text: text), due: patience.map { now + $0 }) else {
-                return tell(id, .failed(reason: "too many wait", mayHaveArrived: false), into: &effects)
+                return notify(id, .failed(reason: "too many wait", mayHaveArrived: false), into: &effects)
             }
             sendPosts(into: &effects)
         case .follow(let id, let channel, let after):
@@ -122,7 +122,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
         while follows.isOpen, let post = posts.next(within: 64) { effects.append(.send(post.request)) }
     }
 
-    private func tell(_ request: RequestID, _ news: Event.News, into effects: inout [Effect]) {
+    private func notify(_ request: RequestID, _ news: Event.News, into effects: inout [Effect]) {
         effects.append(.event(Event(request: request, news: news)))
     }
 

@@ -141,7 +141,7 @@ through 'dante: a login that it does not want' "$work/danted.$dante.log" pass "$
 for proxy in "tinyproxy $tiny" "squid $squid"; do
     read -r name port <<< "$proxy"
     refused "$name: no password" 'wants a name and a password' "$plain" --proxy "http://127.0.0.1:$port"
-    refused "$name: a wrong password" 'not open the way' "$plain" --proxy "http://$wrong@127.0.0.1:$port"
+    refused "$name: a wrong password" 'not open a tunnel' "$plain" --proxy "http://$wrong@127.0.0.1:$port"
     refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "http://$login@127.0.0.1:$port"
     refused "$name: a name that nobody has" 'could not reach the server' ws://nobody.invalid/ --proxy "http://$login@127.0.0.1:$port"
 done

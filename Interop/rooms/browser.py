@@ -469,7 +469,7 @@ async def signed(browser, hub, token):
     own = f"{SHOWN}.some(({{ own, stage, text }}) => own && stage === 'stored' && text === 'grüezi')"
     report(await tab.until(own), "who speaks is who the token names", await tab.shown())
     connection = await tab.page.evaluate("rooms.client.welcome.conn")
-    soon = "document.getElementById('banner').textContent.startsWith('Your token ends soon.')"
+    soon = "document.getElementById('banner').textContent.startsWith('Your token expires soon.')"
     report(await tab.until(soon), "that it ends soon is said", await tab.page.inner_text("#banner"))
     await tab.page.click("#banner button")
     await tab.page.fill("#token", token("Ann", 60))
@@ -482,7 +482,7 @@ async def signed(browser, hub, token):
     await tab.page.keyboard.press("Enter")
     renewed = await tab.until(f"rooms.client.tokenEnds < {ends}") and await tab.page.evaluate("rooms.client.welcome.conn") == connection
     report(renewed, "another one is told on the same connection", await tab.page.evaluate("[rooms.client.state, rooms.client.tokenEnds]"))
-    ended = "document.getElementById('banner').textContent.startsWith('Your token has ended.')"
+    ended = "document.getElementById('banner').textContent.startsWith('Your token has expired.')"
     report(await tab.until(ended), "that it has ended is said", await tab.page.inner_text("#banner"))
     await tab.say("after the end")
     await tab.shows("grüezi", "after the end")

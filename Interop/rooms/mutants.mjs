@@ -36,14 +36,14 @@ const mutants = {
         "what waited too long is risked": '⟦row.state === "queued" && row.at < oldest && row.cseq > room.high→false⟧',
         "a restored store sends messages, not questions": '⟦renewal.isProving && row.state === "queued" && row.cseq > room.high→false⟧',
         "a restored store asks about what cannot be there": "⟦if (renewal.isProving && !room.mustProve(row)) break;→⟧",
-        "a page of what was missed sends all again": "⟦→room.rewind(); ⟧this.#pump(room); return this.#desk.renewal.goOn();",
+        "a page of what was missed sends all again": "⟦→room.rewind(); ⟧this.#pump(room); return this.#client.renewal.goOn();",
         "a hole is not filled": "⟦room.rewind(); this.#pump(room);→⟧ }",
-        "a rewound log is not seen by its hole": "⟦if (expected < oldest) return this.#desk.renewal.begin();→⟧",
+        "a rewound log is not seen by its hole": "⟦if (expected < oldest) return this.#client.renewal.begin();→⟧",
         "silence is not answered by sending again": "if (⟦room.mustResend(now, times.resend)→false⟧) {",
         "what no hub can read is queued": '⟦if (wrong !== undefined) throw new OutboxError("malformed", wrong);→⟧',
         "what no frame of the hub holds is sent": '⟦row.state === "queued" && lengthOf(frame) > (limits.frame ?? 1_048_576)→false⟧',
         "what is given up is read again beside what is queued":
-            "this.#burn(room, cseq, failure)⟦→)⟧.catch((error) => this.#desk.storeFailed(error))⟦)→⟧;",
+            "this.#burn(room, cseq, failure)⟦→)⟧.catch((error) => this.#client.storeFailed(error))⟦)→⟧;",
     },
     "protocol.mjs": {
         "a burnt number keeps its message": '⟦if (row.state === "burning") return { t: "pub", room, cseq, id, void: true };→⟧',
@@ -64,7 +64,7 @@ const mutants = {
         "a renewed store keeps its device": '⟦await tx.put("meta", "device", hexadecimal(16)); →⟧const next',
     },
     "turns.mjs": {
-        "frames of an earlier link count": "else ⟦if (connection === this.#desk.link.connection) →⟧await",
+        "frames of an earlier link count": "else ⟦if (connection === this.#client.link.connection) →⟧await",
     },
     "rooms.mjs": {
         "hello does not wait for what is written":
@@ -79,7 +79,7 @@ const mutants = {
         "a hub that takes no device is asked for ever": "⟦ && this.#foreignDevices < most.foreignDevices→⟧;",
     },
     "people.mjs": {
-        "who may not be seen says how": 'room.wantsPresence⟦ && room.may("p")→⟧) this.#desk.link.say({ t: "pres"',
+        "who may not be seen says how": 'room.wantsPresence⟦ && room.may("p")→⟧) this.#client.link.say({ t: "pres"',
     },
     "renewal.mjs": {
         "what was never taken counts as uncertain": "⟦ && !isForeign(room)→⟧) ||",
@@ -90,11 +90,11 @@ const mutants = {
         "a hub that welcomes and drops is asked as often as ever": "⟦if (now - this.#upSince >= times.steady) →⟧this.#failures = 0;",
         "a replaced client comes back": '⟦if (code === closings.replaced) return this.#stop("replaced");→⟧',
         "a silent hub is waited for": "⟦(this.isUp && isSilent)→false⟧",
-        "a hub that stops is asked too early": "⟦Math.max(→⟧backoff(this.#failures++, this.#desk.random)⟦, this.#notBefore - now)→⟧",
+        "a hub that stops is asked too early": "⟦Math.max(→⟧backoff(this.#failures++, this.#client.random)⟦, this.#notBefore - now)→⟧",
     },
     "history.mjs": {
         "an old page of history is taken for this epoch's":
-            '⟦if (epoch !== room.epoch) return this.#end(ref, new Error("The room has begun anew."));→⟧',
+            '⟦if (epoch !== room.epoch) return this.#end(ref, new Error("The room has a new log."));→⟧',
     },
     "conversation.mjs": {
         "anybody's id stands for our message": "⟦if (user !== this.#user) return;→⟧",

@@ -114,24 +114,24 @@ for version in 1.2 1.3; do
     for kind in ecdsa rsa; do opens "nginx, TLS $version, $kind over an intermediate" "$(to "$kind $version")" "${ca[@]}"; done
 done
 opens 'nginx, TLS 1.3 and nothing older' "$(to 'ecdsa 1.3')" "${ca[@]}" --tls-min 1.3
-fails 'nginx has TLS 1.2 only, and 1.3 is wanted' 5 'no TLS of version 1.3 or later' 'update it' 'is --tls-min, here' \
+fails 'nginx has TLS 1.2 only, and 1.3 is wanted' 5 'not support TLS 1.3 or later' 'update it' 'is the option --tls-min' \
     -- "$(to 'ecdsa 1.2')" "${ca[@]}" --tls-min 1.3
-fails 'nginx has TLS 1.1 only' 5 'no TLS of version 1.2 or later; update it' -- "$(to 'tls 1.1')" "${ca[@]}"
+fails 'nginx has TLS 1.1 only' 5 'not support TLS 1.2 or later; update it' -- "$(to 'tls 1.1')" "${ca[@]}"
 fails 'Python has no TLS, and hangs up' 2 'look whether it speaks TLS at all' -- "wss://localhost:$upstream/" "${ca[@]}"
 
 fails 'the intermediate is left out' 5 'no trusted authority vouches for `ecdsa`' '`between`, which issued it' 'send the whole chain' \
     -- "$(to incomplete)" "${ca[@]}"
 fails 'expired' 5 '`old` expired on 2021-02-03' 'renew it on the server, or set the clock right' -- "$(to old)" "${ca[@]}"
 fails 'not valid yet' 5 '`early` is not valid before 2090-01-01' 'set the clock right' -- "$(to early)" "${ca[@]}"
-fails 'for another host' 5 'is for other.example, not for localhost' 'is --server-name, here' -- "$(to other)" "${ca[@]}"
+fails 'for another host' 5 'is for other.example, not for localhost' 'is the option --server-name' -- "$(to other)" "${ca[@]}"
 opens 'for another host, which is asked for' "$(to other)" "${ca[@]}" --server-name other.example
 fails 'another host is asked for' 5 'is for localhost, not for other.example' -- "$(to 'ecdsa 1.3')" "${ca[@]}" --server-name other.example
 opens 'for the address' "$(to address 127.0.0.1)" "${ca[@]}"
 fails 'for the address that the name leads to' 5 'is for other.example, 127.0.0.1, not for localhost' -- "$(to address)" "${ca[@]}"
-fails 'signed by itself' 5 '`self`, which is signed by itself' 'is --ca, with a PEM file, here' -- "$(to self)"
+fails 'signed by itself' 5 '`self` is self-signed' 'is the option --ca, with a PEM file' -- "$(to self)"
 opens 'signed by itself, and trusted' "$(to self)" --ca "$files/self.pem"
 fails 'signed by itself and trusted, for another host' 5 'is for localhost, not for 127.0.0.1' -- "$(to self 127.0.0.1)" --ca "$files/self.pem"
-fails 'an authority that the system does not know' 5 'no trusted authority vouches for `between`' 'is --ca, with a PEM file, here' \
+fails 'an authority that the system does not know' 5 'no trusted authority vouches for `between`' 'is the option --ca, with a PEM file' \
     -- "$(to 'ecdsa 1.3')"
 fails 'another authority is trusted' 5 'no trusted authority vouches for' -- "$(to 'rsa 1.2')" --ca "$files/stranger.pem"
 opens 'expired, with all checks off' "$(to old)" --insecure
@@ -167,7 +167,7 @@ for version in 1.2 1.3; do
     url=$(to "members $version")
     opens "nginx, TLS $version, a client certificate" "$url" "${ca[@]}" "${mine[@]}"
     fails "nginx, TLS $version, no client certificate" 3 '400 Bad Request; it had asked for a client certificate and got none' \
-        'is --cert, and --key, here' -- "$url" "${ca[@]}"
+        'is the option --cert, and --key' -- "$url" "${ca[@]}"
     fails "nginx, TLS $version, a client certificate of another authority" 3 '400 Bad Request' 'look whether TLSOptions.identity is what it accepts' \
         -- "$url" "${ca[@]}" "${strange[@]}"
 
@@ -181,7 +181,7 @@ for version in 1.2 1.3; do
         HOLDFAST_PASSPHRASE=sesame opens "Python, TLS $version, one in PKCS#12, $kind" "$url" "${ca[@]}" --cert "$files/$kind.p12"
     done
     # Python's asyncio hangs up without the alert that says why.
-    fails "Python, TLS $version, no client certificate" 2 'it had asked for a client certificate and got none' 'is --cert, and --key, here' \
+    fails "Python, TLS $version, no client certificate" 2 'it had asked for a client certificate and got none' 'is the option --cert, and --key' \
         -- "$url" "${ca[@]}"
     fails "Python, TLS $version, a client certificate of another authority" 2 'look whether TLSOptions.identity is what it accepts' \
         -- "$url" "${ca[@]}" "${strange[@]}"
@@ -193,7 +193,7 @@ for version in 1.2 1.3; do
     refusal='5' advice='ask its operator which authority must have issued it'
     if [ "$version" = 1.3 ]; then refusal='[25]' advice='client certificate'; fi
     fails "OpenSSL, TLS $version, no client certificate" "$refusal" 'client certificate' 'give it one in TLSOptions.identity' \
-        'is --cert, and --key, here' -- "wss://localhost:$port/" "${ca[@]}"
+        'is the option --cert, and --key' -- "wss://localhost:$port/" "${ca[@]}"
     fails "OpenSSL, TLS $version, a client certificate of another authority" "$refusal" "$advice" \
         -- "wss://localhost:$port/" "${ca[@]}" "${strange[@]}"
 done

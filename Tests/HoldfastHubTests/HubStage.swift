@@ -8,6 +8,7 @@ import Testing
 import WebSocketCore
 
 @testable import HoldfastHub
+import WebSocketRuntime
 
 /// Tests of hubs over real sockets, one after the other.
 @Suite(.serialized, .timeLimit(.minutes(2))) enum HubTests {}
@@ -104,7 +105,7 @@ final class HubGuest: Sendable {
 
     func publish(_ cseq: Int64, _ text: String = "hi", id: MessageID? = nil, in room: RoomName = .abc) async throws {
         let content = Publication.Content(type: "chat.text", payload: .json(Array("\"\(text)\"".utf8)))
-        try await say(.publish(room, Publication(cseq: cseq, id: id ?? .number(cseq), sent: HubCalendar.now, content: content)))
+        try await say(.publish(room, Publication(cseq: cseq, id: id ?? .number(cseq), sent: WallClock.milliseconds, content: content)))
     }
 
     func ack() async throws -> HubFrame.Ack {

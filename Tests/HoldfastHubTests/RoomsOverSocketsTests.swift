@@ -6,6 +6,7 @@ import Testing
 import WebSocketCore
 
 @testable import HoldfastHub
+import WebSocketRuntime
 
 extension HubTests {
     /// A hub as clients meet it.
@@ -92,7 +93,7 @@ extension HubTests {
                 let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
                 for (type, json) in [("", "1"), ("t", deep), ("t", "\"\\ud800\""), ("t", "1e999")] {
                     let content = Publication.Content(type: type, payload: .json(Array(json.utf8)))
-                    try await ann.say(.publish(.abc, Publication(cseq: 1, id: .number(1), sent: HubCalendar.now, content: content)))
+                    try await ann.say(.publish(.abc, Publication(cseq: 1, id: .number(1), sent: WallClock.milliseconds, content: content)))
                     let refusal = try await ann.refusal()
                     #expect(refusal.code == .malformed && refusal.retry == .never && refusal.room == .abc && refusal.cseq == 1)
                 }
@@ -174,7 +175,7 @@ extension HubTests {
         @Test func `a client that is closed and takes nothing is dropped after a moment`() async throws {
             let hub = Hub.stage(directory) { configuration in
                 configuration.lanes.stored = 256 << 10
-                (configuration.lanes.farewell, configuration.server.timeouts.close) = (.milliseconds(50), .milliseconds(50))
+                (configuration.lanes.closeTimeout, configuration.server.timeouts.close) = (.milliseconds(50), .milliseconds(50))
                 configuration.policy.connection = configuration.policy.address
                 configuration.policy.user = configuration.policy.address
                 // Nothing else ends it.

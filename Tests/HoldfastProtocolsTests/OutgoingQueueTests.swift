@@ -96,7 +96,7 @@ import WebSocketRuntime
         queue.drain()
         for _ in 0..<OutgoingLimits.all + 10 { put("x") }
         queue.drain()
-        #expect(told == [.cut(reason: "the peer takes nothing, and too much waits")])
+        #expect(told == [.cut(reason: "the peer accepts nothing, and too many messages wait")])
         #expect(queue.count == OutgoingLimits.all)
     }
 

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(arguments: QuotesEncoding.allCases) func `the book becomes the market`(encoding: QuotesEncoding) async throws {
+    @Test(arguments: QuotesEncoding.allCases) func `the machine becomes the market`(encoding: QuotesEncoding) async throws {
         let market = QuoteMarket(symbols: 450)
         try await follow(market, encoding) { feed, _ in
             for _ in 1...20 {

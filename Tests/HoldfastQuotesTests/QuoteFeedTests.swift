@@ -107,7 +107,7 @@ import Testing
 
     @Test func `what is shown is old as soon as the connection is given up, also if nobody connects again`() async throws {
         let (stage, peer) = try await QuoteStage.following()
-        await stage.feed.socket.tell(.suspended)
+        await stage.feed.socket.notify(.suspended)
         await stage.until { $0.prices == ["(SAIL 100)", "(BANK 200)"] }
         withExtendedLifetime(peer) {}
     }

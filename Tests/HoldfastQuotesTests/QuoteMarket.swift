@@ -19,13 +19,13 @@ final class QuoteMarket: Sendable {
         var conflated: UInt64 = 0
     }
     private let state: LockedValue<State>
-    private let fate: @Sendable (_ sequence: Int64) -> Fate
+    private let outcome: @Sendable (_ sequence: Int64) -> Fate
     private let start = ContinuousClock.now
 
-    init(symbols: Int, fate: @escaping @Sendable (_ sequence: Int64) -> Fate = { _ in .sent }) {
+    init(symbols: Int, outcome: @escaping @Sendable (_ sequence: Int64) -> Fate = { _ in .sent }) {
         let table = QuoteTable(
             market: 1, symbols: (0..<symbols).map { ("S\($0)", QuoteFigures(bid: 900, ask: 1100, last: 1000, volume: 0, time: 1)) })
-        (state, self.fate) = (LockedValue(State(table: table)), fate)
+        (state, self.outcome) = (LockedValue(State(table: table)), outcome)
     }
 
     /// A server of this market, whose connections hold few bytes back.
@@ -115,7 +115,7 @@ final class QuoteMarket: Sendable {
             case .ticks(let ticks): ticks.sequence
             case .welcome, .refusal: nil
             }
-        switch sequence.map(fate) ?? .sent {
+        switch sequence.map(outcome) ?? .sent {
         case .sent: try await connection.send(codec.encode(reply))
         case .dropped: break
         case .garbage: try await connection.send(codec.encoding == .json ? .text("[") : .binary([0xff]))

@@ -196,8 +196,9 @@ import WebSocketCore
         guard case .message? = try await server.receive() else { throw RoomsPeer.Mismatch() }
         let error = await timeOut(stage) { try await receipt.stored(within: .seconds(3)) }
         guard case .timedOut("storing the message", cause: .notAHub?)? = error else { throw RoomsPeer.Mismatch() }
-        #expect(error?.description.contains("the server is no hub of rooms: it agreed on no subprotocol of rooms") == true)
-        #expect(error?.isRetryable == true)
+        #expect(error?.description.contains("the server is not a rooms hub: it selected no rooms subprotocol") == true)
+        #expect(error?.isRetryable == true && error?.code == .timedOut)
+        #expect((error?.underlying as? RoomsError)?.code == .notAHub)
     }
 
     @Test func `a server that answers with something else is no hub either`() async throws {

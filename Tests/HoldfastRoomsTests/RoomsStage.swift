@@ -24,7 +24,7 @@ struct RoomsStage: Sendable {
         let clock = clock
         let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
         rooms = Rooms(
-            socket: socket, store: store, options: options, clock: clock,
+            over: socket, store: store, options: options, clock: clock,
             calendar: { Self.now + ahead + Int64(clock.now.offset / .milliseconds(1)) }, seed: 7, token: token)
     }
 

@@ -184,7 +184,7 @@ import WebSocketCore
     }
 
     @Test func `a client that never takes anything again does not hold its connection for ever`() async throws {
-        let configuration = WAMPRouterConfiguration.quiet { ($0.limits.waiting, $0.limits.farewell) = (256 * 1024, .milliseconds(1)) }
+        let configuration = WAMPRouterConfiguration.quiet { ($0.limits.waiting, $0.limits.closeTimeout) = (256 * 1024, .milliseconds(1)) }
         try await RouterStage.run(configuration) { stage in
             let agreement = Agreement(subprotocol: "wamp.2.json", response: ResponseHead(status: 101))
             // Its clock stands still: nothing but the router ends it.

@@ -18,8 +18,8 @@ extension SocketTests {
         ) -> WebSocketServer {
             var server = WebSocketServer.echo(configure)
             var guests = GuestServer(
-                seat: { _ in seats ? Seat() : nil }, answer: { try? await Self.answer($0, held) },
-                turnAway: { head, _ in HTTPResponse(status: 503, text: "no seat for \(head.path)") })
+                permit: { _ in seats ? Seat() : nil }, answer: { try? await Self.answer($0, held) },
+                turnAway: { head, _ in HTTPResponse(status: 503, text: "no permit for \(head.path)") })
             guests.times = times
             server.guests = guests
             return server
@@ -239,17 +239,17 @@ extension SocketTests {
             }
         }
 
-        @Test func `who finds no seat is told so, and the connection closes`() async throws {
+        @Test func `who finds no permit is told so, and the connection closes`() async throws {
             try await server(seats: false).withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a") + Self.get("/b"))
-                #expect(head.status == 503 && head.headers["Connection"] == "close" && body == "no seat for /a")
+                #expect(head.status == 503 && head.headers["Connection"] == "close" && body == "no permit for /a")
             }
         }
 
         @Test func `also when there is no room for the connection itself`() async throws {
             try await server { $0.maximumConnections = 0 }.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a"))
-                #expect(head.status == 503 && body == "no seat for /a")
+                #expect(head.status == 503 && body == "no permit for /a")
             }
         }
 

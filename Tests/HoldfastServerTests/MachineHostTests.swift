@@ -47,7 +47,7 @@ import WebSocketRuntime
         typealias Local = Nothing
 
         enum Parcel: Sendable {
-            case tell(String, to: [ID])
+            case notify(String, to: [ID])
             case answer(String, to: ID)
         }
 
@@ -72,7 +72,7 @@ import WebSocketRuntime
             wakes.continuation.yield(now)
         }
 
-        func hear(_ input: Input, at now: Moment) {
+        func handle(_ input: Input, at now: Moment) {
             switch input {
             case .said(let id, let text):
                 heard.append(text)
@@ -86,7 +86,7 @@ import WebSocketRuntime
             turns.append(heard.count)
             for (id, text) in said {
                 host.put(.answer("you said \(text)", to: id), for: id)
-                host.putEverywhere(.tell(text, to: members))
+                host.putEverywhere(.notify(text, to: members))
             }
             said = []
         }
@@ -95,7 +95,7 @@ import WebSocketRuntime
             for parcel in parcels {
                 switch parcel {
                 case .answer(let text, let id): port[id]?.heard.append(text)
-                case .tell(let text, let members): for id in members where id.port == port.number { port[id]?.heard.append(text) }
+                case .notify(let text, let members): for id in members where id.port == port.number { port[id]?.heard.append(text) }
                 }
             }
         }
@@ -133,7 +133,7 @@ import WebSocketRuntime
         let (here, there) = (try await client(ports[0]), try await client(ports[1]))
         try await server.host.loop.submit { server.members = [here.id, there.id] }.get()
         for number in 1...3 {
-            try await ports[1].loop.submit { ports[1].hear(.said(there.id, "\(number)"), of: there.id, cost: number) }.get()
+            try await ports[1].loop.submit { ports[1].handle(.said(there.id, "\(number)"), of: there.id, cost: number) }.get()
             try await pass(ports[1]) { there.client.settled == (1...number).reduce(0, +) }
         }
         #expect(try await ports[0].loop.submit { here.client.heard }.get() == ["1", "2", "3"])
@@ -147,8 +147,8 @@ import WebSocketRuntime
         let server = server()
         let (loud, calm) = (ID(count: 1, slot: 0, port: 0), ID(count: 1, slot: 1, port: 0))
         let mostInTurn = MachineHost<Echo>.mostInTurn
-        let all = (1...1000).map { HostedSaying<Echo>(.said(loud, "loud \($0)"), of: loud) }
-        let calmly = HostedSaying<Echo>(.said(calm, "calm"), of: calm)
+        let all = (1...1000).map { HostedInput<Echo>(.said(loud, "loud \($0)"), of: loud) }
+        let calmly = HostedInput<Echo>(.said(calm, "calm"), of: calm)
         let (first, few) = try await server.host.loop.submit {
             server.host.take(all + [calmly])
             let first = server.heard

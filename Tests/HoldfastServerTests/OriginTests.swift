@@ -29,7 +29,7 @@ extension SocketTests {
                 let request = String(decoding: try ScriptedPeer.upgradeRequest(headers: headers), as: UTF8.self)
                 let (head, body) = try await ScriptedPeer.ask(server, request)
                 #expect(head.status == 403 && head.headers["Connection"] == "close")
-                #expect(body.contains("does not know that it is called `evil.example`"))
+                #expect(body.contains("`evil.example` is not a known name of this server"))
             }
         }
 

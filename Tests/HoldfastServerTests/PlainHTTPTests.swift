@@ -17,7 +17,7 @@ extension SocketTests {
                 let (head, body) = try await ScriptedPeer.ask(server, request)
                 #expect((head.status, head.headers["connection"]) == (404, "close"))
                 #expect(head.headers["content-length"] == "\(body.utf8.count)")
-                #expect(body == "Here is a WebSocket, and nothing else.\n")
+                #expect(body == "This server only accepts WebSockets.\n")
             }
         }
 

@@ -124,6 +124,32 @@ extension SocketTests {
             #expect(await closings.first { _ in true }?.code == .goingAway)
         }
 
+        @Test func `a client in a service group closes with 1001 when the group shuts down`() async throws {
+            let (closings, closed) = AsyncStream.makeStream(of: CloseFrame.self)
+            let server = WebSocketServer { connection, _ in
+                try await connection.send(.text("welcome"))
+                for try await _ in connection.messages {}
+                if let frame = connection.closeRecord?.received { closed.yield(frame) }
+            }
+            try await server.withRunning { server in
+                let socket = WebSocket(server.url())
+                let group = ServiceGroup(services: [Client(socket: socket)])
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    tasks.addTask { try await group.run() }
+                    for try await _ in socket.messages { break }
+                    await group.triggerGracefulShutdown()
+                    try await tasks.waitForAll()
+                }
+            }
+            #expect(await closings.first { _ in true } == CloseFrame(.goingAway))
+        }
+
+        private struct Client: Service {
+            let socket: WebSocket
+
+            func run() async throws { try await cancelWhenGracefulShutdown { try await socket.run() } }
+        }
+
         /// A server that tells where it listens.
         private struct Announcing: Service {
             let server: WebSocketServer

@@ -60,16 +60,16 @@ extension SocketTests {
                 }
                 for _ in 1...2 { try await echo() }
                 #expect(count("messages_in") == 0)
-                meters.tellTraffic()
+                meters.notifyTraffic()
                 #expect(count("messages_in") == 2 && count("messages_out") == 2)
                 try await echo()
-                for _ in 1...2 { meters.tellTraffic() }
+                for _ in 1...2 { meters.notifyTraffic() }
                 #expect(count("messages_in") == 3 && count("payload_bytes_out") == 15)
                 try await echo()
                 await client.close()
                 #expect(await eventually { count("closes") == 1 })
                 #expect(count("messages_in") == 4)
-                meters.tellTraffic()
+                meters.notifyTraffic()
                 #expect(count("messages_in") == 4)
             }
         }

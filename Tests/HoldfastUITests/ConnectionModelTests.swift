@@ -29,21 +29,21 @@ import Testing
 
     @Test func `it counts down to the next attempt, and follows what comes then`() async {
         let time = BadgeTime()
-        let (states, tell) = AsyncStream.makeStream(of: WebSocketState.self)
+        let (states, notify) = AsyncStream.makeStream(of: WebSocketState.self)
         let model = ConnectionModel(states, now: { time.now }) { try await time.sleep(until: $0) }
         #expect(model.status == .connecting)
-        tell.yield(.waiting(until: time.origin + .seconds(3), cause: nil))
+        notify.yield(.waiting(until: time.origin + .seconds(3), cause: nil))
         for seconds in [3, 2] {
             await wait(for: .reconnecting(seconds: seconds), in: model)
             time.clock.advance(by: await time.clock.nextSleep())
         }
         await wait(for: .reconnecting(seconds: 1), in: model)
-        tell.yield(.connected(since: time.now))
+        notify.yield(.connected(since: time.now))
         await wait(for: .connected, in: model)
-        tell.yield(.held)
+        notify.yield(.held)
         await wait(for: .offline, in: model)
-        tell.yield(.closed(nil))
-        tell.finish()
+        notify.yield(.closed(nil))
+        notify.finish()
         await wait(for: .closed(isFailure: false), in: model)
     }
 

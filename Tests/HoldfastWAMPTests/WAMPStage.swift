@@ -27,7 +27,7 @@ struct WAMPStage: Sendable {
             begun.withLockedValue { $0 += 1 }
             return try await server.connect(attempt)
         }
-        wamp = WAMPClient(socket: socket, realm: "realm1", authentication: authentication, options: options, clock: clock, seed: 7)
+        wamp = WAMPClient(over: socket, realm: "realm1", authentication: authentication, options: options, clock: clock, seed: 7)
     }
 
     /// Answers the next attempt; the router has not been told anything yet.

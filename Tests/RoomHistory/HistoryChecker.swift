@@ -108,8 +108,8 @@ public struct HistoryChecker {
         for room in Set(logs.keys).union(submitted.keys).sorted() {
             let log = logs[room] ?? RoomLogs(room: "\(room)")
             result.violations += log.violations(submitted: submitted[room, default: [:]])
-            for (_, fate) in fates.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
-                let fates = fate.values.sorted { $0.name < $1.name }
+            for (_, outcome) in fates.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
+                let fates = outcome.values.sorted { $0.name < $1.name }
                 result.violations += fates.flatMap { $0.violations(in: log, isDoubtful: isDoubtful) }
             }
             for (_, trail) in trails.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {

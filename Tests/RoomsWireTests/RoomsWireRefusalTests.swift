@@ -61,7 +61,7 @@ private func entry(_ fields: String) -> String {
             #expect(complaint?.problem == .wrongKind && complaint?.field == field && complaint?.offset != nil, "\(json)")
         }
         #expect(complaint(#"[1]"#)?.problem == .wrongKind)
-        #expect("\(FrameError(.wrongKind, field: "room", at: 19))" == "room: a value of another kind, at byte 19")
+        #expect("\(FrameError(.wrongKind, field: "room", at: 19))" == "room: a value of the wrong kind, at byte 19")
         #expect("\(FrameError(.truncated))" == "the bytes end before the frame does")
     }
 

@@ -19,6 +19,9 @@ fi
 check markdown scripts/lint/markdown.py
 check snippets scripts/lint/snippets.sh
 check docs scripts/lint/docs.sh
+check api scripts/lint/api.py
+check api-gate scripts/lint/api.py --self-test
+check suites scripts/suites.py --self-test
 check site scripts/lint/site.sh
 check site-gate scripts/lint/site.py --self-test
 check apple scripts/apple-check/check.sh

@@ -3,21 +3,21 @@
 
 # --- Usage
 expect "wamp call without a procedure" 64 "Missing expected argument" wamp call $any realm1
-expect "wamp: a URI that is none" 64 "is no URI of WAMP" wamp call $any realm1 com..app
-expect "wamp: a pattern that is none" 64 "is no URI of WAMP" wamp subscribe $any realm1 "com app" --match prefix
+expect "wamp: a URI that is none" 64 "is not a WAMP URI" wamp call $any realm1 com..app
+expect "wamp: a pattern that is none" 64 "is not a WAMP URI" wamp subscribe $any realm1 "com app" --match prefix
 expect "wamp: a keyword without a value" 64 "keyword" wamp call $any realm1 com.app --keyword a
-expect "wamp: a keyword that stands twice" 64 "stands twice" wamp call $any realm1 com.app --keyword a=1 --keyword a=2
-expect "wamp: a method without a name" 64 "goes with --user" wamp call $any realm1 com.app --auth ticket
-expect "wamp: a key of cryptosign needs no name, but has to be one" 64 "the secret is no key" \
+expect "wamp: a keyword that stands twice" 64 "is given twice" wamp call $any realm1 com.app --keyword a=1 --keyword a=2
+expect "wamp: a method without a name" 64 "needs --user" wamp call $any realm1 com.app --auth ticket
+expect "wamp: a key of cryptosign needs no name, but has to be one" 64 "the secret is not a key" \
     wamp call $any realm1 com.app --auth cryptosign --secret 123
 expect "wamp: a method without a secret" 64 "there is no secret" wamp call $any realm1 com.app --auth ticket --user ann
 expect "wamp: a method that is none" 64 "Please provide one of 'anonymous'" wamp call $any realm1 com.app --auth magic --user ann
 expect "wamp publish: a session that is no number" 64 "exclude" wamp publish $any realm1 com.app --exclude ann
 expect "wamp register without an answer" 64 "say how to answer" wamp register $any realm1 com.app
 expect "wamp register with two answers" 64 "exclude each other" wamp register $any realm1 com.app --echo --reply 1
-expect "wamp register: parts of no command" 64 "goes with --exec" wamp register $any realm1 com.app --echo --progress
+expect "wamp register: parts of no command" 64 "needs --exec" wamp register $any realm1 com.app --echo --progress
 expect "wamp subscribe until nothing came" 64 "at least 1" wamp subscribe $any realm1 com.app --count 0
-expect "wamp: payloads of no trace" 64 "goes with --trace" wamp call $any realm1 com.app --payloads
+expect "wamp: payloads of no trace" 64 "needs --trace" wamp call $any realm1 com.app --payloads
 expect "wamp: nobody listens" 4 "127.0.0.1:1" wamp call $any realm1 com.app --patience 0.5
 expect "wamp: a refused upgrade" 3 "401" wamp call "$fake/401" realm1 com.app
 

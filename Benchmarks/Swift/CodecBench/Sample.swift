@@ -19,11 +19,11 @@ struct Sample {
             let (encode, decode) = (codec.encoder(Value.self), try codec.decoder(of: value))
             guard try decode() == value else { fatalError("\(codec.rawValue) does not bring \(name) back") }
             let bytes = try encode(value)
-            func tell(_ direction: String, _ nanoseconds: Double) {
+            func notify(_ direction: String, _ nanoseconds: Double) {
                 print(codec.rawValue, name.replacing(" ", with: "-"), direction, Int(nanoseconds), bytes)
             }
-            tell("encode", try nanoseconds(each: { _ = try encode(value) }, for: time))
-            tell("decode", try nanoseconds(each: { _ = try decode() }, for: time))
+            notify("encode", try nanoseconds(each: { _ = try encode(value) }, for: time))
+            notify("decode", try nanoseconds(each: { _ = try decode() }, for: time))
         }
     }
 

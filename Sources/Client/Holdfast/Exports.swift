@@ -1,4 +1,4 @@
-// An app writes `import Holdfast` and has the words of the protocol: messages, close codes, header fields.
+// `import Holdfast` alone also gives an app the types of the protocol: messages, close codes, header fields.
 @_exported public import struct CodecCore.PayloadPeek
 @_exported public import MachineCore
 @_exported public import SessionCore

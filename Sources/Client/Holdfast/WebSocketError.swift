@@ -3,37 +3,37 @@ import SessionCore
 public import WebSocketCore
 public import WebSocketRuntime
 
-/// Why a WebSocket could not be opened, or ended other than in peace.
+/// The error of a WebSocket that could not connect, or whose connection failed.
 public struct WebSocketError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, in one word.
+    /// The kind of failure.
     public typealias Code = TransportError.Code
 
-    /// The error of the transport, with everything it knows.
+    /// The error of the transport with all details.
     public let transport: TransportError
 
-    /// Makes an error out of the transport's.
+    /// Creates an error from an error of the transport.
     public init(_ transport: TransportError) { self.transport = transport }
 
-    /// What went wrong, in one word.
+    /// The kind of failure.
     public var code: Code { transport.code }
     /// The HTTP status, if the server refused the upgrade.
     public var httpStatus: Int? { transport.response?.status }
     /// The header fields, if the server refused the upgrade.
     public var responseHeaders: HeaderFields { transport.response?.headers ?? [:] }
-    /// What the server wants to be shown, if it refused the upgrade with 401.
+    /// The authentication challenges of the server if it refused the upgrade with 401.
     public var challenges: [AuthenticationChallenge] { httpStatus == 401 ? AuthenticationChallenge.all(in: responseHeaders) : [] }
     /// The first bytes of the body, if the server refused the upgrade; see ``WebSocketLimits/refusalBody``.
     public var body: [UInt8] { transport.body }
-    /// Both close codes and who closed first, if the connection had been open.
+    /// The close codes of both sides and which side closed first, if the connection was open.
     public var closeRecord: CloseRecord? { transport.record }
     /// The error of the layer below: a ``ProtocolViolation``, a ``HandshakeFailure``, or one of TLS, the system or the app's provider.
     ///
-    /// Of what was not sent or not answered it is the last ``WebSocketError`` of the connection, if there was none.
+    /// If a message was not sent or a request not answered while there was no connection, this is the last ``WebSocketError`` of the connection.
     public var underlying: (any Error)? { transport.underlying }
 
-    /// Whether trying again may help without anybody changing anything.
+    /// Whether another attempt may succeed without any change by the user or the app.
     ///
-    /// As `LossTable.standard` has it; a cancelled wait, and a send on what is closed, are nothing to repeat.
+    /// Follows `LossTable.standard`. A cancelled wait and a send on a closed socket are not retryable.
     public var isRetryable: Bool {
         switch code {
         case .cancelled, .noCredential, .tooLarge, .codec: false
@@ -42,19 +42,20 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What failed, where, and whether it may be retried.
+    /// A text that says what failed, where, and whether a retry may help.
     ///
-    /// It holds no secrets, unless the app's own provider of credentials has put one into the error that it threw.
+    /// It contains no secrets, unless the app's credential provider threw an error that contains one.
     public var description: String { "\(words)\(isRetryable ? "; may be retried" : "")" }
 
-    /// What failed and where; and what the provider of credentials said, if it was that.
+    /// What failed and where, followed by the error of the credential provider if the provider failed.
     package var words: String {
         guard code == .noCredential, let underlying else { return transport.detail }
         return "\(transport.detail): \(Self.words(of: underlying))"
     }
 
-    /// The app's error in its own words, at most 200 characters; of the system's errors what is meant for people, for the rest of them
-    /// may hold a URL.
+    /// Returns the text of the app's error, at most 200 characters.
+    ///
+    /// For system errors it returns only the localized description, because the full text may contain a URL.
     private static func words(of error: any Error) -> String {
         let isForPeople = error is any LocalizedError || error is any CustomNSError || type(of: error) is NSError.Type
         let text = isForPeople ? error.localizedDescription : "\(error)"

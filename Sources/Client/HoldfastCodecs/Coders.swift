@@ -1,131 +1,133 @@
 public import CodecCore
 public import Foundation
 
-/// Writes values of Swift as MessagePack, each in its shortest form.
+/// Encodes `Encodable` values as MessagePack, each in its shortest form.
 ///
-/// Structures, classes and dictionaries with keys become maps, in the order in which they write their keys. `Data` becomes bytes, `Date`
-/// as ``options`` say, `URL` and `Decimal` texts; everything else does what its `Codable` says. A key that a type writes twice
-/// stands there twice.
+/// Structures, classes and keyed dictionaries become maps, with the keys in the order in which they are encoded. `Data` becomes bytes,
+/// `Date` becomes what ``options`` say, `URL` and `Decimal` become texts; all other types are encoded by their own `Codable` code.
+/// If a type encodes a key twice, the map contains it twice.
 public struct MessagePackEncoder: Sendable {
-    /// How to write what may be written in more than one way.
+    /// The encoding options.
     public var options: CodecOptions
 
-    /// An encoder with these options.
+    /// Creates an encoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     ///
-    /// - Throws: `EncodingError` with the path to what cannot be written, such as values too deep in one another; and what the types throw.
+    /// - Throws: `EncodingError` with the path to what cannot be encoded, such as values that are nested too deep; and the errors of the types.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         try BinaryEncoding.bytes(of: value, .messagePack, options)
     }
 }
 
-/// Reads values of Swift from MessagePack.
+/// Decodes `Decodable` values from MessagePack.
 ///
-/// Unknown keys are passed over. A number that does not fit its type exactly is an error, but a double is rounded to a `Float`. Where a
-/// key stands twice, a type that reads its keys in the order of the bytes gets the first.
+/// Unknown keys are skipped. A number that does not fit its type exactly is an error, but a double is rounded to a `Float`. If a
+/// key occurs twice, a type that decodes its keys in the order of the bytes gets the first value.
 public struct MessagePackDecoder: Sendable {
-    /// How to read, and within which limits.
+    /// The decoding options and limits.
     public var options: CodecOptions
 
-    /// A decoder with these options.
+    /// Creates a decoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The value that these bytes are, as a whole.
+    /// Returns the value that all of these bytes encode.
     ///
-    /// - Throws: `DecodingError` with the path to what is wrong; behind bytes that are no MessagePack stands a `CodecError` with their
-    ///   place. And what the types throw.
+    /// - Throws: `DecodingError` with the path to what is wrong; if the bytes are not MessagePack, its underlying error is a `CodecError`
+    ///   with the position. Also the errors of the types.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         try BinaryDecoding.value(type, bytes, .messagePack, options)
     }
 
-    /// The value that these bytes are, as a whole; throws as for a span.
+    /// Returns the value that all of these bytes encode; throws as for a span.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0.bytes) }
     }
 
-    /// The value that these bytes are, as a whole; throws as for a span.
+    /// Returns the value that all of these bytes encode; throws as for a span.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0.bytes) }
     }
 }
 
-/// Writes values of Swift as CBOR, each in its shortest form.
+/// Encodes `Encodable` values as CBOR, each in its shortest form.
 ///
-/// Structures, classes and dictionaries with keys become maps, in the order in which they write their keys. `Data` becomes bytes, `Date`
-/// as ``options`` say, `URL` and `Decimal` texts; everything else does what its `Codable` says. A key that a type writes twice
-/// stands there twice.
+/// Structures, classes and keyed dictionaries become maps, with the keys in the order in which they are encoded. `Data` becomes bytes,
+/// `Date` becomes what ``options`` say, `URL` and `Decimal` become texts; all other types are encoded by their own `Codable` code.
+/// If a type encodes a key twice, the map contains it twice.
 public struct CBOREncoder: Sendable {
-    /// How to write what may be written in more than one way.
+    /// The encoding options.
     public var options: CodecOptions
 
-    /// An encoder with these options.
+    /// Creates an encoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     ///
-    /// - Throws: `EncodingError` with the path to what cannot be written, such as values too deep in one another; and what the types throw.
+    /// - Throws: `EncodingError` with the path to what cannot be encoded, such as values that are nested too deep; and the errors of the types.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         try BinaryEncoding.bytes(of: value, .cbor, options)
     }
 }
 
-/// Reads values of Swift from CBOR.
+/// Decodes `Decodable` values from CBOR.
 ///
-/// Unknown keys are passed over. A number that does not fit its type exactly is an error, but a double is rounded to a `Float`. Where a
-/// key stands twice, a type that reads its keys in the order of the bytes gets the first.
+/// Unknown keys are skipped. A number that does not fit its type exactly is an error, but a double is rounded to a `Float`. If a
+/// key occurs twice, a type that decodes its keys in the order of the bytes gets the first value.
 public struct CBORDecoder: Sendable {
-    /// How to read, and within which limits.
+    /// The decoding options and limits.
     public var options: CodecOptions
 
-    /// A decoder with these options.
+    /// Creates a decoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The value that these bytes are, as a whole.
+    /// Returns the value that all of these bytes encode.
     ///
-    /// - Throws: `DecodingError` with the path to what is wrong; behind bytes that are no CBOR stands a `CodecError` with their place. And
-    ///   what the types throw.
+    /// - Throws: `DecodingError` with the path to what is wrong; if the bytes are not CBOR, its underlying error is a `CodecError` with
+    ///   the position. Also the errors of the types.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         try BinaryDecoding.value(type, bytes, .cbor, options)
     }
 
-    /// The value that these bytes are, as a whole; throws as for a span.
+    /// Returns the value that all of these bytes encode; throws as for a span.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0.bytes) }
     }
 
-    /// The value that these bytes are, as a whole; throws as for a span.
+    /// Returns the value that all of these bytes encode; throws as for a span.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: Data) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0.bytes) }
     }
 }
 
-/// How the coders of ``MessagePackEncoder`` and its kin write and read what may be written in more than one way.
+/// The options of ``MessagePackEncoder`` and the other coders.
 public struct CodecOptions: Sendable {
-    /// How a `Date` is written; all forms are read, whatever is chosen here.
+    /// The form in which a `Date` is encoded; decoders accept all forms.
     public enum DateForm: Hashable, Sendable {
-        /// As the format does it: MessagePack's timestamp, exact to the nanosecond; in CBOR seconds since 1970 under the tag 1, where a
-        /// part of a second is a double, exact to a quarter of a microsecond.
+        /// The format's own form.
+        ///
+        /// In MessagePack the timestamp, exact to the nanosecond; in CBOR seconds since 1970 with the tag 1, where fractions of a second are
+        /// a double, exact to a quarter of a microsecond.
         case native
         /// Seconds since 1970 as a floating-point number.
         case seconds
-        /// A text of RFC 3339 in UTC.
+        /// A text in the format of RFC 3339, in UTC.
         case iso8601
     }
 
-    /// How a `Date` is written.
+    /// The form in which a `Date` is encoded.
     public var dates: DateForm
-    /// Whether a key that has an integer is written as that, as is usual in CBOR; both are always read.
+    /// Whether a key with an integer value is encoded as the integer, as is usual in CBOR; decoders accept both.
     public var integerKeys: Bool
-    /// Whether a text of Base64 is read where bytes are wanted; for what has passed through JSON.
+    /// Whether a decoder accepts Base64 text for bytes, for data that has passed through JSON.
     public var readsBase64 = false
-    /// What bytes of a peer may ask of a decoder; also, how deep and how long what is written may become.
+    /// The limits for decoding bytes of a peer; also for the depth and size of encoded values.
     public var limits: CodecLimits
-    /// What types find in `Encoder.userInfo` and `Decoder.userInfo`.
+    /// The contents of `Encoder.userInfo` and `Decoder.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable]
 
-    /// Options; native dates, keys as texts and the standard limits unless told otherwise.
+    /// Creates options; by default native dates, text keys and the standard limits.
     public init(
         dates: DateForm = .native, integerKeys: Bool = false, limits: CodecLimits = .standard,
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -134,37 +136,37 @@ public struct CodecOptions: Sendable {
     }
 }
 
-/// Makes a `Value` of any value of Swift that is `Encodable`.
+/// Encodes `Encodable` values as a `Value`.
 public struct ValueEncoder: Sendable {
-    /// How to write what may be written in more than one way.
+    /// The encoding options.
     public var options: CodecOptions
 
-    /// An encoder with these options.
+    /// Creates an encoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The value as data of no fixed shape; throws as ``MessagePackEncoder/encode(_:)`` does.
+    /// Returns the value as dynamic data; throws as ``MessagePackEncoder/encode(_:)`` does.
     public func encode<Source: Encodable>(_ value: Source) throws -> Value {
         let bytes = try BinaryEncoding.bytes(of: value, .exchange, options)
         return try bytes.withUnsafeBytes { try Value(decoding: $0.bytes, as: .exchange, limits: options.limits) }
     }
 }
 
-/// Makes values of Swift that are `Decodable` of a `Value`.
+/// Decodes `Decodable` values from a `Value`.
 public struct ValueDecoder: Sendable {
-    /// How to read, and within which limits.
+    /// The decoding options and limits.
     public var options: CodecOptions
 
-    /// A decoder with these options.
+    /// Creates a decoder with these options.
     public init(options: CodecOptions = CodecOptions()) { self.options = options }
 
-    /// The value that this data is; throws as ``MessagePackDecoder`` does.
+    /// Returns the typed value for dynamic data; throws as ``MessagePackDecoder`` does.
     public func decode<Target: Decodable>(_ type: Target.Type, from value: Value) throws -> Target {
         let bytes = try value.encoded(as: .exchange)
         return try bytes.withUnsafeBytes { try BinaryDecoding.value(type, $0.bytes, .exchange, options) }
     }
 }
 
-/// A step of a coding path: a key of a map, or a place in an array.
+/// A step of a coding path: a map key or an array index.
 struct PathKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,2 +1,2 @@
-// An app writes `import HoldfastCodecs` and has the values, their limits and their errors.
+// `import HoldfastCodecs` alone also gives an app the dynamic values, their limits and their errors.
 @_exported public import CodecCore

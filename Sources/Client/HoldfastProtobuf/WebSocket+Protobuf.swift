@@ -3,13 +3,13 @@ public import SwiftProtobuf
 import WebSocketCore
 
 extension WebSocket {
-    /// Sends a message of Protocol Buffers, as any other message.
+    /// Sends a Protocol Buffers message in the same way as other messages.
     ///
     /// - Parameters:
-    ///   - value: What to send.
-    ///   - codec: How it is written; in the binary format by default.
-    ///   - lane: What waits in a higher lane goes first.
-    ///   - timeout: How long it may wait for a connection to take it; nil: as long as the policy says.
+    ///   - value: The message to send.
+    ///   - codec: The codec; by default in the binary format.
+    ///   - lane: The priority: waiting messages of a higher lane go first.
+    ///   - timeout: How long the message may wait until a connection takes it; nil: as long as the policy says.
     /// - Throws: `WebSocketError` as for a message; `TransportError.Code.codec` if the value cannot be encoded.
     public func send<Value: SwiftProtobuf.Message>(
         _ value: Value, as codec: ProtobufCodec = ProtobufCodec(), lane: Lane = .normal, timeout: Duration? = nil
@@ -21,16 +21,16 @@ extension WebSocket {
         try await send(message, lane: lane, timeout: timeout)
     }
 
-    /// What the peer sends, as messages of Protocol Buffers.
+    /// Returns the messages of the peer as Protocol Buffers messages.
     ///
-    /// A message that is none does not end it: it is told to all who follow `events` as `WebSocketEvent.undecodable`; to
-    /// nobody, if nobody does. Bytes of another type may well be a message of this one, with fields that are not known. Ends as
+    /// A message that cannot be decoded does not end the stream: the consumers of `events`, if any, get
+    /// `WebSocketEvent.undecodable`. Bytes of another type may still decode as this type, with unknown fields. The stream ends as
     /// `messages` does.
     ///
     /// - Parameters:
-    ///   - type: What the messages are.
-    ///   - codec: Of which format they are, for those who look into them; both forms are read.
-    ///   - delivery: What becomes of values that come while the consumer is busy.
+    ///   - type: The type of the messages.
+    ///   - codec: The codec, which decodes both forms. Its name says in which format `latest(byField:)` looks for the field.
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
     public func stream<Value: SwiftProtobuf.Message>(
         of type: Value.Type, as codec: ProtobufCodec = ProtobufCodec(), delivery: StreamDelivery<Value> = .everyMessage()
     ) -> WebSocketStream<Value> {

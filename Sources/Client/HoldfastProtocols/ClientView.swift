@@ -7,18 +7,18 @@ import WebSocketRuntime
 /// Runs the rules of a ``ProtocolClient``.
 typealias ClientShell<Rules: ProtocolMachine> = ProtocolShell<ClientView<Rules>> where Rules.Event: ProtocolEvent
 
-/// What never changes for a ``ProtocolClient``.
+/// The constant parts of a ``ProtocolClient``.
 struct ClientContext<Rules: ProtocolMachine>: Sendable {
     let makeCoding: @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>
-    /// The state.
+    /// Announced when the state changes.
     let changes = Changes()
-    /// A consumer has taken something that nothing was read for.
+    /// Announced when a full consumer has taken something, so that reading may resume.
     let relief = Changes()
 
     init(_ makeCoding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>) { self.makeCoding = makeCoding }
 }
 
-/// The app's coding, whatever its type is.
+/// The app's coding with its type erased.
 struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
     let greeting: Rules.Greeting
     private let decoding: @Sendable (Message) throws -> Rules.Received?
@@ -35,12 +35,12 @@ struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
     func isEphemeral(_ message: Rules.Sent) -> Bool { ephemerality(message) }
 }
 
-/// What an app sees of its own protocol: who waits for which events.
+/// The app's view of its own protocol: the recipients of events, and the state.
 struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
     typealias Coding = ClientCoding<Rules>
     typealias Context = ClientContext<Rules>
     typealias Mailbox = StreamMailbox<Rules.Event, Rules.Event>
-    /// Who hears of a request.
+    /// The recipient of a request's events.
     enum Recipient {
         case reply(Reply<Rules.Event, WebSocketError>)
         case stream(Mailbox)
@@ -59,15 +59,15 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     }
 
     private var recipients: [RequestID: Recipient] = [:]
-    /// How many of them wait for one answer.
+    /// The number of recipients that wait for a single answer.
     private var replies = 0
     private var followers: [ObjectIdentifier: Mailbox] = [:]
-    /// Those for which nothing is read at present.
+    /// The full mailboxes, for which reading is paused.
     private var full: [ObjectIdentifier: Mailbox] = [:]
     /// Why there is no connection.
     private(set) var cause: WebSocketError?
     private(set) var isReady = false
-    /// Another one for each state.
+    /// The version of the state; it changes with each state.
     private(set) var version: UInt64 = 0
     private var isSocketOver = false
     private(set) var end: WebSocketError??
@@ -83,7 +83,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     }
 
     static func mayReadOn(in shell: ClientShell<Rules>) -> Bool { shell.access { view in view.mayReadOn() } }
-    /// Waits for the consumers, or for the end of the socket: that must not stand behind what they do not take.
+    /// Waits for the consumers, or for the socket to close, which must not wait for consumers that are full.
     static func pace(in shell: ClientShell<Rules>) async {
         let states = shell.socketStates
         // SAFETY: cancelled as soon as the wait is over.
@@ -100,7 +100,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     private mutating func mayReadOn() -> Bool {
         if full.isEmpty || end != nil || isSocketOver { return true }
         full = full.filter { $0.value.isHeld }
-        // A consumer may wait for an answer before it takes more, so reading goes on for that, within bounds.
+        // A consumer may wait for an answer before it takes more. So reading continues for pending requests, within limits.
         let isAwaited = replies > 0 && full.values.allSatisfy { $0.pending < OutgoingLimits.reader }
         return full.isEmpty || isAwaited
     }
@@ -118,7 +118,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     }
 
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
-        // Each cause is told twice: the second time with the plan of the next attempt.
+        // Each cause is reported twice, the second time with the plan of the next attempt.
         let isNew = isReady || cause != nil && (!isRetrying || self.cause == nil)
         (isReady, self.cause) = (false, cause ?? self.cause)
         if isNew { noteChange(in: shell, &actions) }
@@ -129,13 +129,13 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         actions.append(.announce(shell.context.changes))
     }
 
-    mutating func hear(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    mutating func handle(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard let id = event.request else {
             for (key, mailbox) in followers where mailbox.push(event) { full[key] = mailbox }
             return
         }
         switch recipients[id] {
-        // Whoever waits for one answer has no use for what comes before it.
+        // A caller that waits for a single answer does not get the events before it.
         case .reply(let reply)?: if event.isLast { actions.append(.answer(reply, event)) }
         case .stream(let mailbox)?:
             if mailbox.push(event) { full[ObjectIdentifier(mailbox)] = mailbox }
@@ -163,9 +163,9 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         }
     }
 
-    // MARK: - Who hears what
+    // MARK: - Recipients
 
-    /// Adds a recipient; an error if nothing comes any more.
+    /// Adds a recipient; returns an error if the client has ended.
     fileprivate mutating func add(_ recipient: Recipient, of id: RequestID) -> WebSocketError?? {
         if let end { return end }
         recipients[id] = recipient
@@ -196,11 +196,11 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
 }
 
 extension ProtocolShell {
-    /// Starts a request, unless all is over or the task is cancelled already: then whoever waits is told at once, and this is false.
+    /// Starts a request; if the client has ended or the task is cancelled, gives the recipient an error and returns false.
     func begin<Rules>(_ recipient: ClientView<Rules>.Recipient, _ id: RequestID, _ command: Rules.Command) -> Bool
     where View == ClientView<Rules> {
         let failure = self.command { view, _ -> (Rules.Command?, WebSocketError??) in
-            // Looked at under the lock: who cancels later finds the recipient.
+            // Checked under the lock, so that a later cancellation finds the recipient.
             if case .reply = recipient, Task.isCancelled { return (nil, .some(.abandoned)) }
             let failure = view.add(recipient, of: id)
             return (failure == nil ? command : nil, failure)
@@ -210,7 +210,7 @@ extension ProtocolShell {
         return failure == nil
     }
 
-    /// Nobody waits for a request any more.
+    /// Removes the recipient of a request, and tells the rules of the cancellation.
     func cancel<Rules>(_ id: RequestID, with command: Rules.Command?) where View == ClientView<Rules> {
         let recipient = self.command { view, _ -> (Rules.Command?, ClientView<Rules>.Recipient?) in
             let recipient = view.remove(id)
@@ -227,8 +227,8 @@ extension ProtocolShell {
 }
 
 extension WebSocketError {
-    /// This side has closed.
+    /// The error after this side has closed.
     static var over: WebSocketError { WebSocketError(TransportError(.closed, "the client is closed")) }
-    /// The task that waited is cancelled.
+    /// The error for a cancelled wait.
     static var abandoned: WebSocketError { WebSocketError(TransportError(.cancelled, "the wait was cancelled")) }
 }

@@ -2,7 +2,7 @@ public import Holdfast
 public import ProtocolCore
 public import WebSocketCore
 
-/// Messages that are `Codable`, in JSON or by another codec of yours.
+/// A coding for `Codable` messages, in JSON or with another codec.
 ///
 /// ```swift
 /// ProtocolClient(rules, over: socket) { _ in CodableCoding<BoardReply, BoardRequest>() }
@@ -11,23 +11,23 @@ public struct CodableCoding<Received: Decodable & Sendable, Sent: Encodable & Se
     private let codec: any MessageCodec
     private let ignoresUnknown: Bool
 
-    /// A coding.
+    /// Creates a coding.
     ///
     /// - Parameters:
-    ///   - codec: Reads and writes the messages; by default JSON in text messages.
-    ///   - ignoresUnknown: Whether what cannot be decoded is left out, for a server may come to say more than this version knows. If not, the rules
-    ///     hear `undecodable`.
+    ///   - codec: Encodes and decodes the messages; by default JSON in text messages.
+    ///   - ignoresUnknown: Whether messages that cannot be decoded are ignored, for servers that may later send more than this version
+    ///     knows. If false, the rules get `undecodable`.
     public init(_ codec: any MessageCodec = JSONCodec(), ignoresUnknown: Bool = false) {
         (self.codec, self.ignoresUnknown) = (codec, ignoresUnknown)
     }
 
-    /// What the peer has sent, as the codec reads it.
+    /// Decodes a message of the peer with the codec.
     public func decode(_ message: Message) throws -> Received? {
         do { return try codec.decode(Received.self, from: message) } catch {
             if ignoresUnknown { return nil }
             throw error
         }
     }
-    /// What to send, as the codec writes it.
+    /// Encodes a message with the codec.
     public func encode(_ message: Sent) throws -> Message { try codec.encode(message) }
 }

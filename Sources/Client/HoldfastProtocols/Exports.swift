@@ -1,3 +1,3 @@
-// An app writes `import HoldfastProtocols` and has what a protocol is made of, and the socket below.
+// `import HoldfastProtocols` alone also gives an app the parts of a protocol and the socket.
 @_exported public import Holdfast
 @_exported public import ProtocolCore

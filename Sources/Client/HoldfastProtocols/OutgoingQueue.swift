@@ -5,40 +5,41 @@ public import ProtocolCore
 public import WebSocketCore
 public import WebSocketRuntime
 
-/// How many messages may wait for a connection that takes nothing.
+/// The limits for messages that wait for a connection that accepts nothing.
 @usableFromInline package enum OutgoingLimits {
-    /// Before ephemeral messages are left out.
+    /// The number at which ephemeral messages are dropped.
     @usableFromInline package static let ephemeral = 64
-    /// Before senders wait, too.
+    /// The number at which senders wait, too.
     @usableFromInline package static let senders = 512
-    /// Before nothing more is read: a peer that asks for more than it takes waits for its answers.
+    /// The number at which reading pauses, so that a peer that requests more than it accepts has to wait for its answers.
     @usableFromInline package static let reader = 4096
-    /// Before a connection that takes nothing is cut.
+    /// The number at which the connection is cut.
     @usableFromInline package static let all = 65_536
 }
 
-/// What a protocol sends over one connection: orders enter in order, and leave without anybody's lock held.
+/// The outgoing messages of a protocol on one connection: items are queued in order, and sent without holding a lock.
 ///
-/// Whoever puts something here calls ``drain()`` afterwards. If another task sends already, that one takes it along. What every message passes
-/// is inlinable, so that it is compiled for the messages of each protocol: with Swift 6.3, that takes types which are `@usableFromInline`.
+/// Every caller of ``put(_:)`` calls ``drain()`` afterwards. If another task is already sending, that task sends the new item, too. The code
+/// on the path of every message is inlinable, so that it is specialized for the messages of each protocol. With Swift 6.3 this requires
+/// `@usableFromInline` types.
 @usableFromInline package final class OutgoingQueue<Sent: Sendable>: Sendable {
-    /// What leaves, in order.
+    /// An item to send.
     @usableFromInline package enum Item: Sendable {
         case message(Sent)
         case end(ConnectionEnd)
     }
     @usableFromInline struct State: Sendable {
         @usableFromInline var items: Deque<Item> = []
-        /// Somebody sends.
+        /// Whether a task is sending.
         @usableFromInline var isBusy = false
-        /// The connection takes nothing at once: a task waits for it.
+        /// Whether the connection accepts nothing at once, so that a task waits for it.
         @usableFromInline var isCongested = false
-        /// The connection has ended, which it says by itself: what is left here never leaves.
+        /// Whether the connection has ended, which it reports itself; the remaining items are never sent.
         @usableFromInline var isBroken = false
         @usableFromInline var isOver = false
-        /// What cannot wait for the messages before it.
+        /// An end that must not wait for the messages before it.
         @usableFromInline var urgent: ConnectionEnd?
-        /// How many tasks wait for room.
+        /// The number of tasks that wait for room.
         @usableFromInline var waiters = 0
 
         @usableFromInline init() {}
@@ -51,7 +52,7 @@ public import WebSocketRuntime
     @usableFromInline let state: LockedValue<State>
 
     /// - Parameters:
-    ///   - encode: Makes a message. If it throws, the connection is ended with 1011, for the peer would miss something.
+    ///   - encode: Encodes a message. If it throws, the connection is ended with 1011, because the peer would miss a message.
     ///   - end: Ends the connection.
     @usableFromInline package init(
         _ connection: WebSocketConnection, encode: @escaping @Sendable (Sent) throws -> Message,
@@ -60,19 +61,19 @@ public import WebSocketRuntime
         (self.connection, self.encode, self.end, state) = (connection, encode, end, LockedValue(State()))
     }
 
-    /// Puts something here; ``drain()`` has to follow.
+    /// Adds an item; call ``drain()`` afterwards.
     @inlinable package func put(_ item: Item) {
         state.withLockedValue { state in
             guard !state.isOver else { return }
-            // A connection that takes nothing takes no farewell either.
+            // On a congested connection an end does not wait, because the messages before it may never be sent.
             if state.isCongested, case .end(let end) = item { return state.urgent = end }
-            // What was ordered at once, and not offered yet, is no fault of the peer's.
+            // Items that were added at once and not offered yet do not count against the peer.
             if !state.isCongested || state.items.count < OutgoingLimits.all { return state.items.append(item) }
-            state.urgent = state.urgent ?? .cut(reason: "the peer takes nothing, and too much waits")
+            state.urgent = state.urgent ?? .cut(reason: "the peer accepts nothing, and too many messages wait")
         }
     }
 
-    /// Sends what waits, as far as the connection takes it.
+    /// Sends the waiting items, as far as the connection accepts them.
     @inlinable package func drain() {
         if let end = state.withLockedValue({ $0.urgent.take() }) { self.end(end, connection) }
         while let items = take() {
@@ -113,7 +114,7 @@ public import WebSocketRuntime
         }
     }
 
-    /// Keeps in order what the connection does not take; an end does not wait for that.
+    /// Keeps the items that the connection did not accept, in order; performs an end among them at once.
     @usableFromInline func hold(_ rest: some Collection<Item>, isBroken: Bool) {
         let end = state.withLockedValue { state -> ConnectionEnd? in
             (state.isCongested, state.isBroken) = (true, isBroken)
@@ -131,7 +132,7 @@ public import WebSocketRuntime
         if let end { self.end(end, connection) }
     }
 
-    /// The connection takes nothing at once: what is left waits for it, the first of it encoded already.
+    /// Starts a task that sends the remaining items when the connection accepts them; the first one is already encoded.
     @usableFromInline func wait(_ first: Message, _ items: Deque<Item>.SubSequence) {
         hold(items.dropFirst(), isBroken: false)
         // SAFETY: ends when the connection has taken it all, or is ending.
@@ -154,7 +155,7 @@ public import WebSocketRuntime
         while true {
             let (item, isRelieved) = state.withLockedValue { state -> (Item?, Bool) in
                 guard !state.isOver, let item = state.items.popFirst() else { return (nil, false) }
-                // Just below each limit, with this one, and not for every message.
+                // Announces just below each limit, counting this item, and not for every message.
                 let step = OutgoingLimits.senders / 2
                 return (item, state.items.count % step == step - 2)
             }
@@ -167,10 +168,10 @@ public import WebSocketRuntime
         }
     }
 
-    /// How many messages wait.
+    /// The number of waiting messages.
     @inlinable package var count: Int { state.withLockedValue { $0.items.count } }
 
-    /// Waits until fewer messages wait, or the connection is over, but not longer than until a moment.
+    /// Waits until fewer messages wait or the connection has ended, but not after the deadline.
     @usableFromInline package func room(below limit: Int, until end: Moment, on time: LinkTime) async {
         let timer = DeadlineTimer(time)
         timer.set(end) { [changes] in changes.announce() }
@@ -178,14 +179,14 @@ public import WebSocketRuntime
         await room(below: limit) { time.now() >= end }
     }
 
-    /// Waits until fewer messages wait, the connection is over, or it is told after a change that this has been long enough.
+    /// Waits until fewer messages wait, the connection has ended, or `isEnough` returns true after a change.
     @usableFromInline package func room(below limit: Int, isEnough: () -> Bool = { false }) async {
         state.withLockedValue { $0.waiters += 1 }
         defer { state.withLockedValue { $0.waiters -= 1 } }
         while !Task.isCancelled {
             let version = changes.version
             let hasRoom = state.withLockedValue { state in
-                // One at least is with whoever sends.
+                // The sending task holds at least one item.
                 state.isOver || state.isBroken || state.items.count + (state.isBusy ? 1 : 0) < limit
             }
             if hasRoom || isEnough() { return }
@@ -193,9 +194,9 @@ public import WebSocketRuntime
         }
     }
 
-    /// The connection is gone.
+    /// Closes the queue after the end of the connection.
     ///
-    /// - Returns: The messages of which it never took anything, and whether the socket was to be stopped after them.
+    /// - Returns: The messages of which the connection took nothing, and whether the socket was to be stopped after them.
     @usableFromInline package func close() -> (unsent: [Sent], stops: Bool) {
         let (items, urgent) = state.withLockedValue { state in
             state.isOver = true

@@ -4,33 +4,34 @@ public import ProtocolCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Runs a protocol of your own over a `WebSocket`: you write its rules, and get all the rest from here.
+/// A client that runs your own protocol over a `WebSocket`: you write the rules, and the client does the rest.
 ///
 /// <doc:YourOwnProtocol> builds one step by step.
 /// ```swift
 /// let client = ProtocolClient(BoardRules(name: name, seed: seed), over: socket) { _ in CodableCoding<BoardReply, BoardRequest>() }
 /// ```
-/// Messages to the peer leave in order, and wait while the connection takes nothing; a peer that asks for more than it takes is read no further.
-/// Whoever waits for an answer gets one: the last event of the request, or an error.
+/// Messages to the peer are sent in order, and wait while the connection accepts nothing. If a peer requests more than it accepts, the
+/// client stops reading. Every request gets one result: its last event, or an error.
 ///
-/// It ends with ``close()``, with the socket, when the rules say `stop`, or when the last reference to it is gone.
+/// The client ends with ``close()``, with the socket, when the rules say `stop`, or when the last reference to it is gone.
 public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.Event: ProtocolEvent {
-    /// The connection's life: its state, its statistics.
+    /// The socket, for the connection's state and statistics.
     public let socket: WebSocket
     let shell: ClientShell<Rules>
-    private let run: Task<Void, Never>
+    private let task: Task<Void, Never>
     private let lastRequest = LockedValue<UInt64>(0)
 
-    /// Speaks over a socket.
+    /// Creates a client that speaks its protocol over a socket.
     ///
-    /// Nobody else should send over it. It is closed when the rules say so, by ``close()``, and when nobody holds it any more.
+    /// Do not send over the socket by other means. The client closes it when the rules say so, in ``close()``, and when the last reference
+    /// to the client is gone.
     ///
     /// - Parameters:
-    ///   - rules: The protocol's machine, as it is before the first connection.
-    ///   - socket: The socket; it lives at least as long as this.
-    ///   - clock: What the machine's deadlines are measured with.
-    ///   - coding: Makes the coding of each connection, which knows by the subprotocol which version was agreed on. It may take its time, for a token
-    ///     say; nothing is read before it returns. What it throws ends the connection, of which the rules then hear nothing.
+    ///   - rules: The protocol's machine in its state before the first connection.
+    ///   - socket: The socket; the client keeps it alive.
+    ///   - clock: The clock for the machine's deadlines.
+    ///   - coding: Creates the coding of each connection; the subprotocol says which version was agreed on. It may take time, for example to
+    ///     get a token; nothing is read before it returns. An error ends the connection without telling the rules.
     public init<Coding: ProtocolCoding, C: Clock>(
         _ rules: Rules, over socket: WebSocket, clock: C = ContinuousClock(),
         coding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> Coding
@@ -41,29 +42,30 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
         // SAFETY: owned by this object and cancelled with it.
-        run = Task { await shell.follow(events) }
+        task = Task { await shell.follow(events) }
     }
 
     deinit {
-        run.cancel()
+        task.cancel()
         // The task may hold the shell for a moment longer.
         shell.finish(nil)
     }
 
-    // MARK: - What the app wants
+    // MARK: - Commands
 
-    /// Tells the rules what the app wants, with a connection or without; they hear of it at once, and nothing waits.
+    /// Gives a command to the rules at once, with or without a connection; does not wait.
     public func perform(_ command: Rules.Command) { shell.command(command) }
 
-    /// Tells the rules of a request, and waits for its last event.
+    /// Gives a request to the rules, and waits for its last event.
     ///
-    /// How long it may take is up to the rules: give them a deadline. A sender is held up while 512 messages or more wait for the connection to
+    /// The rules limit the time, so give them a deadline. This method waits first while 512 messages or more wait for the connection to
     /// take them.
     ///
     /// - Parameters:
-    ///   - command: Makes the command, with the id that the rules give back in the events of this request.
-    ///   - cancel: Makes what the rules hear if the task is cancelled; nil: they hear nothing, and the request goes on without anybody who waits.
-    /// - Throws: `cancelled`, and how the socket ended if it did first; `closed` if this side ended it, or the peer with 1000.
+    ///   - command: Returns the command with the id of the request, which the rules repeat in the events of this request.
+    ///   - cancel: Returns the command for the rules if the task is cancelled; nil: the rules get none, and the request continues
+    ///     without a recipient.
+    /// - Throws: `cancelled`, or the error of the socket if it ended first; `closed` if this side ended it, or the peer with 1000.
     public func request(
         _ command: (RequestID) -> Rules.Command, cancel: (@Sendable (RequestID) -> Rules.Command)? = nil
     ) async throws(WebSocketError) -> Rules.Event {
@@ -77,13 +79,13 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         }.0
     }
 
-    /// Tells the rules of a request, and gives its events until the last one.
+    /// Gives a request to the rules, and returns its events until the last one.
     ///
     /// - Parameters:
     ///   - delivery: As in ``events(delivery:)``.
-    ///   - command: Makes the command, with the id that the rules give back in the events of this request.
-    ///   - cancel: Makes what the rules hear when nobody wants the events any more.
-    /// - Returns: A sequence for one consumer, which holds this client.
+    ///   - command: Returns the command with the id of the request, which the rules repeat in the events of this request.
+    ///   - cancel: Returns the command for the rules when the consumer wants no more events.
+    /// - Returns: A sequence for one consumer, which keeps this client alive.
     public func stream(
         delivery: StreamDelivery<Rules.Event> = .everyMessage(), _ command: (RequestID) -> Rules.Command,
         cancel: @escaping @Sendable (RequestID) -> Rules.Command
@@ -94,12 +96,12 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.cancel(id, with: cancel(id)) }
     }
 
-    /// The events that are about no request, from now on; each call has its own.
+    /// Returns the events that belong to no request, from now on; each call has its own sequence.
     ///
-    /// - Parameter delivery: What becomes of events that come while the consumer is busy; a closure in it must not call this client. With
-    ///   `everyMessage(capacity:)` nothing is read while so many wait, for the other consumers neither; but up to 4,096 may wait while a
-    ///   ``request(_:cancel:)`` does. `latest(byField:)` is for messages, and is `everyMessage()` here.
-    /// - Returns: A sequence for one consumer, which holds this client.
+    /// - Parameter delivery: What happens to events that arrive while the consumer is busy; a closure in it must not call this client. With
+    ///   `everyMessage(capacity:)` the client stops reading while the buffer is full, for other consumers, too. But up to 4,096 events may
+    ///   wait while a ``request(_:cancel:)`` is pending. `latest(byField:)` is for messages, and acts as `everyMessage()` here.
+    /// - Returns: A sequence for one consumer, which keeps this client alive.
     public func events(delivery: StreamDelivery<Rules.Event> = .everyMessage()) -> ProtocolEvents<Rules.Event> {
         let mailbox = StreamMailbox(delivery, time: shell.time)
         shell.follow(mailbox)
@@ -114,15 +116,15 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
             })
     }
 
-    // MARK: - What is known
+    // MARK: - State
 
-    /// Reads the rules as they are now, under the lock: do not call this client from there.
+    /// Reads the present rules under the lock; do not call this client from `body`.
     public func read<Value>(_ body: (Rules) -> Value) -> Value { shell.access { _, rules in body(rules) } }
 
-    /// How the protocol stands.
+    /// The state of the protocol.
     public var state: ProtocolState { shell.access { view in view.state } }
 
-    /// How the protocol stands, the present state first; ends with ``ProtocolState/closed(_:)``.
+    /// The states of the protocol, starting with the present one; ends with ``ProtocolState/closed(_:)``.
     public var states: StateSequence<ProtocolState> {
         StateSequence(shell.context.changes) { [self] in
             let (version, state) = shell.access { view in (view.version, view.state) }
@@ -132,8 +134,8 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
 
     /// Waits until the protocol is ready on a connection.
     ///
-    /// - Parameter patience: How long; nil: as long as it takes.
-    /// - Throws: `timedOut` with the last failure as its `underlying`, how the socket ended, or `cancelled`.
+    /// - Parameter patience: The time limit; nil: no limit.
+    /// - Throws: `timedOut` with the last failure as its `underlying`, the error of the socket if it ended, or `cancelled`.
     public func ready(within patience: Duration? = nil) async throws(WebSocketError) {
         let limit = patience.map { shell.time.now() + $0 }
         let isReady = try await shell.context.changes.first(until: limit, on: shell.time) { () throws(WebSocketError) -> Bool? in
@@ -150,29 +152,37 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         throw WebSocketError(error)
     }
 
-    /// What was wrong with the peer when this side last ended a connection; nil if it never did.
+    /// The reason why this side last ended a connection; nil if it never did.
     public var complaint: String? { shell.complaint }
 
-    /// How the socket ended; nil while it lives.
+    /// How the socket ended; nil while it is open.
     public var closure: Closure? { shell.closure }
 
     /// Closes the socket for good; returns when that is done.
     ///
-    /// Whoever waits hears that it is closed.
+    /// Waiting callers get the error `closed`.
     public func close() async {
         await socket.close()
         shell.finish(nil)
     }
+
+    /// Runs in the calling task until the client is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    ///
+    /// - Throws: The error that ended it. It throws nothing if this side closed it, or the peer did with 1000.
+    public func run() async throws(WebSocketError) {
+        if case .closed(let error?) = await states.last() { throw error }
+        if Task.isCancelled { await close() }
+    }
 }
 
-/// How a protocol stands on its connections.
+/// The state of a protocol on its connections.
 public enum ProtocolState: Sendable {
-    /// There is a connection that is not ready, or none: so far, or because the app has disconnected.
+    /// There is a connection that is not ready, or none: before the first one, or because the app has disconnected.
     case connecting
-    /// The peer has welcomed us.
+    /// The protocol is ready on the connection.
     case ready
-    /// The connection is lost, for this reason, and another is tried.
+    /// The connection was lost for this reason, and the socket tries to reconnect.
     case waiting(WebSocketError)
-    /// All is over: for this reason; nil if this side closed, or the peer did with 1000.
+    /// Closed for good; the error is nil if this side closed, or the peer did with 1000.
     case closed(WebSocketError?)
 }

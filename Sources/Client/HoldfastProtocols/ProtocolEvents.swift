@@ -1,13 +1,13 @@
 public import Holdfast
 
-/// Events of a ``ProtocolClient`` for one consumer; see ``ProtocolClient/stream(delivery:_:cancel:)``.
+/// The events of a ``ProtocolClient`` for one consumer; see ``ProtocolClient/stream(delivery:_:cancel:)``.
 ///
-/// It ends in peace after the last event of its request, if this side closes, and if the peer closes with 1000. Otherwise it throws the error of the
-/// socket. Once the sequence and its iterator are gone, the rules hear that nobody wants the events any more.
+/// The sequence ends normally after the last event of its request, if this side closes, and if the peer closes with 1000. Otherwise it
+/// throws the error of the socket. Once the sequence and its iterator are released, the rules get the `cancel` command.
 public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     /// An event of the rules.
     public typealias Element = Event
-    /// How the socket can end.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     private let subscription: EventSubscription<Event>
 
@@ -18,12 +18,12 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
         subscription = EventSubscription(mailbox, relief, client, leave)
     }
 
-    /// Takes events; all iterators share what comes.
+    /// Starts to take events; all iterators share the same events.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
-    /// Takes events one by one.
+    /// Iterates over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How the socket can end.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         fileprivate let subscription: EventSubscription<Event>
 
@@ -37,7 +37,7 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Leaves its client when nobody wants the events any more.
+/// Unsubscribes from its client when the sequence and its iterators are released.
 private final class EventSubscription<Event: Sendable>: Sendable {
     let mailbox: StreamMailbox<Event, Event>
     let relief: Changes
@@ -53,7 +53,7 @@ private final class EventSubscription<Event: Sendable>: Sendable {
 
     deinit {
         leave()
-        // It may have been what nothing was read for.
+        // Reading may have been paused for this consumer.
         relief.announce()
     }
 }

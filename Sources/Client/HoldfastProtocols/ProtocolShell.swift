@@ -4,10 +4,10 @@ public import ProtocolCore
 public import WebSocketCore
 public import WebSocketRuntime
 
-/// Runs the machine of a protocol over a `WebSocket`: the one shell of all protocols.
+/// Runs the machine of a protocol over a `WebSocket`; all protocols use it.
 ///
-/// A lock guards the machine and what the app sees of it, for any thread may read that. Nobody is called with the lock held. All is inlinable, as in
-/// ``OutgoingQueue``.
+/// A lock protects the machine and the app's view of it, because any thread may read them. No callback runs while the lock is held. All
+/// methods are inlinable, as in ``OutgoingQueue``.
 @usableFromInline package final class ProtocolShell<View: ProtocolView>: Sendable {
     @usableFromInline package typealias Rules = View.Rules
     @usableFromInline package typealias Queue = OutgoingQueue<Rules.Sent>
@@ -17,17 +17,17 @@ public import WebSocketRuntime
         @usableFromInline var effects: [Rules.Effect] = []
         @usableFromInline var queue: Queue?
         @usableFromInline var coding: View.Coding?
-        /// Something was put into the queue.
+        /// Whether an item was added to the queue.
         @usableFromInline var hasOutput = false
         @usableFromInline var actions: [View.Action] = []
-        /// The socket is to be stopped, and there is no connection that could say so.
+        /// Whether the socket has to be stopped while there is no connection that could do it.
         @usableFromInline var stops = false
-        /// The connection became ready, which the socket is to hear.
+        /// Whether the connection has become ready, which the socket must be told.
         @usableFromInline var hasBecomeReady = false
-        /// The rules have ended the present connection: nothing of it counts any more.
+        /// Whether the rules have ended the present connection; its later messages are ignored.
         @usableFromInline var isEnding = false
         @usableFromInline var complaint: String?
-        /// Until when the rules want no connection; nil before they have asked for a pause.
+        /// The time until which the rules want no connection; nil before they have asked for a pause.
         @usableFromInline var away: Moment?
         @usableFromInline var closure: Closure?
         @usableFromInline var isOver = false
@@ -41,7 +41,7 @@ public import WebSocketRuntime
     @usableFromInline let socket: SocketReference
     @usableFromInline let state: LockedValue<State>
 
-    /// - Parameter socket: Belongs to the app, and may end before the shell does.
+    /// - Parameter socket: The socket; it belongs to the app, and may end before the shell does.
     @usableFromInline package init(_ machine: Rules, _ view: View, _ context: View.Context, over socket: WebSocket, time: LinkTime) {
         (self.time, self.context, timer, self.socket) = (time, context, DeadlineTimer(time), SocketReference(socket))
         state = LockedValue(State(machine, view))
@@ -49,7 +49,7 @@ public import WebSocketRuntime
 
     // MARK: - The connection
 
-    /// Takes what happens to the socket, until it ends.
+    /// Handles the events of the socket until it ends.
     @inlinable package func follow(_ events: WebSocketEvents) async {
         var link: (queue: Queue, coding: View.Coding)?
         for await event in events {
@@ -58,13 +58,13 @@ public import WebSocketRuntime
             case .message(let message):
                 guard let (queue, coding) = link else { continue }
                 receive(message, coding, queue)
-                // A peer that asks for more than it takes is read no further.
+                // Stops reading from a peer that requests more than it accepts.
                 let isCrowded = queue.count >= OutgoingLimits.reader
                 guard isCrowded || !View.mayReadOn(in: self) else { continue }
-                tell(.paused)
+                notify(.paused)
                 if isCrowded { await queue.room(below: OutgoingLimits.reader) }
                 if !View.mayReadOn(in: self) { await View.pace(in: self) }
-                tell(.resumed)
+                notify(.resumed)
             case .state(.connected): break
             case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
             case .state: lose(because: nil)
@@ -88,7 +88,7 @@ public import WebSocketRuntime
         }
         let queue = Queue(opening.connection, encode: coding.encode) { [weak self] in self?.end($0, $1) }
         let isUsed = change { state, now in
-            // All may be over since the coding was asked for. What becomes of the connection is up to whose socket it is.
+            // The client may have ended meanwhile. Then the owner of the socket decides about the connection.
             guard !state.isOver else { return false }
             lose(&state, now, because: nil)
             state.view.open(coding, in: self, &state.actions)
@@ -99,11 +99,11 @@ public import WebSocketRuntime
         return isUsed ? (queue, coding) : nil
     }
 
-    /// Ends a connection that comes before the pause of the rules is over.
+    /// Ends a connection that opens before the pause of the rules is over.
     ///
-    /// The socket does not know of a pause that the rules asked for when the peer had ended the connection already.
+    /// If the peer ended the connection before the rules asked for the pause, the socket does not know of the pause.
     @usableFromInline func checkPause() throws(ConnectionEnd) {
-        guard let away = state.withLockedValue(\.away), away > time.now() else { return }
+        guard let away = state.withLockedValue({ $0.away }), away > time.now() else { return }
         throw .reconnect(after: away - time.now(), .goingAway, reason: "the pause is not over")
     }
 
@@ -111,7 +111,7 @@ public import WebSocketRuntime
         change { state, now in if !state.isOver { lose(&state, now, because: cause, isRetrying: isRetrying) } }
     }
 
-    /// There is no connection any more, or another one.
+    /// Handles the loss of the connection, or its replacement.
     @inlinable func lose(_ state: inout State, _ now: Moment, because cause: WebSocketError?, isRetrying: Bool = false) {
         let closed = state.queue.take()?.close()
         state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.actions)
@@ -134,14 +134,14 @@ public import WebSocketRuntime
         }
     }
 
-    /// Tells the machine something of the present connection.
-    @inlinable func tell(_ input: Rules.Input) {
+    /// Gives an input to the machine if there is a connection.
+    @inlinable func notify(_ input: Rules.Input) {
         change { state, now in
             if state.queue != nil, !state.isEnding { state.machine.handle(input, at: now, into: &state.effects) }
         }
     }
 
-    /// Tells everybody that nothing more comes.
+    /// Ends the shell, and tells all recipients.
     @inlinable package func finish(_ closure: Closure?) {
         change { state, now in
             state.closure = state.closure ?? closure
@@ -155,7 +155,7 @@ public import WebSocketRuntime
 
     // MARK: - Changes
 
-    /// Changes the state, then does what the machine asks for.
+    /// Changes the state, then performs the effects of the machine.
     @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
         let (value, queue, ready, actions, stops) = state.withLockedValue { state -> (Value, Queue?, Queue?, [View.Action], Bool) in
             let value = body(&state, time.now())
@@ -197,19 +197,19 @@ public import WebSocketRuntime
             state.queue?.put(.end(end))
             state.isEnding = true
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
-        case .event(let event): state.view.hear(event, in: self, &state.actions)
+        case .event(let event): state.view.handle(event, in: self, &state.actions)
         }
     }
 
     @inlinable func wake() { change { state, now in if !state.isOver { state.machine.wake(at: now, into: &state.effects) } } }
 
-    /// Ends a connection, or with ``ConnectionEnd/stop`` the socket; a socket that is gone already says nothing any more.
+    /// Ends a connection, or with ``ConnectionEnd/stop`` the socket; if the socket is already released, finishes the shell itself.
     @usableFromInline func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
         if socket.socket == nil { finish(nil) }
         socket.end(end, connection)
     }
 
-    /// The states of the socket; nil if it is gone.
+    /// The states of the socket; nil if it is released.
     package var socketStates: StateSequence<WebSocketState>? { socket.socket?.states }
 
     /// Closes the socket for good.
@@ -217,7 +217,7 @@ public import WebSocketRuntime
 
     // MARK: - The app
 
-    /// Tells the machine what the app wants, which `body` says; once all is over only the view changes.
+    /// Changes the view and gives the machine the command that `body` returns; after the end only the view changes.
     @inlinable package func command<Value>(_ body: (inout View, inout [View.Action]) -> (command: Rules.Command?, value: Value)) -> Value {
         change { state, now in
             let (command, value) = body(&state.view, &state.actions)
@@ -226,7 +226,7 @@ public import WebSocketRuntime
         }
     }
 
-    /// Tells the machine what became of something that it has asked for: at the end, too.
+    /// Gives the machine the result of something that it has asked for, even after the end.
     @inlinable package func report(_ body: (inout View, inout [View.Action]) -> Rules.Command?) {
         change { state, now in
             guard let command = body(&state.view, &state.actions) else { return }
@@ -234,19 +234,19 @@ public import WebSocketRuntime
         }
     }
 
-    /// Tells the machine what the app wants.
+    /// Gives a command to the machine.
     @inlinable package func command(_ command: Rules.Command) { self.command { _, _ in (command, ()) } }
 
-    /// Changes or reads what the app sees, which tells the machine nothing.
+    /// Reads or changes the view without telling the machine.
     @inlinable package func access<Value>(_ body: (inout View) -> Value) -> Value { state.withLockedValue { body(&$0.view) } }
     @inlinable package func access<Value>(_ body: (inout View, Rules) -> Value) -> Value {
         state.withLockedValue { body(&$0.view, $0.machine) }
     }
 
-    /// Waits while the connection takes nothing, so that what waits to be sent is bounded.
+    /// Waits while the connection accepts nothing, so that the number of waiting messages stays limited.
     ///
-    /// - Parameter patience: How long at most; nil: as long as it takes.
-    /// - Returns: How long it was; nil: there was room.
+    /// - Parameter patience: The time limit; nil: no limit.
+    /// - Returns: How long it waited; nil if there was room at once.
     package func waitForRoom(within patience: Duration? = nil) async -> Duration? {
         guard let queue = outgoing, queue.count >= OutgoingLimits.senders else { return nil }
         let start = time.now()
@@ -258,12 +258,12 @@ public import WebSocketRuntime
         return time.now() - start
     }
 
-    /// What is sent on the present connection; nil without one.
-    @inlinable package var outgoing: Queue? { state.withLockedValue(\.queue) }
-    /// Whether nothing more comes.
-    @inlinable package var isOver: Bool { state.withLockedValue(\.isOver) }
-    /// How the socket ended; nil while it lives.
-    @inlinable package var closure: Closure? { state.withLockedValue(\.closure) }
-    /// Why this side last ended a connection; nil if it never did.
-    @inlinable package var complaint: String? { state.withLockedValue(\.complaint) }
+    /// The outgoing queue of the present connection; nil without one.
+    @inlinable package var outgoing: Queue? { state.withLockedValue({ $0.queue }) }
+    /// Whether the shell has ended.
+    @inlinable package var isOver: Bool { state.withLockedValue({ $0.isOver }) }
+    /// How the socket ended; nil while it is open.
+    @inlinable package var closure: Closure? { state.withLockedValue({ $0.closure }) }
+    /// The reason why this side last ended a connection; nil if it never did.
+    @inlinable package var complaint: String? { state.withLockedValue({ $0.complaint }) }
 }

@@ -1,46 +1,46 @@
 public import Holdfast
 public import ProtocolCore
 
-/// What an app sees of a protocol, as a value that its shell keeps behind a lock.
+/// The app's view of a protocol, a value that the shell protects with a lock.
 @usableFromInline package protocol ProtocolView: Sendable {
-    /// The protocol's rules.
+    /// The rules of the protocol.
     associatedtype Rules: ProtocolMachine
-    /// Its messages on the wire.
+    /// The coding of its messages.
     associatedtype Coding: ProtocolCoding
     where Coding.Greeting == Rules.Greeting, Coding.Received == Rules.Received, Coding.Sent == Rules.Sent
-    /// What never changes, and is read without the lock: options, the log.
+    /// Constant values that are read without the lock: options, the log.
     associatedtype Context: Sendable
-    /// Something to do once the lock is free: to wake a task, or to call what the app has given.
+    /// An action for after the lock is released, such as waking a task or calling a callback of the app.
     associatedtype Action: Sendable
 
-    /// The coding of a new connection. Called without the lock; nothing of the connection is read before it returns.
+    /// Returns the coding of a new connection; called without the lock, and nothing of the connection is read before it returns.
     ///
-    /// - Throws: How to end the connection, of which the rules hear nothing: the server has agreed on no subprotocol of ours, say.
+    /// - Throws: How to end the connection without telling the rules, for example if the server agreed on no known subprotocol.
     static func coding(for opening: Opening, in shell: ProtocolShell<Self>) async throws(ConnectionEnd) -> Coding
-    /// Whether another message can be taken; asked after each. If not, ``pace(in:)`` waits until one can.
+    /// Returns whether another message can be read; asked after each message. If not, ``pace(in:)`` waits until one can.
     static func mayReadOn(in shell: ProtocolShell<Self>) -> Bool
-    /// Waits until another message can be taken.
+    /// Waits until another message can be read.
     static func pace(in shell: ProtocolShell<Self>) async
 
-    /// There is a new connection.
+    /// Handles a new connection.
     mutating func open(_ coding: Coding, in shell: ProtocolShell<Self>, _ actions: inout [Action])
-    /// The connection serves the protocol.
+    /// Handles that the protocol is ready on the connection.
     mutating func becomeReady(in shell: ProtocolShell<Self>, _ actions: inout [Action])
-    /// There is no connection: told also where there was none.
+    /// Handles that there is no connection; also called if there was none before.
     ///
     /// - Parameters:
-    ///   - cause: Why, as far as the socket has said.
-    ///   - isRetrying: The socket has planned its next attempt.
+    ///   - cause: The reason, if the socket has reported one.
+    ///   - isRetrying: Whether the socket has planned its next attempt.
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ProtocolShell<Self>, _ actions: inout [Action])
-    /// The rules tell something.
-    mutating func hear(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ actions: inout [Action])
-    /// The rules end the present connection, or the socket.
+    /// Handles an event of the rules.
+    mutating func handle(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ actions: inout [Action])
+    /// Handles that the rules end the present connection, or the socket.
     mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>)
-    /// Nothing more comes.
+    /// Handles the end of the shell.
     ///
-    /// - Parameter closure: How the socket ended; nil if it goes on, or nothing is known of it.
+    /// - Parameter closure: How the socket ended; nil if it is still open, or its end is unknown.
     mutating func end(_ closure: Closure?, in shell: ProtocolShell<Self>, _ actions: inout [Action])
-    /// Does something, without the lock.
+    /// Performs an action without the lock.
     static func perform(_ action: Action, in shell: ProtocolShell<Self>)
 }
 

@@ -1,11 +1,11 @@
 public import WebSocketRuntime
 
-/// Who gets the outcome of a request; exactly once.
+/// The recipient of a request's outcome; it gets the outcome exactly once.
 ///
-/// An object, for a generic value is slow to copy.
+/// A class, because generic values are slow to copy.
 @usableFromInline package final class Reply<Value: Sendable, Failure: Error>: Sendable {
     @usableFromInline package typealias Outcome = Result<Value, Failure>
-    /// Whether a task waits, which may be cancelled.
+    /// Whether a task waits for the outcome; that task may be cancelled.
     @usableFromInline package let isAwaited: Bool
     @usableFromInline let give: @Sendable (Outcome) -> Void
 
@@ -23,11 +23,11 @@ public import WebSocketRuntime
 }
 
 extension Reply {
-    /// Begins something, and waits for its outcome; when the task is cancelled, what was begun is ended.
+    /// Begins an operation and waits for its outcome; if the task is cancelled, ends the operation.
     ///
     /// - Parameters:
-    ///   - end: Ends what was begun; the reply gets its outcome by that.
-    ///   - begin: Begins it; nil if the reply has got its outcome already.
+    ///   - end: Ends the operation, which gives the reply its outcome.
+    ///   - begin: Begins the operation and returns its handle; nil if the reply already has its outcome.
     @inlinable package static func wait<Handle: Sendable>(
         endingWith end: @escaping @Sendable (Handle) -> Void, _ begin: (Reply) -> Handle?
     ) async throws(Failure) -> (Value, Handle?) {
@@ -36,7 +36,7 @@ extension Reply {
             await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
                 guard let handle = begin(.continuation(continuation)) else { return }
                 begun.withLockedValue { $0 = handle }
-                // It was cancelled after it was begun, and before anybody could say what.
+                // The task may have been cancelled before the handle was stored.
                 if Task.isCancelled { end(handle) }
             }
         } onCancel: {

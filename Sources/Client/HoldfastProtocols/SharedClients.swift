@@ -1,8 +1,8 @@
 import WebSocketRuntime
 
-/// One client for many users, who come and go without knowing of each other: it is made for the first, and closed a while after the last.
+/// Clients that many users share: a client is created for the first user, and closed some time after the last user has gone.
 ///
-/// There is one for each key, such as the URL of its server.
+/// There is one client for each key, such as the URL of its server.
 /// ```swift
 /// let boards = SharedClients { (url: String) in ProtocolClient(BoardRules(), over: WebSocket(url)) { _ in BoardCoding() } }
 ///
@@ -12,7 +12,7 @@ import WebSocketRuntime
 ///     func post(_ text: String) async throws { try await lease.client.request { .post($0, text) } }
 /// }
 /// ```
-/// Nobody calls close: a lease ends when its last reference is gone.
+/// You need not close a client: a lease ends when its last reference is gone.
 public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Sendable {
     private struct Shared {
         var client: Client
@@ -25,27 +25,27 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
     private let pause: @Sendable () async throws -> Void
     private let shared = LockedValue<[Key: Shared]>([:])
 
-    /// No clients yet.
+    /// Creates an empty set of clients.
     ///
     /// - Parameters:
-    ///   - grace: How long a client stays after its last user is gone.
-    ///   - clock: What that is measured with.
-    ///   - make: Makes the client for the first user of a key, and another for the first one after that was closed. It should be quick, for
-    ///     all keys wait for it. Neither this nor `isOver` may use this object, or let go of one of its leases.
-    ///   - isOver: Whether a client has ended by itself: then the next lease gets another.
-    ///   - close: Closes a client that nobody uses any more.
+    ///   - grace: How long a client stays open after its last user is gone.
+    ///   - clock: The clock for this time.
+    ///   - make: Creates the client for the first user of a key, and again after that client was closed. It should be quick, because
+    ///     all keys wait for it. Neither `make` nor `isOver` may use this object, or release one of its leases.
+    ///   - isOver: Returns whether a client has ended by itself; the next lease then gets a new one.
+    ///   - close: Closes a client that has no users.
     public init<C: Clock>(
         closingAfter grace: Duration = .seconds(5), clock: C = ContinuousClock(), make: @escaping @Sendable (Key) -> Client,
         isOver: @escaping @Sendable (Client) -> Bool, close: @escaping @Sendable (Client) async -> Void
     ) where C.Duration == Duration {
         (self.make, self.isOver, self.close) = (make, isOver, close)
-        // Clocks of the system cannot wait much longer than 2^32 seconds.
+        // The system's clocks cannot wait much longer than 2^32 seconds.
         pause = { try await clock.sleep(for: min(max(grace, .zero), .seconds(1 << 32))) }
     }
 
-    /// The client of a key, for as long as the lease is kept.
+    /// Returns a lease of the client of a key; the client stays open as long as the lease is kept.
     ///
-    /// Keep it as long as anything of its client is used. A stream of the client's events is no lease.
+    /// Keep the lease as long as you use anything of the client. A stream of the client's events does not keep the lease.
     public func lease(_ key: Key) -> ClientLease<Client> {
         let (client, closing, ended) = shared.withLockedValue { shared -> (Client, Task<Void, Never>?, Client?) in
             var ended: Client?
@@ -57,12 +57,12 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
             return (place.client, closing, ended)
         }
         closing?.cancel()
-        // The last reference to it must not go while the lock is held.
+        // Keeps the ended client until here, so that its last reference is not released while the lock is held.
         withExtendedLifetime(ended) {}
         return ClientLease(client) { self.release(key) }
     }
 
-    /// How many leases of a key there are.
+    /// Returns the number of leases of a key.
     public func leaseCount(_ key: Key) -> Int { shared.withLockedValue { $0[key]?.leases ?? 0 } }
 
     private func release(_ key: Key) {
@@ -82,7 +82,7 @@ public final class SharedClients<Key: Hashable & Sendable, Client: Sendable>: Se
 }
 
 extension SharedClients {
-    /// No clients of a protocol of your own yet; see ``init(closingAfter:clock:make:isOver:close:)``.
+    /// Creates an empty set of clients of your own protocol; see ``init(closingAfter:clock:make:isOver:close:)``.
     public convenience init<Rules, C: Clock>(
         closingAfter grace: Duration = .seconds(5), clock: C = ContinuousClock(), make: @escaping @Sendable (Key) -> Client
     ) where Client == ProtocolClient<Rules>, C.Duration == Duration {
@@ -94,7 +94,7 @@ extension SharedClients {
     }
 }
 
-/// A user's hold on a shared client; see ``SharedClients``.
+/// A lease that keeps a shared client open; see ``SharedClients``.
 public final class ClientLease<Client: Sendable>: Sendable {
     /// The client.
     public let client: Client

@@ -2,7 +2,7 @@ public import Holdfast
 public import ProtocolCore
 import WebSocketRuntime
 
-/// The socket of a protocol, which belongs to the app and may end first; and how its connections are ended.
+/// A weak reference to the socket of a protocol, which belongs to the app and may end first; also ends its connections.
 @usableFromInline package final class SocketReference: Sendable {
     private struct Weak {
         weak var socket: WebSocket?
@@ -18,16 +18,16 @@ import WebSocketRuntime
 
     package var socket: WebSocket? { reference.withLockedValue { $0.socket } }
 
-    /// The protocol says that a connection serves it.
+    /// Tells the socket that the protocol is ready on a connection.
     @usableFromInline package func noteReady(_ connection: WebSocketConnection) {
         guard let socket else { return }
-        // SAFETY: the socket takes a note, and waits for nothing.
+        // SAFETY: one short step of the socket, which waits for nothing.
         Task { await socket.noteReady(connection) }
     }
 
-    /// Ends a connection, without waiting for it.
+    /// Ends a connection without waiting for it.
     ///
-    /// - Parameter connection: The present one; nil if there is none.
+    /// - Parameter connection: The present connection; nil if there is none.
     @usableFromInline package func end(_ end: ConnectionEnd, _ connection: WebSocketConnection?) {
         let socket = socket
         // SAFETY: each task ends with the close handshake, which has a deadline, or with the connection.
@@ -52,7 +52,7 @@ import WebSocketRuntime
 }
 
 extension ConnectionEnd {
-    /// What was wrong with the peer.
+    /// The reason, except for `stop`.
     @usableFromInline package var complaint: String? {
         switch self {
         case .cut(let reason), .close(_, let reason), .reconnect(_, _, let reason), .reject(_, let reason): reason

@@ -1,15 +1,15 @@
 package import Holdfast
 import WebSocketRuntime
 
-/// Asks an app for tokens.
+/// Gets tokens from an app's provider.
 ///
-/// It waits a limited time, because servers wait for the token. It hides each token in what the socket logs and tells.
+/// It waits a limited time, because servers wait for the token. It hides each token in the logs and errors of the socket.
 package final class TokenSource: Sendable {
     /// Why there is no token.
     package enum Failure: Error {
-        /// Asking again cannot help.
+        /// The provider says that a retry cannot help.
         case refused(CredentialUnavailable)
-        /// The app's code threw an error of this type. What it says may be secret: the address of a service with its token, say.
+        /// The app's code threw an error of this type. Its text is left out, because it may contain secrets such as a URL with a token.
         case failed(String)
         case timedOut
         case cancelled
@@ -28,10 +28,10 @@ package final class TokenSource: Sendable {
 
     deinit { cancelRenewal() }
 
-    /// Asks for a token; one that takes too long is cancelled, and its token is not used.
+    /// Returns a token; cancels a provider that takes too long, and ignores its token.
     package func token() async throws(Failure) -> String {
         let (answer, changes) = (LockedValue<Result<String, Failure>?>(nil), Changes())
-        // SAFETY: cancelled when the wait is over, and then left to itself: an app's code that does not heed that must not hold up anybody.
+        // SAFETY: cancelled when the wait is over. Nothing awaits it then, so an app's code that ignores the cancellation blocks no caller.
         let asking = Task { [provider, secrets] in
             let outcome: Result<String, Failure>
             do {
@@ -48,17 +48,17 @@ package final class TokenSource: Sendable {
         }
         defer { asking.cancel() }
         let token = try await changes.first(until: time.now() + patience, on: time) { () throws(Failure) in
-            try answer.withLockedValue(\.self)?.get()
+            try answer.withLockedValue({ $0 })?.get()
         }
         if let token { return token }
         throw Task.isCancelled ? .cancelled : .timedOut
     }
 
-    /// Asks for a token that takes the place of the present one; an earlier renewal is cancelled.
+    /// Gets a token that replaces the present one; cancels an earlier renewal.
     ///
-    /// A failure is not told: then the present token ends.
+    /// A failure is not reported; the present token then expires.
     package func renew(_ take: @escaping @Sendable (String) -> Void) {
-        // SAFETY: ends with the answer or the patience; cancelled by the next one and with the connection.
+        // SAFETY: ends with the answer or the time limit; cancelled by the next renewal and with the connection.
         let task = Task { [weak self] in
             guard let token = try? await self?.token(), !Task.isCancelled else { return }
             take(token)

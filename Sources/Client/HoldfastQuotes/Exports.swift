@@ -1,3 +1,3 @@
-// An app writes `import HoldfastQuotes` and has quotes, patterns, counts, and the socket below.
+// `import HoldfastQuotes` also gives the app quotes, patterns, counts, and the socket below.
 @_exported public import Holdfast
 @_exported public import QuotesCore

@@ -4,7 +4,7 @@ import MachineCore
 public import QuotesCore
 import WebSocketRuntime
 
-/// Quotes that stay true: what a server of the quotes protocol shows, over a socket that survives.
+/// A live set of quotes from a server of the quotes protocol, over a socket that reconnects.
 ///
 /// ```swift
 /// let feed = QuoteFeed("wss://example.com/feed")
@@ -14,25 +14,26 @@ import WebSocketRuntime
 /// }
 /// ```
 ///
-/// After a cut it subscribes again, after a gap it asks for everything again; until that has come, the last values stay, marked as old. What
-/// is shown of a symbol never goes back. However slow a reader is, it costs memory by the number of symbols, and what it gets is the newest.
-/// It ends with its socket, or when the last reference to it is gone.
+/// After a lost connection the feed subscribes again, and after a gap it requests all quotes again. Until they arrive, the last values
+/// stay and are marked as old. The shown state of a symbol never goes back to an older version. A slow reader needs memory only in
+/// proportion to the number of symbols, and always receives the newest values. The feed ends with its socket, or when the last reference
+/// to it is released.
 public final class QuoteFeed: Sendable {
-    /// The connection's life: its state, its statistics.
+    /// The socket below, with the connection's state and statistics.
     public let socket: WebSocket
     let shell: QuoteShell
-    private let run: Task<Void, Never>
+    private let task: Task<Void, Never>
 
-    /// Starts to connect.
+    /// Creates a feed and starts to connect.
     ///
     /// - Parameters:
     ///   - url: `ws://host:port/path` or `wss://…`.
-    ///   - encodings: Which to offer, best first; the server takes the first that it has.
-    ///   - rate: How many updates a second the server sends at most, 1 to 1000; nil: as many as there are.
-    ///   - configure: Changes what is to be other than the defaults.
+    ///   - encodings: The encodings to offer, in order of preference; the server takes the first that it supports.
+    ///   - rate: The maximum number of updates per second that the server sends, 1 to 1000; nil means no limit.
+    ///   - configure: Changes the options of the socket.
     public convenience init(
         _ url: String, encodings: [QuotesEncoding] = [.messagePack, .json], rate: Int? = nil,
-        _ configure: (inout WebSocketOptions) -> Void = { _ in }
+        configure: (inout WebSocketOptions) -> Void = { _ in }
     ) {
         let socket = WebSocket(url) { options in
             Self.prepare(&options, encodings)
@@ -41,44 +42,44 @@ public final class QuoteFeed: Sendable {
         self.init(over: socket, rate: rate)
     }
 
-    /// Reads quotes over a socket that is there already, and that offers subprotocols of ``QuotesEncoding``.
+    /// Creates a feed over an existing socket, which must offer subprotocols of ``QuotesEncoding``.
     ///
-    /// Nobody else should send over it.
+    /// Nothing else should send over this socket.
     ///
     /// - Parameters:
     ///   - socket: The socket; it lives at least as long as the feed.
-    ///   - rate: How many updates a second the server sends at most, 1 to 1000; nil: as many as there are.
-    ///   - clock: What the feed's patience is measured with.
+    ///   - rate: The maximum number of updates per second that the server sends, 1 to 1000; nil means no limit.
+    ///   - clock: The clock for the feed's timeouts.
     public init<C: Clock>(over socket: WebSocket, rate: Int? = nil, clock: C = ContinuousClock()) where C.Duration == Duration {
-        let book = Book(rate: rate.map { Int64(min(max($0, 1), 1000)) })
-        let shell = QuoteShell(book, QuoteView(), (), over: socket, time: LinkTime(clock))
+        let machine = QuotesMachine(rate: rate.map { Int64(min(max($0, 1), 1000)) })
+        let shell = QuoteShell(machine, QuoteView(), (), over: socket, time: LinkTime(clock))
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
-        // SAFETY: owned by this object and cancelled with it.
-        run = Task { await shell.follow(events) }
+        // SAFETY: owned by this object, which cancels it when it is released.
+        task = Task { await shell.follow(events) }
     }
 
     deinit {
-        run.cancel()
+        task.cancel()
         // The task may hold the shell for a moment longer.
         shell.finish(nil)
     }
 
-    /// What a socket for quotes offers.
+    /// Prepares the options of a socket for quotes: its subprotocols.
     public static func prepare(_ options: inout WebSocketOptions, _ encodings: [QuotesEncoding] = [.messagePack, .json]) {
         options.connection.subprotocols = encodings.map(\.subprotocol)
     }
 
-    // MARK: - What is shown
+    // MARK: - Subscriptions
 
-    /// Shows these symbols, too, from now on and over all connections.
+    /// Adds symbols to the feed, from now on and across all reconnects.
     ///
-    /// - Parameter patterns: 1 to 100 names, `*` for any run of characters, `?` for one.
-    /// - Throws: If one of them is such that no symbol can match it.
+    /// - Parameter patterns: 1 to 100 names; `*` matches any run of characters, `?` matches one character.
+    /// - Throws: An error if no symbol can match one of the patterns, or if their number is out of range.
     @discardableResult
     public func subscribe(_ patterns: String...) throws(InvalidSymbolPattern) -> QuoteSubscription { try subscribe(to: patterns) }
 
-    /// Shows these symbols, too; see ``subscribe(_:)``.
+    /// Adds symbols to the feed; see ``subscribe(_:)``.
     @discardableResult
     public func subscribe(to patterns: [String]) throws(InvalidSymbolPattern) -> QuoteSubscription {
         guard 1...QuotesLimits.patterns ~= patterns.count else { throw InvalidSymbolPattern(pattern: nil) }
@@ -90,113 +91,118 @@ public final class QuoteFeed: Sendable {
         return shell.subscribe(valid)
     }
 
-    /// Shows the symbols of a subscription no more, unless another one wants them.
+    /// Removes the symbols of a subscription, unless another subscription includes them.
     public func unsubscribe(_ subscription: QuoteSubscription) { shell.unsubscribe(subscription.id) }
 
-    /// Why the server does not show what a subscription wants; nil if it does, or has not answered yet.
+    /// Returns the reason why the server refused a subscription; nil if it accepted it, or has not answered yet.
     public func refusal(of subscription: QuoteSubscription) -> QuoteRefusal? { shell.refusal(of: subscription.id) }
 
-    // MARK: - What is known
+    // MARK: - State
 
-    /// All quotes of the symbols that are subscribed to, as they are known now, in the order in which they came first.
+    /// All current quotes of the subscribed symbols, in the order in which they first arrived.
     public var quotes: [Quote] { shell.quotes }
 
-    /// What is known of a symbol that is subscribed to.
+    /// Returns the current quote of a subscribed symbol.
     public subscript(symbol: String) -> Quote? { shell.quote(of: symbol) }
 
-    /// Whether everything that is subscribed to has come, and is current.
+    /// Whether all subscribed quotes have arrived and are current.
     public var isCurrent: Bool { shell.isCurrent }
 
-    /// How long ago the server was last heard; nil if never.
+    /// The time since the server was last heard; nil if it never was.
     ///
-    /// It says something at least every five seconds, if anything is subscribed to. While there is a connection, no quote is older than
-    /// this and the way to here.
+    /// The server sends something at least every five seconds, if anything is subscribed. While there is a connection, no quote is older
+    /// than this time plus the network delay.
     public var age: Duration? { shell.age }
 
-    /// What came so far.
+    /// The number of messages and quotes received so far.
     public var counts: QuoteCounts { shell.counts }
 
-    /// What was wrong with the server when this side last gave a connection up; nil if it never did.
+    /// The complaint about the server when the client last gave up a connection; nil if it never did.
     public var complaint: String? { shell.complaint }
 
-    /// How the socket ended; nil while it lives.
+    /// How the socket ended; nil while it is open.
     public var closure: Closure? { shell.closure }
 
-    /// What changes from now on, after all that is known now; for any number of readers, each at its own speed.
+    /// The changes from now on, preceded by all current quotes; supports any number of readers, each at its own speed.
     ///
-    /// - Parameter rate: At most so many updates a second, as many as a screen can show; nil: as many as are taken. The first change
-    ///   comes at once, and the last one is never left out.
+    /// - Parameter rate: The maximum number of updates per second, such as what a screen can show; nil means no limit. The first change
+    ///   arrives at once, and the last one is never left out.
     public func updates(atMost rate: Int? = nil) -> QuoteUpdates {
         QuoteUpdates(feed: self, interval: rate.map { .seconds(1) / max($0, 1) })
     }
 
     /// Closes the socket for good.
     public func close() async { await socket.close() }
+
+    /// Runs in the calling task until the feed is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    ///
+    /// - Throws: The error that ended it. It throws nothing if this side closed it, or the server did with 1000.
+    public func run() async throws(WebSocketError) { try await socket.run() }
 }
 
-/// Symbols that a ``QuoteFeed`` shows, until it is told to show them no more.
+/// A set of symbols that a ``QuoteFeed`` shows, until it is unsubscribed.
 public struct QuoteSubscription: Hashable, Sendable {
     let id: Int64
-    /// Which symbols.
+    /// The patterns of the symbols.
     public let patterns: [SymbolPattern]
 }
 
-/// Why the server does not show what a subscription wants.
+/// The reason why the server refused a subscription.
 public struct QuoteRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Why, in one word.
+    /// The error code.
     public let code: QuotesRefusalCode
-    /// Why, for logs; from the server.
+    /// The server's message, for logs.
     public let message: String
 
-    /// A refusal, as a feed tells it; for tests of what hears of it.
+    /// Creates a refusal, for tests of code that receives it.
     public init(code: QuotesRefusalCode, message: String) { (self.code, self.message) = (code, message) }
 
-    /// Both.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 }
 
-/// Why a subscription was not even asked for.
+/// An error for an invalid subscription, which was not sent to the server.
 public struct InvalidSymbolPattern: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The pattern that no symbol can match; nil: there was none at all, or more than 100.
+    /// The pattern that no symbol can match; nil if there were no patterns, or more than 100.
     public let pattern: String?
 
-    /// An error, as a feed throws it; for tests of what hears of it.
+    /// Creates an error, for tests of code that receives it.
     public init(pattern: String?) { self.pattern = pattern }
 
-    /// What is wrong.
+    /// The problem, as a text.
     public var description: String {
         pattern.map { "no symbol can match the pattern \($0.debugDescription)" } ?? "a subscription has 1 to 100 patterns"
     }
 }
 
-/// What is to be shown anew.
+/// A set of changes to show.
 public struct QuoteUpdate: Hashable, Sendable {
-    /// The newest of each symbol that has changed since the update before, in the order of their first change; at first, all there are.
+    /// The newest quote of each symbol that changed since the previous update, in the order of the first change; at first, all quotes.
     ///
-    /// Also those that have only become old or current again: see ``Quote/isCurrent``.
+    /// This includes quotes that have only become old, or current again: see ``Quote/isCurrent``.
     public var quotes: [Quote] = []
-    /// The symbols that are no longer wanted, or no longer known.
+    /// The symbols that are no longer subscribed, or no longer known.
     public var removed: [String] = []
 
-    /// An update, as a feed tells it; for tests of what hears of it.
+    /// Creates an update, for tests of code that receives it.
     public init(quotes: [Quote] = [], removed: [String] = []) { (self.quotes, self.removed) = (quotes, removed) }
 }
 
-/// What changes of the quotes of a ``QuoteFeed``; see ``QuoteFeed/updates(atMost:)``.
+/// The changes of the quotes of a ``QuoteFeed``; see ``QuoteFeed/updates(atMost:)``.
 ///
-/// It ends with the feed; ``QuoteFeed/closure`` tells why. The sequence keeps the feed alive.
+/// The sequence ends with the feed; ``QuoteFeed/closure`` gives the reason. It keeps the feed alive.
 public struct QuoteUpdates: AsyncSequence, Sendable {
-    /// All that has changed since the update before.
+    /// All changes since the previous update.
     public typealias Element = QuoteUpdate
     /// The sequence never fails.
     public typealias Failure = Never
     let feed: QuoteFeed
     let interval: Duration?
 
-    /// Starts to take updates.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: QuoteReader(feed), interval: interval) }
 
-    /// Takes updates one by one.
+    /// Iterates over the updates.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
@@ -206,20 +212,20 @@ public struct QuoteUpdates: AsyncSequence, Sendable {
 
         init(reader: QuoteReader, interval: Duration?) { (self.reader, self.interval) = (reader, interval) }
 
-        /// Waits for the next update; nil after the last, or when the task is cancelled.
+        /// Waits for the next update; returns nil after the last one, or when the task is cancelled.
         public mutating func next() async -> QuoteUpdate? { await next(isolation: nil) }
 
-        /// Waits for the next update; nil after the last, or when the task is cancelled.
+        /// Waits for the next update; returns nil after the last one, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> QuoteUpdate? {
             let time = reader.feed.shell.time
             while await reader.hasChanges() {
-                // Whatever changes meanwhile comes along.
+                // Changes that arrive during the pause are included in the update.
                 if let interval {
                     if time.now() < nextUpdate, (try? await time.sleep(nextUpdate)) == nil { return nil }
                     nextUpdate = time.now() + interval
                 }
                 let update = reader.take()
-                // What came and went since the last time is nothing to show.
+                // A symbol that came and went since the last update is nothing to show.
                 if !update.quotes.isEmpty || !update.removed.isEmpty { return update }
             }
             return nil

@@ -5,15 +5,15 @@ import ProtocolCore
 import QuotesCore
 import WebSocketCore
 
-/// Runs a `Book`.
+/// Runs a `QuotesMachine`.
 typealias QuoteShell = ProtocolShell<QuoteView>
 
-/// What a ``QuoteFeed`` shows beside its book: what was refused, and who reads.
+/// The state that a ``QuoteFeed`` keeps beside its book: the refusals, and the readers.
 struct QuoteView: ProtocolView {
-    typealias Rules = Book
+    typealias Rules = QuotesMachine
     typealias Coding = QuotesCodec
     typealias Context = Void
-    /// Who takes what has changed.
+    /// A reader and the changes that it has not taken yet.
     private struct Reader {
         var changes = ChangeList()
         let arrivals = Changes()
@@ -32,7 +32,7 @@ struct QuoteView: ProtocolView {
     func open(_ coding: QuotesCodec, in shell: QuoteShell, _ woken: inout [Changes]) {}
     func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: QuoteShell, _ woken: inout [Changes]) {}
 
-    mutating func hear(_ event: Book.Event, in shell: QuoteShell, _ woken: inout [Changes]) {
+    mutating func handle(_ event: QuotesMachine.Event, in shell: QuoteShell, _ woken: inout [Changes]) {
         switch event {
         case .refused(let id, let code, let message):
             if let id, id > 0, id <= lastSubscription { refusals[id] = QuoteRefusal(code: code, message: message) }
@@ -58,11 +58,11 @@ extension QuoteShell {
     func unsubscribe(_ id: Int64) { command { view, _ in (.unsubscribe(id: id), view.forget(id)) } }
     func refusal(of id: Int64) -> QuoteRefusal? { access { view, _ in view.refusal(of: id) } }
 
-    var quotes: [Quote] { access { _, book in (0..<book.count).compactMap { book[$0] } } }
-    func quote(of symbol: String) -> Quote? { access { _, book in book.place(of: symbol).flatMap { book[$0] } } }
-    var isCurrent: Bool { access { _, book in book.phase == .following } }
-    var age: Duration? { access { _, book in book.heard.map { time.now() - $0 } } }
-    var counts: QuoteCounts { access { _, book in book.counts } }
+    var quotes: [Quote] { access { _, machine in (0..<machine.count).compactMap { machine[$0] } } }
+    func quote(of symbol: String) -> Quote? { access { _, machine in machine.place(of: symbol).flatMap { machine[$0] } } }
+    var isCurrent: Bool { access { _, machine in machine.phase == .following } }
+    var age: Duration? { access { _, machine in machine.heard.map { time.now() - $0 } } }
+    var counts: QuoteCounts { access { _, machine in machine.counts } }
 }
 
 extension QuoteView {
@@ -76,10 +76,10 @@ extension QuoteView {
 
     // MARK: - Readers
 
-    /// A reader that takes first what is known now.
-    fileprivate mutating func addReader(of book: Book) -> (UInt64, Changes) {
+    /// Adds a reader, which first receives all current quotes.
+    fileprivate mutating func addReader(of machine: QuotesMachine) -> (UInt64, Changes) {
         var reader = Reader()
-        for place in 0..<book.count where book[place] != nil { reader.changes.note(place) }
+        for place in 0..<machine.count where machine[place] != nil { reader.changes.note(place) }
         lastReader += 1
         readers[lastReader] = reader
         return (lastReader, reader.arrivals)
@@ -88,16 +88,16 @@ extension QuoteView {
     fileprivate mutating func removeReader(_ id: UInt64) { readers[id] = nil }
     fileprivate func hasChanges(for id: UInt64) -> Bool { readers[id]?.changes.isEmpty == false }
 
-    fileprivate mutating func takeChanges(for id: UInt64, of book: Book) -> QuoteUpdate {
+    fileprivate mutating func takeChanges(for id: UInt64, of machine: QuotesMachine) -> QuoteUpdate {
         var update = QuoteUpdate()
         while let place = readers[id]?.changes.popFirst() {
-            if let quote = book[place] { update.quotes.append(quote) } else { update.removed.append(book.name(of: place)) }
+            if let quote = machine[place] { update.quotes.append(quote) } else { update.removed.append(machine.name(of: place)) }
         }
         return update
     }
 }
 
-/// One reader of a feed: leaves it when nobody iterates any more.
+/// One reader of a feed; it is removed from the feed when the last iterator is released.
 final class QuoteReader: Sendable {
     let feed: QuoteFeed
     private let id: UInt64
@@ -105,12 +105,12 @@ final class QuoteReader: Sendable {
 
     init(_ feed: QuoteFeed) {
         self.feed = feed
-        (id, arrivals) = feed.shell.access { view, book in view.addReader(of: book) }
+        (id, arrivals) = feed.shell.access { view, machine in view.addReader(of: machine) }
     }
 
     deinit { feed.shell.access { [id] view, _ in view.removeReader(id) } }
 
-    /// Waits until something has changed; false at the end, or when the task is cancelled.
+    /// Waits until something has changed; returns false at the end, or when the task is cancelled.
     func hasChanges(isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
         while !Task.isCancelled {
             let version = arrivals.version
@@ -122,5 +122,5 @@ final class QuoteReader: Sendable {
         return false
     }
 
-    func take() -> QuoteUpdate { feed.shell.access { [id] view, book in view.takeChanges(for: id, of: book) } }
+    func take() -> QuoteUpdate { feed.shell.access { [id] view, machine in view.takeChanges(for: id, of: machine) } }
 }

@@ -1,4 +1,3 @@
-import Foundation
 public import Holdfast
 import MachineCore
 import HoldfastProtocols
@@ -6,13 +5,13 @@ public import RoomCore
 import RoomsWire
 import WebSocketRuntime
 
-/// Gives the token that says who we are; asked for every connection, and ahead of the token's end.
+/// Returns the token that authenticates the user; called for every connection, and before a token expires.
 ///
-/// It may throw `CredentialUnavailable` to say that asking again cannot help. One that takes longer than ``RoomsOptions/tokenPatience`` is
-/// cancelled, and its token is not used.
+/// It may throw `CredentialUnavailable` to say that asking again cannot help. A call that takes longer than
+/// ``RoomsOptions/tokenPatience`` is cancelled, and its token is not used.
 public typealias TokenProvider = @Sendable () async throws -> String
 
-/// Rooms in which a message arrives once: with an outbox and a history on disk, over a socket that survives.
+/// Rooms with exactly-once messages: an outbox and a history on disk, over a socket that reconnects.
 ///
 /// ```swift
 /// let rooms = Rooms("wss://example.com/", store: try SQLiteRoomStore(path: path)) { try await tokens.fresh() }
@@ -20,24 +19,27 @@ public typealias TokenProvider = @Sendable () async throws -> String
 /// try await room.send(ChatText("hi")).stored()
 /// ```
 ///
-/// What is submitted is on disk before it counts, is sent again after every loss, and takes effect once. What is received is stored with the
-/// place up to which it was received, so it is there without a connection, and nothing is missed or doubled.
-/// A store belongs to one user, and to one object of this kind at a time. It ends with ``close()``, or when the last reference to it is gone.
+/// A submitted message is on disk before it counts. It is sent again after every lost connection, and takes effect once. Received entries
+/// are stored together with the position up to which they were received, so they are available without a connection, and none is lost or
+/// duplicated.
+///
+/// A store belongs to one user, and to one `Rooms` object at a time. The object ends with ``close()``, or when the last reference to it
+/// is released.
 public final class Rooms: Sendable {
-    /// The connection's life: its state, its statistics.
+    /// The socket below, with the connection's state and statistics.
     public let socket: WebSocket
     let shell: RoomsShell
-    private let run: Task<Void, Never>
+    private let task: Task<Void, Never>
     private let storing: Task<Void, Never>
 
-    /// Starts to connect.
+    /// Creates the rooms and starts to connect.
     ///
     /// - Parameters:
     ///   - url: `wss://…`, or `ws://…`.
-    ///   - store: Where the outbox and the history are.
-    ///   - options: What is to be other than the defaults.
-    ///   - token: Gives the token that says who we are; nil: none is needed.
-    ///   - configure: Changes what is to be other than the defaults of the socket.
+    ///   - store: The store of the outbox and the history.
+    ///   - options: The options.
+    ///   - token: Returns the token that authenticates the user; nil if the hub needs none.
+    ///   - configure: Changes the options of the socket.
     public convenience init(
         _ url: String, store: some RoomStore, options: RoomsOptions = RoomsOptions(), token: TokenProvider? = nil,
         configure: (inout WebSocketOptions) -> Void = { _ in }
@@ -45,59 +47,60 @@ public final class Rooms: Sendable {
         let socket = WebSocket(url) { socket in
             RoomsOptions.prepare(&socket)
             configure(&socket)
-            // It may have given another configuration.
+            // The closure may have replaced the configuration.
             socket.connection.redirectsStayInOrigin = true
         }
-        self.init(socket: socket, store: store, options: options, token: token)
+        self.init(over: socket, store: store, options: options, token: token)
     }
 
-    /// Carries rooms over a socket that is there already; see ``RoomsOptions/prepare(_:_:)``.
+    /// Creates rooms over an existing socket; see ``RoomsOptions/prepare(_:_:)``.
     ///
-    /// Nobody else should send over it.
+    /// Nothing else should send over this socket.
     ///
     /// - Parameters:
-    ///   - socket: The socket; it lives at least as long as this.
-    ///   - store: Where the outbox and the history are.
-    ///   - options: What is to be other than the defaults.
-    ///   - clock: What deadlines are measured with.
-    ///   - calendar: Milliseconds since 1970 UTC; nil: the system's.
-    ///   - seed: Where chance begins; by default another for each.
-    ///   - token: Gives the token that says who we are; nil: none is needed.
+    ///   - socket: The socket; it lives at least as long as this object.
+    ///   - store: The store of the outbox and the history.
+    ///   - options: The options.
+    ///   - clock: The clock for deadlines.
+    ///   - calendar: Returns the time in milliseconds since 1970 UTC; nil uses the system's.
+    ///   - seed: The seed of the random numbers; by default different for each object.
+    ///   - token: Returns the token that authenticates the user; nil if the hub needs none.
     public init<C: Clock>(
-        socket: WebSocket, store: some RoomStore, options: RoomsOptions = RoomsOptions(), clock: C = ContinuousClock(),
+        over socket: WebSocket, store: some RoomStore, options: RoomsOptions = RoomsOptions(), clock: C = ContinuousClock(),
         calendar: (@Sendable () -> Int64)? = nil, seed: UInt64 = .random(in: .min ... .max),
         token: TokenProvider? = nil
     ) where C.Duration == Duration {
         let time = LinkTime(clock)
         let tokens = token.map { TokenSource(within: options.tokenPatience, on: time, secrets: socket.secrets, $0) }
         let context = RoomsContext(
-            store: store, options: options, tokens: tokens, calendar: calendar ?? { Date.milliseconds }, secrets: socket.secrets)
+            store: store, options: options, tokens: tokens, calendar: calendar ?? { WallClock.milliseconds }, secrets: socket.secrets)
         let machine = RoomsMachine(policy: context.policy, seed: seed)
         let shell = RoomsShell(machine, RoomsView(), context, over: socket, time: time)
         shell.command(.calendar(context.calendar()))
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
-        // SAFETY: owned by this object and cancelled with it.
-        run = Task {
+        // SAFETY: owned by this object, which cancels it when it is released.
+        task = Task {
             async let _ = shell.followCalendar()
             await shell.follow(events)
         }
-        // SAFETY: ends when the shell is finished and what was ordered until then is written: a transaction is not to be cancelled.
+        // SAFETY: ends when the shell is finished and all ordered changes are written; it is not cancelled, because a transaction must
+        // not be.
         storing = Task { await shell.serveStore() }
     }
 
     deinit {
-        run.cancel()
+        task.cancel()
         // The tasks may hold the shell for a moment longer.
         shell.finish(nil)
     }
 
-    /// How it stands with the hub.
+    /// The state of the connection to the hub.
     public var state: RoomsState { shell.access { view in view.state } }
 
-    /// How it stands with the hub, the present state first; ends with ``RoomsState/closed(_:)``.
+    /// The state of the connection to the hub, starting with the current one; ends with ``RoomsState/closed(_:)``.
     ///
-    /// Whoever is slow misses states in between, never the last.
+    /// A slow reader misses states in between, but never the last one.
     public var states: StateSequence<RoomsState> {
         StateSequence(shell.changes) { [self] in
             let (version, state) = (shell.changes.version, state)
@@ -105,54 +108,55 @@ public final class Rooms: Sendable {
         }
     }
 
-    /// Who we are, as the hub has said; nil before it has.
+    /// The own user name, as told by the hub; nil until then.
     public var user: UserName? { shell.access { view in view.user } }
 
-    /// The incarnation of the store; nil before it is opened.
+    /// The device ID of the store; nil before the store is opened.
     public var device: DeviceID? { shell.access { view in view.device } }
 
-    /// What may be sent, as the hub has said.
+    /// The limits for messages, as told by the hub.
     public var limits: RoomsLimits { shell.access { view in view.limits } }
 
-    /// Joins a room, now and after every loss; returns when what is stored of it can be read, with or without a connection.
+    /// Joins a room, now and after every reconnect; returns when its stored entries can be read, with or without a connection.
     ///
     /// - Parameters:
     ///   - name: 1 to 128 bytes of UTF-8 without control characters.
-    ///   - start: Where to begin, if nothing is stored.
-    ///   - limit: How many missed entries to fetch one by one, before a snapshot is better; 0: as many as there are.
-    ///   - presence: How to be seen; nil: neither be seen nor see others.
+    ///   - start: Where to begin if nothing is stored.
+    ///   - limit: The maximum number of missed entries to fetch; if more were missed, a snapshot replaces them. 0 means no limit.
+    ///   - presence: The presence to show; nil neither shows the user nor subscribes to the presence of others.
     public func join(
         _ name: String, from start: RoomStart = .last, limit: Int = 10_000, presence: Presence? = Presence()
     ) async throws(RoomsError) -> Room {
         guard let room = RoomName(name) else { throw .badName(name) }
-        let wish = JoinWish(
-            start: start.wish, limit: Int64(clamping: limit), wantsPresence: presence != nil, presence: presence ?? Presence())
-        try await shell.join(room, wish)
+        let request = JoinRequest(
+            start: start.joinStart, limit: Int64(clamping: limit), wantsPresence: presence != nil, presence: presence ?? Presence())
+        try await shell.join(room, request)
         return Room(name: room, rooms: self)
     }
 
-    /// The rooms of which something is stored, or whose outbox holds something, with what is unread; to be read without a connection.
+    /// Returns the rooms with stored entries or a non-empty outbox, with their unread counts; works without a connection.
     public func storedRooms() async throws(RoomsError) -> [StoredRoomSummary] {
         try await shell.reading { try await shell.context.store.rooms() }
     }
 
-    /// Sends a failed message after all.
+    /// Sends a failed message again.
     ///
-    /// ``Receipt/retry()`` does the same. It waits as ``DeliveryStage/submitted`` until it is in the outbox anew.
+    /// ``Receipt/retry()`` does the same. The stage of the message is ``DeliveryStage/submitted`` until it is in the outbox again.
     ///
-    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room, or has not failed.
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if the message is not in the outbox of a joined room, or has not failed.
     public func retry(_ message: MessageID) throws(RoomsError) { try shell.retry(message) }
 
-    /// Takes a message out of the outbox.
+    /// Removes a message from the outbox.
     ///
-    /// One that may be on its way cannot be called back: it is stored, or the hub is told never to store it.
+    /// A message that may already have been sent cannot be recalled: either the hub has stored it, or the client tells the hub never to
+    /// store it.
     ///
-    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox of a joined room.
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if the message is not in the outbox of a joined room.
     public func discard(_ message: MessageID) throws(RoomsError) { try shell.discard(message) }
 
-    /// Waits until the hub knows us.
+    /// Waits until the hub has accepted this client.
     ///
-    /// - Parameter patience: How long to wait; nil: as long as it takes.
+    /// - Parameter patience: How long to wait; nil waits without a limit.
     public func whenOnline(within patience: Duration? = nil) async throws(RoomsError) {
         try await shell.wait(for: "the connection", on: shell.changes, within: patience) { () throws(RoomsError) -> Void? in
             switch state {
@@ -163,35 +167,38 @@ public final class Rooms: Sendable {
         }
     }
 
-    /// Leaves all rooms, closes the socket for good, and returns when all that was ordered is on disk.
+    /// Leaves all rooms, closes the socket for good, and returns when all ordered changes are on disk.
     ///
-    /// Who is present in the rooms sees at once that this device is gone. Without this call, as when the last reference goes or the
-    /// process ends, it is shown for another 10 s, as one whose connection is lost. What is in the outbox stays there, and is sent when
-    /// rooms are opened on the same store again. A connection that takes nothing is waited for a second at most.
+    /// Other members see at once that this device is gone. Without this call, for example when the last reference is released or the
+    /// process ends, they see the device for another 10 s as one with a lost connection. Messages in the outbox stay there, and are sent
+    /// when rooms are opened on the same store again. If the connection accepts no data, this call waits for it for at most one second.
     public func close() async {
-        await shell.sayFarewell()
+        await shell.prepareToClose()
         await socket.close()
         shell.finish(nil)
         await storing.value
     }
+
+    /// Runs in the calling task until this is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    ///
+    /// - Throws: The error that ended it. It throws nothing if this side closed it.
+    public func run() async throws(RoomsError) {
+        if case .closed(let error?) = await states.last() { throw error }
+        if Task.isCancelled { await close() }
+    }
 }
 
 extension Rooms {
-    /// How many entries are in memory for readers that have not taken them.
+    /// The number of entries in memory that readers have not taken yet.
     package func readyEntries(of room: RoomName) -> Int {
-        shell.access { view in view.books[room]?.record.readyEntries ?? 0 }
+        shell.access { view in view.observers[room]?.record.readyEntries ?? 0 }
     }
 }
 
 extension Rooms: CustomStringConvertible, CustomReflectable {
-    /// How they stand with the hub; holds no secrets.
+    /// The connection state; contains no secrets.
     public var description: String { "rooms, \(state)" }
 
-    /// Their state: a dump tells no secret either.
+    /// The state and the socket, so that a dump contains no secrets either.
     public var customMirror: Mirror { Mirror(self, children: ["state": state, "socket": socket]) }
-}
-
-extension Date {
-    /// Milliseconds since 1970 UTC.
-    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

@@ -1,16 +1,16 @@
 public import RoomCore
 
-/// How ``Rooms`` stand with their hub.
+/// The state of the connection between ``Rooms`` and their hub.
 public enum RoomsState: Sendable {
-    /// What is stored is opened, or a connection is being made.
+    /// The store is being opened, or the client is connecting.
     case connecting
-    /// The hub knows us, as this user.
+    /// The hub has accepted the client as this user.
     case online(UserName)
-    /// There is no connection; another attempt follows by itself.
+    /// There is no connection; the client tries again by itself.
     case offline
-    /// Over for good: nil if the app has closed.
+    /// The rooms are closed for good; the error is nil if the app closed them.
     case closed(RoomsError?)
 
-    /// Whether the hub knows us.
+    /// Whether the hub has accepted the client.
     public var isOnline: Bool { if case .online = self { true } else { false } }
 }

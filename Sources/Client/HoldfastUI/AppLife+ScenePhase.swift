@@ -3,9 +3,9 @@
     public import SwiftUI
 
     extension AppLife.Input {
-        /// What a scene's phase says of the app; nil for `inactive`, where people still see it.
+        /// Creates the app state for a scene's phase; nil for `inactive`, in which the scene is still visible.
         ///
-        /// Give it to `WebSocket.tell(_:)`. Not together with `AppLifecycle`, which says the same.
+        /// Pass it to `WebSocket.tell(_:)`. Do not combine it with `AppLifecycle`, which reports the same.
         public init?(_ phase: ScenePhase) {
             switch phase {
             case .active: self = .foreground

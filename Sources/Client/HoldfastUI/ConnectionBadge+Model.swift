@@ -2,7 +2,7 @@
     import SwiftUI
 
     extension ConnectionBadge {
-        /// A badge that follows a model.
+        /// Creates a badge that follows a model.
         @MainActor public init(_ model: ConnectionModel) { self.init(model.status) }
     }
 #endif

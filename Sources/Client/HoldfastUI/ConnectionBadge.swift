@@ -1,14 +1,14 @@
 #if canImport(SwiftUI)
     public import SwiftUI
 
-    /// A small sign of how the connection is: connected, reconnecting in 3 s, offline.
+    /// A small badge with the connection state: connected, reconnecting in 3 s, offline.
     public struct ConnectionBadge: View {
         private let status: ConnectionStatus
 
-        /// A badge that says `status`.
+        /// Creates a badge for `status`.
         public init(_ status: ConnectionStatus) { self.status = status }
 
-        /// The sign and its words.
+        /// The content of the view.
         public var body: some View {
             HStack(spacing: 6) {
                 Image(systemName: status.symbol).foregroundStyle(colour)

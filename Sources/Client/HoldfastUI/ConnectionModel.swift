@@ -1,19 +1,19 @@
 public import Holdfast
 public import Observation
 
-/// The state of a `WebSocket` for views: changes on the main actor, and counts the seconds down.
+/// The state of a `WebSocket` for views: updates on the main actor, and counts down the seconds to the next attempt.
 ///
 /// ```swift
 /// @State private var connection = ConnectionModel(socket)
 /// var body: some View { ConnectionBadge(connection) }
 /// ```
-/// It keeps the socket alive as long as it lives itself.
+/// It keeps the socket alive as long as it exists.
 @MainActor @Observable public final class ConnectionModel {
-    /// What to tell people.
+    /// The status to show.
     public private(set) var status = ConnectionStatus.connecting
     @ObservationIgnored private var following: Task<Void, Never>?
 
-    /// Follows a socket until that ends or the model is released.
+    /// Creates a model that follows a socket until the socket ends or the model is released.
     public convenience init(_ socket: WebSocket) {
         self.init(socket.states, now: { .now }) { try await ContinuousClock().sleep(until: $0) }
     }
@@ -25,7 +25,7 @@ public import Observation
         // SAFETY: cancelled with the model, and holds it weakly.
         following = Task { [weak self] in
             var countdown: Task<Void, Never>?
-            // Those that come here do not throw, which a generic parameter can say only from iOS 18 on.
+            // The sequences used here do not throw, but a generic constraint can express that only from iOS 18 on.
             do {
                 for try await state in states {
                     countdown?.cancel()
@@ -42,7 +42,7 @@ public import Observation
                     if self == nil { break }
                 }
             } catch {}
-            // The last words stay.
+            // The last status stays.
             if self == nil { countdown?.cancel() }
         }
     }
@@ -55,14 +55,14 @@ public import Observation
 }
 
 extension ConnectionStatus {
-    /// What a state means to people at the moment `now`.
+    /// Creates the status to show for a state at the moment `now`.
     public init(_ state: WebSocketState, at now: ContinuousClock.Instant) {
         switch state {
         case .connecting: self = .connecting
         case .connected: self = .connected
         case .waiting(let until, _):
             let left = now.duration(to: until)
-            // Begun seconds count: it never says 0, and says 1 for the last of them.
+            // Rounds up, so the countdown ends with 1 and never shows 0.
             let seconds = left.components.seconds + (left.components.attoseconds > 0 ? 1 : 0)
             self = .reconnecting(seconds: max(1, Int(clamping: seconds)))
         case .disconnected, .held: self = .offline
@@ -71,7 +71,7 @@ extension ConnectionStatus {
         }
     }
 
-    /// When the words for this state change by themselves; nil if they do not.
+    /// Returns when the status of this state changes without a new state; nil if it does not.
     static func nextChange(of state: WebSocketState, after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard case .waiting(let until, _) = state, case .reconnecting(let seconds) = Self(state, at: now), seconds > 1 else { return nil }
         return until - .seconds(seconds - 1)

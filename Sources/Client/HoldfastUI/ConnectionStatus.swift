@@ -1,17 +1,17 @@
-/// What people are told of a connection, in a few words.
+/// The status of a connection to show to users.
 public enum ConnectionStatus: Hashable, Sendable {
-    /// An attempt is under way.
+    /// An attempt is in progress.
     case connecting
     /// There is a connection.
     case connected
-    /// The next attempt starts in so many seconds, at least 1.
+    /// The next attempt starts in this many seconds, at least 1.
     case reconnecting(seconds: Int)
     /// There is no network, or the app is in the background.
     case offline
-    /// Closed, and no attempt follows; `isFailure` if that was for a reason that the app did not choose.
+    /// Closed, and no attempt follows; `isFailure` is true if the app did not choose to close.
     case closed(isFailure: Bool)
 
-    /// The words, in English.
+    /// The status as an English text.
     public var label: String {
         switch self {
         case .connecting: "connecting"
@@ -22,7 +22,7 @@ public enum ConnectionStatus: Hashable, Sendable {
         }
     }
 
-    /// The name of an SF Symbol that says it.
+    /// The name of an SF Symbol for the status.
     public var symbol: String {
         switch self {
         case .connecting, .reconnecting: "arrow.triangle.2.circlepath"

@@ -1,4 +1,4 @@
-// An app writes `import HoldfastWAMP` and has values, options of requests, and the socket below.
+// `import HoldfastWAMP` also gives the app values, request options, and the socket below.
 @_exported public import Holdfast
 @_exported public import HoldfastCodecs
 @_exported public import WAMPCore

@@ -3,16 +3,16 @@ import HoldfastProtocols
 public import WAMPCore
 
 extension WAMPClient {
-    /// Has the router publish an event when this client is gone; returns when the router has taken that.
+    /// Asks the router to publish an event when this client is gone; returns when the router has accepted the testament.
     ///
-    /// It is handed in anew each time the client joins again, for the router publishes it at every loss. ``close()`` is a loss too: call
-    /// ``flushTestaments(_:)`` before it where nothing is to be published.
+    /// The client sends the testament again each time it joins, because the router publishes it at every lost connection. ``close()``
+    /// counts as a lost connection too: to publish nothing, call ``flushTestaments(_:)`` before it.
     ///
     /// - Parameters:
-    ///   - topic: Where to.
-    ///   - content: The event.
-    ///   - options: How it is published.
-    ///   - scope: When.
+    ///   - topic: The topic of the event.
+    ///   - content: The content of the event.
+    ///   - options: The options of the publication.
+    ///   - scope: The time at which the router publishes it.
     public func addTestament<Content>(
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), scope: TestamentScope = .destroyed
     ) async throws(WAMPError) {
@@ -20,7 +20,7 @@ extension WAMPClient {
         _ = try await shell.call(Testament.procedure, testament.call, shell.options(handingIn: testament))
     }
 
-    /// Has the router forget the testaments of a scope.
+    /// Asks the router to drop the testaments of a scope.
     public func flushTestaments(_ scope: TestamentScope = .destroyed) async throws(WAMPError) {
         try await shell.roomToSend(within: shell.context.options.answerPatience, "CALL \(Testament.flush)")
         shell.command(.forgetTestaments(scope))
@@ -41,7 +41,7 @@ extension Testament {
 }
 
 extension TestamentScope {
-    /// What a call to flush carries.
+    /// The arguments of a call that flushes this scope.
     var arguments: WAMPArguments { WAMPArguments(keywords: ["scope": .text(rawValue)]) }
 }
 

@@ -4,7 +4,7 @@ import MachineCore
 public import WAMPCore
 import WebSocketRuntime
 
-/// A client of WAMP v2 that survives: calls and topics over one WebSocket that outlives its connections.
+/// A WAMP v2 client that reconnects: calls and topics over one logical connection.
 ///
 /// ```swift
 /// enum API {
@@ -16,24 +16,23 @@ import WebSocketRuntime
 /// for try await event in try await wamp.subscribe(API.chat) { show(event.content) }
 /// ```
 ///
-/// After a loss it joins again with a fresh proof, and subscriptions and registrations stand again in their order. What
-/// was under way ends with ``WAMPError/Code/connectionLost``, and streams say what may be missing. It ends with ``close()``, when the
-/// router says that coming again makes no sense, or when the last reference to it is gone.
+/// After a lost connection the client joins again, with a new authentication, and restores its subscriptions and registrations in their
+/// order. Pending requests end with ``WAMPError/Code/connectionLost``, and streams report where events may be missing. The client ends
+/// with ``close()``, when the router refuses it for good, or when the last reference to it is released.
 public final class WAMPClient: Sendable {
-    /// The connection's life: its state, its statistics.
+    /// The socket below, with the connection's state and statistics.
     public let socket: WebSocket
     let shell: WAMPShell
-    private let run: Task<Void, Never>
+    private let task: Task<Void, Never>
 
-    /// Starts to connect.
+    /// Creates a client and starts to connect.
     ///
     /// - Parameters:
     ///   - url: `wss://…`, or `ws://…`.
     ///   - realm: The realm to join.
-    ///   - authentication: How the app proves who it is.
-    ///   - options: What is to be other than the defaults.
-    ///   - configure: Changes what is to be other than the defaults of the socket; a logger given here is WAMP's, too, unless `options`
-    ///     has one of its own.
+    ///   - authentication: The authentication of the app.
+    ///   - options: The options of the client.
+    ///   - configure: Changes the options of the socket. The client uses the socket's logger too, unless `options` has one of its own.
     public convenience init(
         _ url: String, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         configure: (inout WebSocketOptions) -> Void = { _ in }
@@ -41,25 +40,26 @@ public final class WAMPClient: Sendable {
         let socket = WebSocket(url) { socket in
             WAMPOptions.prepare(&socket)
             configure(&socket)
-            // It may have given another configuration.
+            // The closure may have replaced the configuration.
             socket.connection.redirectsStayInOrigin = true
         }
-        self.init(socket: socket, realm: realm, authentication: authentication, options: options)
+        self.init(over: socket, realm: realm, authentication: authentication, options: options)
     }
 
-    /// Speaks over a socket that is there already; see ``WAMPOptions/prepare(_:_:)``.
+    /// Creates a client over an existing socket; see ``WAMPOptions/prepare(_:_:)``.
     ///
-    /// Nobody else should send over it. It is closed when this is, or when the last reference to this is gone.
+    /// Nothing else should send over this socket. It is closed when the client is closed, or when the last reference to the client is
+    /// released.
     ///
     /// - Parameters:
-    ///   - socket: The socket; it lives at least as long as this.
+    ///   - socket: The socket; it lives at least as long as the client.
     ///   - realm: The realm to join.
-    ///   - authentication: How the app proves who it is.
-    ///   - options: What is to be other than the defaults.
-    ///   - clock: What deadlines are measured with.
-    ///   - seed: Where chance begins; by default another for each.
+    ///   - authentication: The authentication of the app.
+    ///   - options: The options of the client.
+    ///   - clock: The clock for deadlines.
+    ///   - seed: The seed of the random numbers; by default different for each client.
     public init<C: Clock>(
-        socket: WebSocket, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
+        over socket: WebSocket, realm: String, authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         clock: C = ContinuousClock(), seed: UInt64 = .random(in: .min ... .max)
     ) where C.Duration == Duration {
         let context = WAMPContext(options.hearing(socket), authentication, socket.secrets)
@@ -67,22 +67,22 @@ public final class WAMPClient: Sendable {
         let shell = WAMPShell(machine, WAMPView(), context, over: socket, time: LinkTime(clock))
         (self.socket, self.shell) = (socket, shell)
         let events = socket.events
-        // SAFETY: owned by this object and cancelled with it.
-        run = Task { await shell.follow(events) }
+        // SAFETY: owned by this object, which cancels it when it is released.
+        task = Task { await shell.follow(events) }
     }
 
     deinit {
-        run.cancel()
+        task.cancel()
         // The task may hold the shell for a moment longer.
         shell.finish(nil)
     }
 
-    /// How it stands with the router.
+    /// The state of the session.
     public var state: WAMPState { shell.wampState }
 
-    /// How it stands with the router, the present state first; ends with ``WAMPState/closed(_:)``.
+    /// The state of the session, starting with the current one; ends with ``WAMPState/closed(_:)``.
     ///
-    /// Whoever is slow misses states in between, never the last.
+    /// A slow reader misses states in between, but never the last one.
     public var states: StateSequence<WAMPState> {
         StateSequence(shell.changes) { [self] in
             let (version, state) = (shell.changes.version, state)
@@ -92,41 +92,49 @@ public final class WAMPClient: Sendable {
 
     /// Waits until the session has joined.
     ///
-    /// - Parameter patience: How long to wait; nil: as long as it takes.
+    /// - Parameter patience: How long to wait; nil waits without a limit.
     @discardableResult
     public func joined(within patience: Duration? = nil) async throws(WAMPError) -> JoinedSession {
         try await shell.joined(within: patience)
     }
 
-    /// Leaves the realm and closes the socket for good; returns when that is done.
+    /// Leaves the realm and closes the socket for good; returns when both are done.
     ///
-    /// The router is told goodbye, and has ``WAMPOptions/goodbyePatience`` to answer. What waits for an answer ends with
-    /// ``WAMPError/Code/closed``, streams end in peace.
+    /// The client sends GOODBYE, and the router has ``WAMPOptions/goodbyePatience`` to answer. Pending requests end with
+    /// ``WAMPError/Code/closed``, and streams end regularly.
     public func close() async { await shell.close() }
+
+    /// Runs in the calling task until the client is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    ///
+    /// - Throws: The error that ended it. It throws nothing if this side closed it.
+    public func run() async throws(WAMPError) {
+        if case .closed(let error?) = await states.last() { throw error }
+        if Task.isCancelled { await close() }
+    }
 }
 
 extension WAMPClient: CustomStringConvertible, CustomReflectable {
-    /// How it stands with the router; holds no secrets.
-    public var description: String { "a client of WAMP, \(state)" }
+    /// The state of the session; contains no secrets.
+    public var description: String { "WAMP client, \(state)" }
 
-    /// Its state: a dump tells no secret either.
+    /// The state and the socket, so that a dump contains no secrets either.
     public var customMirror: Mirror { Mirror(self, children: ["state": state, "socket": socket]) }
 }
 
 extension WAMPClient {
-    /// How many messages wait because the connection takes nothing.
+    /// The number of messages that wait because the connection accepts no data.
     package var waitingToSend: Int { shell.waitingToSend }
 }
 
-/// How a ``WAMPClient`` stands with its router; see ``WAMPClient/states``.
+/// The state of a ``WAMPClient``'s session; see ``WAMPClient/states``.
 public enum WAMPState: Sendable {
-    /// A connection is being made, or the session is joining.
+    /// The client is connecting, or the session is joining.
     case connecting
     /// The session has joined its realm.
     case joined(JoinedSession)
-    /// There is no connection, and another attempt follows by itself; why, if that is known.
+    /// There is no connection, and the client will try again; with the cause, if it is known.
     case waiting(WAMPError?)
-    /// Over for good: nil if the app has closed.
+    /// The client has ended for good; the error is nil if the app closed it.
     case closed(WAMPError?)
 
     /// The session, if it has joined.

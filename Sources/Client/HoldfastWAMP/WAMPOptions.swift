@@ -4,64 +4,64 @@ public import Logging
 public import WAMPCore
 import WebSocketCore
 
-/// What can be chosen about a ``WAMPClient``; the defaults suit an app.
+/// The options of a ``WAMPClient``; the defaults suit an app.
 public struct WAMPOptions: Sendable {
-    /// What the client calls itself.
+    /// The name of the client software, sent to the router.
     public var agent = "holdfast"
-    /// How long joining may take from the opening of a connection.
+    /// The timeout for joining, from the opening of a connection.
     public var joinPatience = Duration.seconds(10)
-    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER may take.
+    /// The timeout for the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER.
     public var answerPatience = Duration.seconds(10)
-    /// How long the router's answer to GOODBYE may take; the connection ends then.
+    /// The timeout for the router's answer to GOODBYE, after which the connection is ended.
     public var goodbyePatience = Duration.seconds(2)
-    /// How long subscribing and registering may wait for the session; nil: not at all.
+    /// How long subscribing and registering wait for the session; nil does not wait.
     public var requestPatience: Duration? = .seconds(10)
-    /// How many requests may wait for the session, or for their answer, at once.
+    /// The maximum number of requests that wait for the session or for their answer at the same time.
     public var maximumWaiting = 65536
-    /// How many invocations of a procedure may run at once; more are refused with `wamp.error.unavailable`.
+    /// The maximum number of concurrent invocations of a procedure; more are refused with `wamp.error.unavailable`.
     public var maximumInvocations = 1024
-    /// How deep and how long a message of the router may be.
+    /// The maximum depth and length of a message from the router.
     public var limits = CodecLimits.standard
-    /// What becomes of an error that a handler throws and that is no ``WAMPFailure``.
+    /// Converts an error that a handler throws and that is no ``WAMPFailure``.
     ///
-    /// By default the caller learns that the procedure failed, and not why: what an error says may not be meant for it.
+    /// By default the caller learns only that the procedure failed, because the text of an error may not be meant for the caller.
     public var failure: @Sendable (any Error) -> WAMPFailure = { _ in WAMPFailure(WAMPURI.Error.runtimeError, ["the procedure failed"]) }
-    /// What hears of the session, and at the level `debug` of every message, in words.
+    /// The logger for the session, and at level `debug` for every message.
     ///
-    /// By default it is the socket's: `WebSocketOptions.logger`. Signatures and tickets are never logged.
+    /// The default is the socket's logger, `WebSocketOptions.logger`. Signatures and tickets are never logged.
     public var logger: Logger {
         get { ownLogger ?? Logger(label: "holdfast.wamp") { _ in SwiftLogNoOpLogHandler() } }
         set { ownLogger = newValue }
     }
-    /// The one that the app has chosen, or the socket's.
+    /// The logger that the app has set, or the socket's.
     private var ownLogger: Logger?
-    /// Whether the log shows what messages carry, up to 2000 characters: for development; by default it does not.
+    /// Whether the log shows the payloads of messages, up to 2000 characters; meant for development, and off by default.
     ///
-    /// What proves an identity is `<hidden>` then, too, and so is what names such as `password` announce, as in
-    /// `WebSocketOptions.logsPayloads`, which shows the bytes of the same messages.
+    /// Authentication data are logged as `<hidden>` even then, and so are values of fields with names such as `password`. The same
+    /// applies to `WebSocketOptions.logsPayloads`, which shows the bytes of the same messages.
     public var logsPayloads = false
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    /// What a socket for WAMP offers, and when it connects again.
+    /// Prepares the options of a socket for WAMP: its subprotocols, and when it reconnects.
     ///
     /// - Parameters:
-    ///   - options: The socket's.
-    ///   - serializations: How messages may be written, the best first.
+    ///   - options: The socket's options.
+    ///   - serializations: The serializations to offer, in order of preference.
     public static func prepare(
         _ options: inout WebSocketOptions, _ serializations: [WAMPSerialization] = [.messagePack, .cbor, .json]
     ) {
         options.connection.subprotocols = serializations.map(\.subprotocol)
-        // A ticket is in a message: an origin that is led to must not get it.
+        // A ticket is sent in a message, which must not go to another origin by a redirect.
         options.connection.redirectsStayInOrigin = true
-        // A router that goes away says goodbye, and then closes in peace: that is no wish of the app's.
+        // A router that shuts down sends GOODBYE and then closes regularly, which the app has not asked for.
         options.reconnect.losses[.closed(.normal)] = .retry
-        // Crossbar listens before it knows its paths: for a moment after its start there is nothing at any of them.
+        // Crossbar listens before it has set up its paths: just after its start, all of them answer 404.
         options.reconnect.losses[.refused(status: 404)] = .retry
     }
 
-    /// The same, with the socket's logger if the app has chosen none for WAMP.
+    /// Returns the options with the socket's logger, if the app has set none for WAMP.
     func hearing(_ socket: WebSocket) -> WAMPOptions {
         var options = self
         options.ownLogger = ownLogger ?? socket.logger

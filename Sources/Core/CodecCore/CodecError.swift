@@ -1,30 +1,30 @@
-/// What is wrong with bytes that should be a value, and where; or why a value cannot be written.
+/// An error in encoded data and its position, or the reason why a value cannot be encoded.
 public struct CodecError: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: UInt8 {
             case truncated, malformed, invalidText, tooDeep, tooLarge, trailingBytes, overflow, unsupported
         }
         private let kind: Kind
 
-        /// The bytes end before the value does.
+        /// The data ends before the value is complete.
         public static let truncated = Code(kind: .truncated)
-        /// A byte stands where the format allows none like it.
+        /// A byte is not allowed at its position.
         public static let malformed = Code(kind: .malformed)
         /// A text is not valid UTF-8.
         public static let invalidText = Code(kind: .invalidText)
-        /// Values lie deeper in one another than the limit allows.
+        /// Values are nested deeper than the limit allows.
         public static let tooDeep = Code(kind: .tooDeep)
-        /// There are more bytes than the limit allows.
+        /// The data has more bytes than the limit allows.
         public static let tooLarge = Code(kind: .tooLarge)
-        /// More bytes follow the value.
+        /// Further bytes follow the value.
         public static let trailingBytes = Code(kind: .trailingBytes)
-        /// A number is too large for what should hold it.
+        /// A number is too large for its type.
         public static let overflow = Code(kind: .overflow)
-        /// The format has no such thing, or this library does not know it.
+        /// The format has no such value, or this library does not support it.
         public static let unsupported = Code(kind: .unsupported)
 
-        /// The code's words.
+        /// The error in words.
         public var description: String {
             switch kind {
             case .truncated: "the bytes end before the value does"
@@ -39,34 +39,36 @@ public struct CodecError: Error, Hashable, Sendable {
         }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// At which byte, from 0; of what could not be written, how many bytes stood before it.
+    /// The position of the byte, from 0.
+    ///
+    /// For an encoding error, the number of bytes written before it.
     public let offset: Int
 
-    /// An error with its code and place.
+    /// Creates an error with its kind and position.
     public init(_ code: Code, at offset: Int) { (self.code, self.offset) = (code, offset) }
 }
 
 extension CodecError: CustomStringConvertible {
-    /// What is wrong, and at which byte.
+    /// The error in words, and its position.
     public var description: String { "\(code), at byte \(offset)" }
 }
 
-/// What bytes of a peer may ask of a decoder.
+/// Limits for decoding data from a peer.
 public struct CodecLimits: Hashable, Sendable {
-    /// How deep values may lie in one another; a scalar alone has depth 0.
+    /// The maximum nesting depth of values; a scalar alone has depth 0.
     ///
-    /// Each level costs some of the stack of the thread, so set it no higher than the data needs.
+    /// Each level uses stack space of the thread, so set it no higher than the data requires.
     public var maximumDepth: Int
-    /// How many bytes there may be.
+    /// The maximum number of bytes.
     public var maximumBytes: Int
 
-    /// Limits; 128 levels and 64 MiB unless told otherwise.
+    /// Creates limits; 128 levels and 64 MiB by default.
     public init(maximumDepth: Int = 128, maximumBytes: Int = 64 << 20) {
         (self.maximumDepth, self.maximumBytes) = (maximumDepth, maximumBytes)
     }
 
-    /// 128 levels and 64 MiB.
+    /// The default limits: 128 levels and 64 MiB.
     public static let standard = CodecLimits()
 }

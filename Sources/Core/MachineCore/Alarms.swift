@@ -1,4 +1,6 @@
-/// Alarms by their moment, those of the same moment in the order in which they were set: a binary heap that knows each one's place.
+/// Alarms ordered by due time, stored in a binary heap that tracks the position of each alarm.
+///
+/// Alarms that are due at the same moment ring in the order in which they were set.
 public struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     @usableFromInline struct Node: Sendable {
         @usableFromInline var at: Moment
@@ -13,16 +15,16 @@ public struct Alarms<Alarm: Hashable & Sendable>: Sendable {
     @usableFromInline var places: [Alarm: Int] = [:]
     @usableFromInline var turns: UInt64 = 0
 
-    /// No alarm is set.
+    /// Creates an empty set of alarms.
     @inlinable public init() {}
 
-    /// When the first one rings; nil if none is set.
+    /// The moment at which the first alarm rings; nil if none is set.
     @inlinable public var next: Moment? { heap.first?.at }
 
     /// Whether this alarm is set.
     @inlinable public func isSet(_ alarm: Alarm) -> Bool { places[alarm] != nil }
 
-    /// Sets an alarm, in place of the same one that was set before.
+    /// Sets an alarm, replacing the same alarm if it was already set.
     @inlinable public mutating func set(_ alarm: Alarm, at moment: Moment) {
         cancel(alarm)
         turns += 1
@@ -31,7 +33,7 @@ public struct Alarms<Alarm: Hashable & Sendable>: Sendable {
         rise(from: heap.count - 1)
     }
 
-    /// Takes an alarm back, if it is set.
+    /// Cancels an alarm if it is set.
     @inlinable public mutating func cancel(_ alarm: Alarm) {
         guard let place = places.removeValue(forKey: alarm) else { return }
         let last = heap.removeLast()
@@ -42,7 +44,7 @@ public struct Alarms<Alarm: Hashable & Sendable>: Sendable {
         sink(from: place)
     }
 
-    /// The next alarm that is due; it is no longer set.
+    /// Removes and returns the next alarm that is due; nil if none is due.
     @inlinable public mutating func due(at now: Moment) -> Alarm? {
         guard let first = heap.first, first.at <= now else { return nil }
         cancel(first.alarm)

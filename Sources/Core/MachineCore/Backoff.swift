@@ -1,46 +1,47 @@
-/// How long to wait before connecting again: longer each time, up to a limit, and never all clients at once.
+/// Computes how long to wait before the next connection attempt: exponential backoff with jitter.
 ///
-/// The n-th wait in a row is at most its ceiling, `min(base × 2ⁿ⁻¹, cap)`; the jitter takes a share of it off. So with a base of 1 s the
-/// ceilings are 1, 2, 4, 8 s, after a first attempt that failed as well as after the loss of a connection.
+/// The n-th wait in a row has the ceiling `min(base × 2ⁿ⁻¹, cap)`. The jitter shortens it by a random share, so that clients do not all
+/// return at once. With a base of 1 s the ceilings are 1, 2, 4, 8 s. They are the same after a failed first attempt and after a lost
+/// connection.
 public struct Backoff: Hashable, Sendable {
-    /// How the wait is drawn, given its ceiling.
+    /// How the wait is drawn below its ceiling.
     public enum Jitter: Hashable, Sendable {
-        /// Anywhere from `minimum` up to the ceiling: spreads a crowd of clients the most.
+        /// Uniform between `minimum` and the ceiling. Spreads a large number of clients best.
         case full
-        /// Anywhere in the upper half below the ceiling.
+        /// Uniform between half of the ceiling and the ceiling.
         case equal
-        /// The ceiling, less at most this fraction of it; 0 for no chance at all, by default 0.3.
+        /// The ceiling minus a random share of it, at most this fraction; 0 means no jitter. The default is 0.3.
         ///
-        /// Never more than the ceiling: at the cap, chance that only adds would bring all clients back at once.
+        /// The wait never exceeds the ceiling. If jitter only added time, all clients that reached the cap would return at once.
         case proportional(Double = 0.3)
     }
 
-    /// The ceiling of the first wait, whatever it follows; by default 500 ms.
+    /// The ceiling of the first wait after a failed attempt or a lost connection; 500 ms by default.
     ///
-    /// What uses it may make it longer, as `ReconnectPolicy.spacing` does.
+    /// The caller may make the wait longer, as `ReconnectPolicy.spacing` does.
     public var base: Duration
-    /// The most that any wait can be; by default 30 s.
+    /// The longest possible wait; 30 s by default.
     public var cap: Duration
-    /// The least that any wait can be, unless `cap` is less; by default 100 ms.
+    /// The shortest possible wait, unless `cap` is shorter; 100 ms by default.
     public var minimum: Duration
-    /// How the wait is drawn; by default ``Jitter/full``.
+    /// How the wait is drawn; ``Jitter/full`` by default.
     public var jitter: Jitter
 
-    /// A backoff with these bounds.
+    /// Creates a backoff with these limits.
     public init(
         base: Duration = .milliseconds(500), cap: Duration = .seconds(30), minimum: Duration = .milliseconds(100), jitter: Jitter = .full
     ) {
         (self.base, self.cap, self.minimum, self.jitter) = (base, cap, minimum, jitter)
     }
 
-    /// The most that the wait of this number in a row can be, counted from 1: `base` doubled for each one after the first, at most `cap`.
+    /// Returns the longest possible wait of this attempt, counted from 1: `base`, doubled for each later attempt, at most `cap`.
     public func ceiling(attempt: Int) -> Duration {
         var ceiling = min(base, cap)
         for _ in 1..<min(max(attempt, 1), 64) where ceiling < cap { ceiling = min(ceiling + ceiling, cap) }
         return ceiling
     }
 
-    /// The wait of this number in a row, counted from 1.
+    /// Returns the wait before this attempt, counted from 1.
     public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         let ceiling = ceiling(attempt: attempt)
         let low =
@@ -55,22 +56,25 @@ public struct Backoff: Hashable, Sendable {
 }
 
 extension Double {
-    /// Between 0 and 1; 0 if not a number.
+    /// The number limited to 0...1; 0 if it is not a number.
     fileprivate var clamped: Double { self > 0 ? min(self, 1) : 0 }
 }
 
-/// Chance that follows from a seed: the same seed gives the same numbers on every machine.
+/// A deterministic random number generator: the same seed gives the same numbers on every machine.
 ///
-/// Good for jitter and for tests. Whoever sees a few numbers can tell all later ones, so it is
-/// not for mask keys or anything else that must not be guessed.
+/// Use it for jitter and for tests. Anyone who sees a few of its numbers can compute all later ones, so do not use it for mask keys or
+/// other values that must not be guessed.
+///
 /// Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 public struct SplitMix64: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 
-    /// A generator that starts at this seed; every seed is as good as any other.
+    /// Creates a generator that starts at this seed.
+    ///
+    /// All seeds are equally good.
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

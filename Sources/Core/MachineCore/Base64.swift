@@ -1,9 +1,9 @@
 /// Base64 with padding, RFC 4648 §4.
 package enum Base64 {
-    /// The text that stands for bytes.
+    /// Returns the Base64 text of the bytes.
     package static func text(_ bytes: [UInt8]) -> String { String(decoding: digits(bytes), as: UTF8.self) }
 
-    /// The text that stands for bytes, in ASCII.
+    /// Returns the Base64 text of the bytes, as ASCII.
     package static func digits(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -19,15 +19,14 @@ package enum Base64 {
         return text
     }
 
-    /// The bytes that a text stands for; nil if it is none.
+    /// Decodes a Base64 text; returns nil if the text is not valid Base64.
     ///
-    /// - Parameter isCanonical: Whether only the one text that an encoder writes is taken: in any other, the last digit has bits that
-    ///   stand for nothing.
+    /// - Parameter isCanonical: Whether to reject a text whose last digit has unused bits that are not zero. No encoder writes such a text.
     package static func bytes(of text: some Sequence<UInt8>, isCanonical: Bool = true) -> [UInt8]? {
         unsafe Array(text).withUnsafeBytes { unsafe bytes(of: $0, isCanonical: isCanonical) }
     }
 
-    /// The bytes that a text stands for; nil if it is none.
+    /// Decodes a Base64 text; returns nil if the text is not valid Base64.
     package static func bytes(of text: UnsafeRawBufferPointer, isCanonical: Bool = true) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard text.count > 0 else { return [] }
@@ -72,19 +71,21 @@ package enum Base64 {
     }
 }
 
-/// Hexadecimal digits; they are read in either case.
+/// Hexadecimal digits.
+///
+/// Both cases are accepted when reading.
 package enum Hexadecimal {
-    /// Two digits for each byte.
+    /// Returns two digits for each byte.
     package static func text(_ bytes: some Sequence<UInt8>, separator: String = "") -> String {
         bytes.map { String(decoding: digits($0), as: UTF8.self) }.joined(separator: separator)
     }
 
-    /// The two digits of a byte, in ASCII.
+    /// Returns the two digits of a byte, as ASCII.
     package static func digits(_ byte: UInt8, uppercase: Bool = false) -> [UInt8] {
         [byte >> 4, byte & 15].map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: uppercase ? "A" : "a") + $0 - 10 }
     }
 
-    /// The bytes that pairs of digits stand for; nil if the text is anything else.
+    /// Decodes pairs of digits; returns nil if the text contains anything else.
     package static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var (bytes, high): ([UInt8], UInt8?) = ([], nil)
@@ -96,7 +97,7 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// The number that up to 16 digits stand for; nil if they are anything else.
+    /// Decodes up to 16 digits as a number; returns nil if they are anything else.
     package static func number(_ digits: UnsafeRawBufferPointer) -> UInt64? {
         guard 1...16 ~= digits.count else { return nil }
         var number: UInt64 = 0
@@ -107,25 +108,25 @@ package enum Hexadecimal {
         return number
     }
 
-    /// The 16 digits of a number, lower case.
+    /// Returns the 16 digits of a number, in lower case.
     package static func digits(_ number: UInt64) -> String {
         unsafe withUnsafeBytes(of: words(number)) { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The 16 digits of a number, lower case, as they lie in memory.
+    /// Returns the 16 digits of a number, in lower case, as they lie in memory.
     package static func words(_ number: UInt64) -> (UInt64, UInt64) { (word(number >> 32), word(number & 0xFFFF_FFFF)) }
 
-    /// A byte for each of eight digits.
+    /// Returns one byte for each of eight digits.
     private static func word(_ half: UInt64) -> UInt64 {
         var word = (half | half << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         word = (word | word << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // 1 of those that are letters.
+        // 1 in each byte whose digit is a letter.
         let letters = (word &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return (word &+ 0x3030_3030_3030_3030 &+ letters &* 0x27).bigEndian
     }
 
-    /// What a digit stands for; nil if it is none.
+    /// Returns the value of a digit; nil if the byte is not a digit.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

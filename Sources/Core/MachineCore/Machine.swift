@@ -1,62 +1,62 @@
-/// A protocol's rule book: inputs in, effects out.
+/// A protocol state machine: takes inputs and produces effects.
 ///
-/// A machine does no I/O, reads no clock, draws no randomness and never suspends.
-/// The same inputs always give the same effects, so a machine can be replayed,
-/// fuzzed and searched exhaustively.
+/// A machine does no I/O, reads no clock, draws no randomness and never suspends. The same inputs always give the same effects, so a
+/// machine can be replayed, fuzzed and searched exhaustively.
 ///
-/// A machine has one owner. The owner applies what happens with ``handle(_:at:into:)``,
-/// carries out the effects in order, and calls ``wake(at:into:)`` at the ``deadline``.
+/// A machine has one owner. The owner passes inputs to ``handle(_:at:into:)``, carries out the effects in order, and calls
+/// ``wake(at:into:)`` at the ``deadline``.
 public protocol Machine: Sendable {
-    /// What can happen to the machine.
+    /// An event that the machine handles.
     associatedtype Input: Sendable
-    /// What the machine asks for (an order) or tells (news).
+    /// An order that the machine gives, or news that it reports.
     associatedtype Effect: Sendable
 
-    /// When to call ``wake(at:into:)`` if nothing else happens first; nil while only an input can change anything.
+    /// The moment at which to call ``wake(at:into:)`` if no input comes first; nil if only an input can change the state.
     var deadline: Moment? { get }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     ///
-    /// Moments never go backwards from one call to the next. What `effects` already holds stays as it is.
+    /// Moments must never go backwards from one call to the next. The effects that are already in `effects` stay unchanged.
     mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect])
 
-    /// Applies the passing of time. Calling early or twice is harmless.
+    /// Applies the passing of time. Early and repeated calls have no effect.
     mutating func wake(at now: Moment, into effects: inout [Effect])
 }
 
 /// A point on a connection's own timeline.
 ///
-/// Machines never read a clock. The driver measures time with whatever `Clock`
-/// it was given and passes the reading in, so a test can pass any reading.
+/// Machines never read a clock. The driver measures time with its `Clock` and passes the moment in, so a test can pass any moment.
 public struct Moment: Hashable, Comparable, Sendable {
     /// Time elapsed since the driver started.
     public var offset: Duration
 
-    /// The moment this long after the driver started.
+    /// Creates the moment this long after the driver started.
     public init(_ offset: Duration) { self.offset = offset }
 
-    /// When the driver started.
+    /// The moment at which the driver started.
     public static let start = Moment(.zero)
-    /// Later than any moment that a driver reaches, with room left to add durations to it.
+    /// A moment later than any that a driver reaches, with room to add durations to it.
     public static let distantFuture = Moment(.seconds(Int64.max / 2))
 
-    /// The earliest of the deadlines of a machine's parts; nil if none of them has any.
+    /// Returns the earliest of these moments; nil if all are nil.
+    ///
+    /// Combines the deadlines of a machine's parts.
     public static func earliest(_ moments: Moment?...) -> Moment? { moments.lazy.compactMap(\.self).min() }
 
     /// Whether `lhs` comes before `rhs`.
     public static func < (lhs: Moment, rhs: Moment) -> Bool { lhs.offset < rhs.offset }
     /// The moment `rhs` after `lhs`.
     public static func + (lhs: Moment, rhs: Duration) -> Moment { Moment(lhs.offset + rhs) }
-    /// How long after `rhs` `lhs` is; negative if it comes before.
+    /// How long after `rhs` the moment `lhs` is; negative if `lhs` comes before `rhs`.
     public static func - (lhs: Moment, rhs: Moment) -> Duration { lhs.offset - rhs.offset }
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded towards zero; at most a quarter of what an `Int64` holds, so that some can be added.
+    /// Whole milliseconds, rounded towards zero; at most a quarter of the range of `Int64`, so that sums do not overflow.
     package var wholeMilliseconds: Int64 { whole(perSecond: 1000) }
-    /// Whole microseconds, with the same bound.
+    /// Whole microseconds, rounded and limited in the same way.
     package var wholeMicroseconds: Int64 { whole(perSecond: 1_000_000) }
-    /// Whole nanoseconds, with the same bound: 73 years.
+    /// Whole nanoseconds, rounded and limited in the same way: at most 73 years.
     package var wholeNanoseconds: Int64 { whole(perSecond: 1_000_000_000) }
 
     private func whole(perSecond rate: Int64) -> Int64 {
@@ -65,7 +65,7 @@ extension Duration {
         return min(max(seconds, -most), most) * rate + attoseconds / (1_000_000_000_000_000_000 / rate)
     }
 
-    /// The duration for people, in two or three digits: `850 µs`, `12 ms`, `1.3 s`, `42 s`, `3 min`, `5 h`.
+    /// The duration as text for people, with two or three digits: `850 µs`, `12 ms`, `1.3 s`, `42 s`, `3 min`, `5 h`.
     package var words: String {
         if self < .zero { return "-" + (.zero - self).words }
         let microseconds = self / .microseconds(1)
@@ -79,7 +79,7 @@ extension Duration {
         }
     }
 
-    /// With one digit after the point, unless that is zero.
+    /// Formats the number with one digit after the point, or none if that digit is zero.
     private static func tenths(_ number: Double) -> String {
         let tenths = Int((number * 10).rounded())
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

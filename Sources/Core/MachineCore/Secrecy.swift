@@ -1,39 +1,40 @@
-/// The one place that knows what is secret in what is said, and what people see in its place.
+/// Decides which parts of output are secret and replaces them.
 ///
-/// Descriptions, dumps, logs, metrics and spans ask here. A field of HTTP and a subprotocol are shown if their names are known to be
-/// public, for any other may carry a token. What messages carry is shown, except what a name such as `password` announces. The words of a
-/// peer are in no description of a connection, for it may repeat what it was told; where they are shown, `KnownSecrets` are taken out.
+/// Descriptions, dumps, logs, metrics and spans all use it. HTTP fields and subprotocols are shown only if their names are known to be
+/// public, because any other may carry a token. Message contents are shown, except values whose name indicates a secret, such as
+/// `password`. Descriptions of a connection never contain text from the peer, because the peer may repeat a secret. Where such text is
+/// shown, `KnownSecrets` removes the secrets.
 package enum Secrecy {
-    /// What is shown in place of a secret.
+    /// The text that replaces a secret.
     package static let hidden = "<hidden>"
 
-    /// A subprotocol: one that is not well known may be a token.
+    /// Returns the subprotocol name, or ``hidden`` if it is not well known, because it may then be a token.
     package static func subprotocol(_ name: String) -> String { publicSubprotocols.contains(name) ? name : hidden }
 
-    /// A URL, or the target of a request, without what stands before its host and after its path.
+    /// Returns a URL or request target without its query and fragment; ``hidden`` if it contains user information.
     package static func reference(_ text: String) -> String {
         let place = text.prefix { $0 != "?" && $0 != "#" }
         guard !place.contains("@") else { return hidden }
         return place.endIndex == text.endIndex ? text : "\(place)?…"
     }
 
-    /// The value of a field of HTTP.
+    /// Returns the value of an HTTP field, with secrets hidden.
     ///
-    /// - Parameter name: Its name, in lower case.
+    /// - Parameter name: The name of the field, in lower case.
     package static func value(_ value: String, of name: String) -> String {
         switch name {
         case "location", ":path": return reference(value)
         case "www-authenticate", "proxy-authenticate":
-            // What follows the scheme may repeat what the client had shown.
+            // The text after the scheme may repeat data that the client sent.
             let scheme = value.prefix { $0 != " " && $0 != "\t" && $0 != "," }
             return scheme.endIndex == value.endIndex ? value : "\(scheme) …"
         default: return publicFields.contains(name) ? value : hidden
         }
     }
 
-    /// Whether a name announces a secret, such as `password` in JSON or `access_token` in a form.
+    /// Returns whether a name indicates a secret, such as `password` in JSON or `access_token` in a form.
     ///
-    /// Its case and its `-`, `_` and `.` do not count.
+    /// Case, `-`, `_` and `.` are ignored.
     package static func isSecret(_ name: some Sequence<UInt8>) -> Bool {
         var letters = ""
         for byte in name {
@@ -46,7 +47,7 @@ package enum Secrecy {
         return secretNames.contains(letters) || secretWords.contains { letters.contains($0) }
     }
 
-    /// Where the first word ends, in a name, that makes any a name that announces a secret.
+    /// Returns the end of the first word in a name that makes the whole name secret, such as `token`; nil if there is none.
     static func endOfSecretWord(in name: ArraySlice<UInt8>) -> Int? {
         var letters: [UInt8] = []
         for (place, byte) in zip(name.indices, name) where !"-_.".utf8.contains(byte) {
@@ -56,7 +57,7 @@ package enum Secrecy {
         return nil
     }
 
-    /// Names of subprotocols that everybody knows: those of this package, and of others that are in wide use.
+    /// Well-known subprotocol names: those of this package and others in wide use.
     ///
     /// Most are in IANA's registry of WebSocket subprotocol names.
     package static let publicSubprotocols: Set<String> = [
@@ -67,7 +68,7 @@ package enum Secrecy {
         "xmpp",
     ]
 
-    /// Fields of HTTP that tell no secret, in lower case: of requests, of responses, and of what stands between.
+    /// HTTP fields that carry no secret, in lower case: fields of requests, of responses, and fields that intermediaries add.
     private static let publicFields: Set<String> = [
         ":authority", ":method", ":protocol", ":scheme", ":status", "accept", "accept-encoding", "accept-language", "accept-ranges",
         "access-control-allow-credentials", "access-control-allow-headers", "access-control-allow-methods", "access-control-allow-origin",
@@ -84,26 +85,26 @@ package enum Secrecy {
         "x-served-by", "x-timer", "x-vercel-id", "x-xss-protection",
     ]
 
-    /// Names in messages that announce a secret, as ``isSecret(_:)`` reads them.
+    /// Names in messages that indicate a secret, in the form that ``isSecret(_:)`` compares.
     private static let secretNames: Set<String> = [
         "apikey", "auth", "authextra", "bearer", "cred", "creds", "login", "pass", "pin", "pwd", "sessionid", "sid", "sig", "xapikey",
     ]
-    /// What makes any longer name one that does.
+    /// Words that make any name that contains them a secret name.
     private static let secretWords = [
         "apikey", "authorization", "cookie", "credential", "jwt", "passcode", "passphrase", "passwd", "password", "privatekey", "secret",
         "signature", "ticket", "token",
     ]
 }
 
-/// What names announce in messages.
+/// Finds values in messages whose names indicate a secret.
 extension Secrecy {
-    /// Where secrets lie in a text, by the names that announce them: in JSON, in forms, in lines such as `Authorization: Bearer …`, in XML.
+    /// Returns the ranges of secrets in a text, found by name: in JSON, forms, lines such as `Authorization: Bearer …`, and XML.
     ///
-    /// A value in quotes ends with them. A value that is an object, an array or an element is hidden with all that follows. Any other ends
-    /// with its line, and before that where what holds it ends: at a `&` in a form, at a quote or a brace that closes. A text that was cut
-    /// is hidden from a value without its end on. In doubt, more is hidden.
+    /// A quoted value ends at its closing quote. If the value is an object, an array or an element, everything after its start is hidden.
+    /// Any other value ends at the end of its line, or earlier where its container ends: at `&` in a form, or at a closing quote or brace.
+    /// If the text was truncated inside a value, everything from the start of that value is hidden. In doubt, more is hidden.
     ///
-    /// - Parameter bytes: UTF-8, or the beginning of it.
+    /// - Parameter bytes: UTF-8, or the beginning of a UTF-8 text.
     package static func announced(inText bytes: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var (place, prefix) = (0, 0..<0)
@@ -120,7 +121,7 @@ extension Secrecy {
         return found
     }
 
-    /// Where secrets may lie in a message of bytes: behind the first name that announces one.
+    /// Returns the range that may hold secrets in a binary message: everything after the first name that indicates a secret.
     package static func announced(inBinary bytes: [UInt8]) -> [Range<Int>] {
         var place = 0
         while let name = nextName(in: bytes, from: place) {
@@ -130,13 +131,13 @@ extension Secrecy {
         return []
     }
 
-    /// A text in which what names announce is hidden.
+    /// Returns the text with values hidden whose names indicate a secret.
     package static func hidingAnnounced(_ text: String) -> String {
         let bytes = Array(text.utf8)
         return String(decoding: replacing(announced(inText: bytes), in: bytes), as: UTF8.self)
     }
 
-    /// The bytes with ``hidden`` in place of what lies in the ranges, which may overlap.
+    /// Returns the bytes with ``hidden`` in place of the ranges, which may overlap.
     package static func replacing(_ ranges: [Range<Int>], in bytes: [UInt8]) -> [UInt8] {
         var (shown, place): ([UInt8], Int) = ([], 0)
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) where range.upperBound > place {
@@ -167,10 +168,12 @@ extension Secrecy {
         return isSecret(bytes[name]) || (bare != name && isSecret(bytes[bare]))
     }
 
-    /// Where a name ends that announces a secret, within what may be more than a name: lengths and values beside it may be letters, too.
+    /// Returns where a secret name ends within a run of letters.
+    ///
+    /// The run may also hold lengths and values next to the name.
     private static func endOfSecretName(within letters: Range<Int>, in bytes: [UInt8]) -> Int? {
         let named = announcesSecret(letters, in: bytes) ? endOfSecretWord(in: bytes[letters]) ?? letters.upperBound : nil
-        // CBOR, MessagePack and Protocol Buffers have the length of a short name in the low bits of the byte before it.
+        // CBOR, MessagePack and Protocol Buffers store the length of a short name in the low bits of the byte before it.
         let counted = letters.first { start in
             let count = start > 0 ? Int(bytes[start - 1] & 0x1F) : 0
             return 3...12 ~= count && start + count <= letters.upperBound && isSecret(bytes[start..<(start + count)])
@@ -178,7 +181,7 @@ extension Secrecy {
         return [named, counted.map { $0 + Int(bytes[$0 - 1] & 0x1F) }].compactMap(\.self).min()
     }
 
-    /// A name without what belongs to an escape before it, such as the `n` of `\npin` or the `5B` of `%5Bpin`.
+    /// Returns the name without the rest of an escape before it, such as the `n` of `\npin` or the `5B` of `%5Bpin`.
     private static func withoutEscape(_ name: Range<Int>, in bytes: [UInt8]) -> Range<Int> {
         guard name.lowerBound > 0 else { return name }
         let (_, end) = character(in: bytes, at: name.lowerBound - 1)
@@ -186,7 +189,7 @@ extension Secrecy {
         return min(start, name.upperBound)..<name.upperBound
     }
 
-    /// Whether an element of XML begins with a name, with or without the prefix of a namespace.
+    /// Returns whether the name starts an XML element, with or without a namespace prefix.
     private static func isOfElement(_ name: Range<Int>, after prefix: Range<Int>, in bytes: [UInt8]) -> Bool {
         func follows(_ range: Range<Int>, _ byte: Unicode.Scalar) -> Bool {
             range.lowerBound > 0 && bytes[range.lowerBound - 1] == UInt8(ascii: byte)
@@ -194,7 +197,7 @@ extension Secrecy {
         return follows(name, "<") || (follows(name, ":") && prefix.upperBound == name.lowerBound - 1 && follows(prefix, "<"))
     }
 
-    /// The character at a place, and where the next is: `%22` and `\u0022` are read as what they stand for, also if escaped again.
+    /// Returns the character at a position and the position of the next; decodes `%22` and `\u0022`, also if they are escaped again.
     private static func character(in bytes: [UInt8], at place: Int) -> (byte: UInt8, end: Int) {
         func number(_ digits: Range<Int>) -> UInt8? {
             guard digits.upperBound <= bytes.count, let high = Hexadecimal.value(of: bytes[digits.lowerBound]),
@@ -215,10 +218,10 @@ extension Secrecy {
 
     // MARK: - Values
 
-    /// Where the value begins that a name announces, and behind what, such as a colon or an equals sign; nil: it announces none.
+    /// Returns where the value of a name begins, and its separator, such as a colon or an equals sign; nil if there is no separator.
     private static func startOfValue(in bytes: [UInt8], after name: Range<Int>) -> (place: Int, separator: UInt8)? {
         var (place, separator): (Int, UInt8?) = (name.upperBound, nil)
-        // `Bearer …`, whatever holds it.
+        // `Bearer …`, in any container.
         if bytes[name].elementsEqual("Bearer".utf8) || bytes[name].elementsEqual("bearer".utf8),
             place < bytes.count, bytes[place] == UInt8(ascii: " ")
         {
@@ -244,10 +247,10 @@ extension Secrecy {
         return opens.contains(bytes[start]) ? bytes.count : endOfPlain(in: bytes, from: start, separator)
     }
 
-    /// Where a value in quotes ends: behind the next of them that stands behind as many backslashes, for those of others are escaped.
+    /// Returns where a quoted value ends: after the next quote that has the same number of backslashes before it.
     ///
-    /// With backslashes it is in JSON that is itself in a string; each pair more is one that the value ends with. A quote in the midst of
-    /// words is none that ends it.
+    /// Quotes with another number of backslashes are escaped. If the opening quote has backslashes, the value is in JSON inside a string.
+    /// Each further pair of backslashes is a backslash at the end of the value. A quote in the middle of words does not end the value.
     private static func endOfQuoted(in bytes: [UInt8], from quote: Int, behind escapes: Int) -> Int {
         var (place, count) = (quote + 1, 0)
         while place < bytes.count {
@@ -257,7 +260,7 @@ extension Secrecy {
                     (place, count) = (place + 1, 0)
                     continue
                 }
-                // Two of them stand for one.
+                // A doubled quote stands for one quote.
                 place += 1
             }
             count = bytes[place] == backslash ? count + 1 : 0
@@ -266,7 +269,9 @@ extension Secrecy {
         return bytes.count
     }
 
-    /// Where a value without quotes ends; what is in quotes within it belongs to it.
+    /// Returns where an unquoted value ends.
+    ///
+    /// Quoted parts inside it belong to it.
     private static func endOfPlain(in bytes: [UInt8], from start: Int, _ separator: UInt8) -> Int {
         var (place, escapes, before) = (start, 0, separator)
         while place < bytes.count {
@@ -274,7 +279,7 @@ extension Secrecy {
             switch byte {
             case 0x0A, 0x0D:
                 let next = byte == 0x0D && place + 1 < bytes.count && bytes[place + 1] == 0x0A ? place + 2 : place + 1
-                // A line that begins with a blank goes on with the one before.
+                // A line that begins with a blank continues the previous line.
                 guard next < bytes.count, bytes[next] == UInt8(ascii: " ") || bytes[next] == UInt8(ascii: "\t") else { return place }
             case UInt8(ascii: "&") where separator == UInt8(ascii: "="): return place
             case UInt8(ascii: "}") where isClosed(bytes, at: place + 1): return place
@@ -293,13 +298,13 @@ extension Secrecy {
         return bytes.count
     }
 
-    /// Whether what stands at a place can follow the end of a value.
+    /// Returns whether the byte at this position can follow the end of a value.
     private static func isClosed(_ bytes: [UInt8], at place: Int) -> Bool {
         place >= bytes.count || isBlank(bytes[place]) || isQuote(bytes[place]) || closers.contains(bytes[place])
     }
 
     private static let separators = Set(":=>".utf8)
-    /// What may stand between a name and its separator: quotes, their escapes, and what holds it in a form such as `user[pin]=1`.
+    /// Characters that may stand between a name and its separator: quotes, their escapes, and the brackets of a form such as `user[pin]=1`.
     private static let closesName = Set("\"'\\])+".utf8)
     private static let opens = Set("{[(".utf8)
     private static let beforeQuotes = Set(",;([{".utf8)

@@ -1,15 +1,15 @@
 public import WebSocketCore
 
-/// How a protocol ends a connection, and whether another follows.
+/// How a protocol ends a connection, and whether the client connects again.
 public enum ConnectionEnd: Error, Hashable, Sendable {
-    /// Cut at once, for the peer does not answer. Another follows.
+    /// Drops the connection at once because the peer does not answer. The client connects again.
     case cut(reason: String)
-    /// Closed. The socket's `LossTable` says whether another follows.
+    /// Closes the connection. The socket's `LossTable` decides whether the client connects again.
     case close(CloseCode, reason: String)
-    /// Closed. Another follows, after the pause at the earliest.
+    /// Closes the connection. The client connects again after the pause at the earliest.
     case reconnect(after: Duration, CloseCode, reason: String)
-    /// Closed, because the peer broke the protocol. Another follows after the socket's backoff, which grows each time.
+    /// Closes the connection because the peer broke the protocol. The client connects again after the socket's backoff, which grows each time.
     case reject(CloseCode, reason: String)
-    /// Closed, and the socket with it: another connection would not help.
+    /// Closes the connection and the socket, because another connection would not help.
     case stop
 }

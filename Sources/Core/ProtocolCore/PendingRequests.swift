@@ -1,30 +1,32 @@
 public import MachineCore
 
-/// Requests that wait for one answer each, over connections that come and go.
+/// Requests that each wait for one answer, across reconnects.
 ///
-/// A request that was added ends once: by ``end(_:where:)``, ``overdue(at:)`` or ``endAll()``. Until then it is sent anew on each
-/// connection, in the order in which the requests were added, and no more of them at once than the window allows.
+/// A request ends exactly once: through ``end(_:where:)``, ``overdue(at:)`` or ``endAll()``. Until then it is sent again on each new
+/// connection, in the order in which the requests were added. The window limits how many are sent at once.
 ///
 /// ```swift
 /// while let post = posts.next(within: 64) { effects.append(.send(.post(id: post.id, post.request))) }
 /// ```
-/// A protocol whose peer would do it twice calls ``lose(unsent:)`` and ``endAll()`` when the connection is lost, and tells of each whether it may have arrived.
-/// If it sends each request at once, it adds them as sent, and never asks for the next one.
+///
+/// If the peer would carry out a repeated request twice, call ``lose(unsent:)`` and ``endAll()`` when the connection is lost, and report
+/// for each request whether it may have arrived. If the protocol sends each request at once, add requests as sent and do not call
+/// ``next(within:)``.
 public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Sendable {
-    /// A request, and what is known of its way.
+    /// A request and its sending state.
     public struct Pending: Sendable {
-        /// The id under which the peer answers.
+        /// The id that the peer uses in its answer.
         public let id: ID
-        /// What is asked.
+        /// The request.
         public var request: Request
-        /// When it ends without an answer; nil: never.
+        /// The moment at which it ends without an answer; nil for never.
         public let due: Moment?
-        /// Whether the peer may have it: it was sent, and the connection has not said that it never took it.
+        /// Whether the peer may have received it: it was sent, and the connection did not report it as unsent.
         @inlinable public var mayHaveArrived: Bool { isSent || wasSent }
         @usableFromInline let order: UInt64
-        /// On the present connection.
+        /// Sent on the present connection.
         @usableFromInline var isSent: Bool
-        /// On an earlier one.
+        /// Sent on an earlier connection.
         @usableFromInline var wasSent = false
 
         @inlinable init(_ id: ID, _ request: Request, _ due: Moment?, order: UInt64, isSent: Bool) {
@@ -33,36 +35,38 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
     }
     @usableFromInline var pending: [ID: Pending] = [:]
     @usableFromInline var alarms = Alarms<ID>()
-    /// What is to be sent on this connection, the last one first, and what has come since; with ids of some that have ended.
+    /// The ids to send on this connection in reverse order, and those added since.
+    ///
+    /// Ids of ended requests may remain in both.
     @usableFromInline var (unsent, added): ([ID], [ID]) = ([], [])
     @usableFromInline var sentCount = 0
     @usableFromInline var lastOrder: UInt64 = 0
     @usableFromInline let limit: Int
 
-    /// No request.
+    /// Creates an empty collection.
     ///
-    /// - Parameter limit: How many may wait at once.
+    /// - Parameter limit: How many requests may be pending at once.
     @inlinable public init(limit: Int = 4096) { self.limit = limit }
 
-    /// How many wait for an answer, or to be sent.
+    /// The number of requests that wait for an answer or to be sent.
     @inlinable public var count: Int { pending.count }
-    /// Whether no more can be added.
+    /// Whether no more requests can be added.
     @inlinable public var isFull: Bool { pending.count >= limit }
-    /// When the next one is ``overdue(at:)``; nil if none ever is.
+    /// The moment at which the next request is ``overdue(at:)``; nil if no request has a deadline.
     @inlinable public var deadline: Moment? { alarms.next }
-    /// The request of this id; nil if it has ended.
+    /// The request with this id; nil if it has ended.
     @inlinable public subscript(id: ID) -> Request? { pending[id]?.request }
-    /// All of them, in the order in which they were added.
+    /// All pending requests, in the order in which they were added.
     public var all: [Pending] { pending.values.sorted { $0.order < $1.order } }
 
-    /// How many ids wait to be sent, with those of requests that have ended.
+    /// The number of ids that wait to be sent, including ids of ended requests.
     @inlinable package var queuedIDs: Int { unsent.count + added.count }
 
-    /// Adds a request; false if as many wait as may, or one of this id does.
+    /// Adds a request; returns false if the limit is reached or a request with this id is pending.
     ///
     /// - Parameters:
-    ///   - due: When it ends without an answer; nil: never.
-    ///   - isSent: Whether it is sent now, ahead of those that wait; the window counts it.
+    ///   - due: The moment at which it ends without an answer; nil for never.
+    ///   - isSent: Whether the caller sends it now, ahead of the waiting ones. It counts towards the window.
     @inlinable public mutating func add(_ id: ID, _ request: Request, due: Moment? = nil, isSent: Bool = false) -> Bool {
         guard !isFull, pending[id] == nil else { return false }
         lastOrder += 1
@@ -72,12 +76,14 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
         return true
     }
 
-    /// Changes what is known of a request; without effect if it has ended.
+    /// Changes a pending request.
+    ///
+    /// Does nothing if it has ended.
     @inlinable public mutating func update(_ id: ID, _ change: (inout Request) -> Void) {
         if let place = pending.index(forKey: id) { change(&pending.values[place].request) }
     }
 
-    /// The next one to send on this connection, which counts as sent; nil if none is left, or as many are on their way as the window allows.
+    /// Marks the next request as sent and returns it; nil if none is left or the window is full.
     public mutating func next(within window: Int = .max) -> Pending? {
         while sentCount < window {
             if unsent.isEmpty { (unsent, added) = (added.reversed(), []) }
@@ -90,9 +96,9 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
         return nil
     }
 
-    /// The connection is gone: all are to be sent anew on the next one.
+    /// Notes that the connection is gone: all requests are sent again on the next one.
     ///
-    /// - Parameter ids: Those of which the connection never took anything, as `ProtocolInput.lost` tells.
+    /// - Parameter ids: The requests that the connection never took, as `ProtocolInput.lost` reports them.
     public mutating func lose(unsent ids: some Sequence<ID>) {
         for id in ids { pending[id]?.isSent = false }
         let all = all
@@ -100,12 +106,12 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
             (request.isSent, request.wasSent) = (false, true)
             pending[request.id] = request
         }
-        (unsent, added, sentCount) = (all.reversed().map(\.id), [], 0)
+        (unsent, added, sentCount) = (all.reversed().map({ $0.id }), [], 0)
     }
 
-    /// Ends a request, which was answered, or is wanted no more; nil if there is none of this id.
+    /// Ends a request that was answered or cancelled, and returns it; nil if no request with this id is pending.
     ///
-    /// - Parameter matches: Whether the answer is one to this request; if not, it waits on, and nil is returned.
+    /// - Parameter matches: Whether the answer fits this request. If not, the request stays pending and nil is returned.
     @inlinable public mutating func end(_ id: ID, where matches: (Request) -> Bool = { _ in true }) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
         guard matches(request.request) else {
@@ -114,7 +120,7 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
         }
         if request.due != nil { alarms.cancel(id) }
         if request.isSent { sentCount -= 1 }
-        // What ends before it is sent leaves its id there.
+        // Requests that end before they are sent leave their ids in the lists.
         if queuedIDs > 2 * pending.count + 32 {
             unsent.removeAll { pending[$0]?.isSent != false }
             added.removeAll { pending[$0]?.isSent != false }
@@ -122,10 +128,10 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
         return request
     }
 
-    /// Ends a request that has got no answer in time; nil if there is none.
+    /// Ends and returns a request whose deadline has passed; nil if there is none.
     public mutating func overdue(at now: Moment) -> Pending? { alarms.due(at: now).flatMap { end($0) } }
 
-    /// Ends all of them, in the order in which they were added.
+    /// Ends all requests and returns them in the order in which they were added.
     public mutating func endAll() -> [Pending] {
         let all = all
         (pending, alarms, unsent, added, sentCount) = ([:], Alarms(), [], [], 0)
@@ -136,15 +142,15 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
 extension PendingRequests.Pending: Equatable where Request: Equatable {}
 extension PendingRequests.Pending: Hashable where Request: Hashable {}
 
-/// Two are the same if the same waits in the same order, whatever has ended before.
+/// Compares the pending requests and their order. Ended requests do not matter.
 extension PendingRequests: Equatable where Request: Equatable {
-    /// Whether the same waits in both, in the same order.
+    /// Returns whether both hold the same pending requests in the same order.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.count == rhs.count && lhs.limit == rhs.limit && zip(lhs.all, rhs.all).allSatisfy { $0.isSame(as: $1) }
     }
 }
 extension PendingRequests: Hashable where Request: Hashable {
-    /// Hashes what waits.
+    /// Hashes the pending requests.
     public func hash(into hasher: inout Hasher) {
         for request in all {
             hasher.combine(request.id)

@@ -1,34 +1,35 @@
 public import WebSocketCore
 
-/// How the messages of a protocol lie in messages of a WebSocket, on one connection.
+/// Encodes and decodes the messages of a protocol on one connection.
 public protocol ProtocolCoding: Sendable {
-    /// What the app says of itself on this connection.
+    /// The data that the app sends when a connection opens.
     associatedtype Greeting: Sendable = NoGreeting
-    /// A message of the peer's.
+    /// A message from the peer.
     associatedtype Received: Sendable
     /// A message to the peer.
     associatedtype Sent: Sendable
 
-    /// What the app says of itself on this connection.
+    /// The data that the app sends on this connection when it opens.
     var greeting: Greeting { get }
-    /// What the peer has sent; nil if a later version of the protocol may send it, and it says nothing to this one.
+    /// Decodes a message from the peer; returns nil for a message of a later protocol version that this version ignores.
     ///
-    /// What it throws reaches the machine as `undecodable`.
+    /// An error reaches the machine as `undecodable`.
     func decode(_ message: Message) throws -> Received?
-    /// What to send. If it throws, the connection is rejected with 1011, for the peer would miss something.
+    /// Encodes a message to the peer.
     ///
-    /// A message that is sent again on each connection must not throw: write what may fail before you give it to the rules.
+    /// If it throws, the connection is rejected with 1011, because the peer would miss a message. A message that is sent again on each
+    /// connection must not throw. Do the encoding that may fail before you pass the message to the machine.
     func encode(_ message: Sent) throws -> Message
-    /// Whether a message is left out rather than sent late; by default none is.
+    /// Returns whether to drop a message rather than send it late; false by default.
     func isEphemeral(_ message: Sent) -> Bool
 }
 
 extension ProtocolCoding {
-    /// No message is left out.
+    /// Returns false: no message is dropped.
     @inlinable public func isEphemeral(_ message: Sent) -> Bool { false }
 }
 
 extension ProtocolCoding where Greeting == NoGreeting {
-    /// The app says nothing of itself.
+    /// No greeting.
     @inlinable public var greeting: NoGreeting { nil }
 }

@@ -1,60 +1,64 @@
 public import MachineCore
 
-/// What a protocol is about: the types of what its machine is told, and of what it orders and tells.
+/// The types of a protocol: the inputs and the effects of its machine.
 public protocol ProtocolTypes {
-    /// What the app says of itself on each new connection, such as a token; by default nothing, ``NoGreeting``.
+    /// The data that the app sends on each new connection, such as a token; ``NoGreeting`` by default.
     associatedtype Greeting: Sendable = NoGreeting
-    /// A message of the peer's.
+    /// A message from the peer.
     associatedtype Received: Sendable
     /// A message to the peer.
     associatedtype Sent: Sendable
-    /// What the app wants.
+    /// A command from the app.
     associatedtype Command: Sendable
-    /// What the app hears of.
+    /// An event for the app.
     associatedtype Event: Sendable
 }
 
-/// The client's side of a protocol whose connections come and go, as rules: a `Machine` whose inputs and effects are these.
+/// The client side of a protocol that survives reconnects, as a `Machine`.
 ///
-/// A `ProtocolClient` runs it over a `WebSocket`: it tells the machine of connections and messages, and carries out its effects in order.
+/// A `ProtocolClient` runs it over a `WebSocket`: it passes connections and messages to the machine as inputs, and carries out its effects
+/// in order.
 public protocol ProtocolMachine: Machine, ProtocolTypes
 where Input == ProtocolInput<Self>, Effect == ProtocolEffect<Self> {}
 
-/// The greeting of a protocol without one; it is nil.
+/// The greeting type of a protocol without a greeting; its value is nil.
 public typealias NoGreeting = Never?
 
-/// What can happen to a protocol.
+/// An input of a protocol machine.
 public enum ProtocolInput<Types: ProtocolTypes>: Sendable {
-    /// A connection is open. Nothing of an earlier one counts.
+    /// A connection is open. State of earlier connections no longer counts.
     case opened(Types.Greeting)
-    /// The connection is gone, and it never took anything of these messages.
+    /// The connection is gone. It never took these messages.
     case lost(unsent: [Types.Sent])
-    /// The peer has sent this.
+    /// The peer has sent this message.
     case received(Types.Received)
-    /// The peer has sent what cannot be decoded: why, in words.
+    /// The peer has sent a message that cannot be decoded; the text says why.
     case undecodable(String)
-    /// Reading stops, because the app has not taken what came, or too much waits to be sent. A silence is not the peer's fault until `resumed`.
+    /// Reading is paused because the app has not taken earlier messages or the send queue is too long.
+    ///
+    /// Silence is not the peer's fault until `resumed`.
     case paused
-    /// Reading goes on.
+    /// Reading continues.
     case resumed
-    /// The app wants this, with a connection or without.
+    /// The app gives a command, with or without a connection.
     case command(Types.Command)
 }
 
-/// What a protocol orders, and what it tells.
+/// An effect of a protocol machine.
 public enum ProtocolEffect<Types: ProtocolTypes>: Sendable {
-    /// Send this over the present connection.
+    /// Send this message over the present connection.
     case send(Types.Sent)
-    /// The present connection serves the protocol: the peer has welcomed us. If it is lost later, the next one may follow soon.
+    /// The present connection serves the protocol: the peer has accepted this client.
     ///
-    /// A connection that never becomes ready is a failure, after which the socket's backoff grows. A protocol without a welcome says this with the
-    /// first message that comes, or once the connection has lasted for a while.
+    /// If the connection is lost later, the next attempt may follow soon. If a connection never becomes ready, it counts as a failure and
+    /// the socket's backoff grows. A protocol without a welcome message reports this with the first message received, or after the
+    /// connection has lasted for a while.
     case ready
-    /// End the present connection, after what was ordered before; nothing more of it is told but `lost`.
+    /// End the present connection after the earlier effects. The only further input from it is `lost`.
     ///
-    /// Without a connection, only ``ConnectionEnd/stop`` ends anything.
+    /// Without a connection, only ``ConnectionEnd/stop`` has an effect.
     case end(ConnectionEnd)
-    /// Tell the app.
+    /// Report an event to the app.
     case event(Types.Event)
 }
 

@@ -1,33 +1,34 @@
 public import MachineCore
 
-/// What is to stand on every connection, such as subscriptions: wanted by the app, and granted by the peer for as long as the connection lasts.
+/// Requests that must hold on every connection, such as subscriptions.
 ///
-/// At most one question about a key is under way, so an answer says where it stands. What was asked for is asked for anew on each connection; what is
-/// refused for now is asked for again after a pause, which grows.
+/// The app wants them; the peer grants each of them until the connection ends. At most one request per key is in flight, so each answer is
+/// unambiguous. All wanted keys are requested again on each connection. If the peer refuses a key temporarily, it is requested again after
+/// a pause that grows.
 public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
-    /// What is to be sent.
+    /// The message to send, or the problem to report.
     public enum Step: Hashable, Sendable {
-        /// Ask for it: ``granted(_:)`` or ``refused(_:forGood:at:)`` follows.
+        /// Request the key. ``granted(_:)`` or ``refused(_:forGood:at:)`` follows.
         case ask(Key)
-        /// Say that it is wanted no more: nothing follows.
+        /// Tell the peer that the key is no longer wanted. No answer follows.
         case withdraw(Key)
         /// The peer has not answered in time. The connection may be half open.
         case unanswered(Key)
     }
     private enum Standing: Hashable, Sendable {
-        /// Not asked for on this connection.
+        /// Not requested on this connection.
         case absent
         case asked(until: Moment)
         case granted
-        /// Refused for now.
+        /// Refused temporarily.
         case pausing(until: Moment)
     }
-    private struct Wish: Hashable, Sendable {
+    private struct Request: Hashable, Sendable {
         let order: UInt64
         var standing = Standing.absent
-        /// No more, but the answer to the question for it is still to come.
+        /// Whether the app no longer wants it while the answer to its request is still outstanding.
         var isLeft = false
-        /// Refusals in a row.
+        /// The number of refusals in a row.
         var refusals = 0
 
         var deadline: Moment? {
@@ -38,8 +39,8 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
             }
         }
     }
-    private var wishes: [Key: Wish] = [:]
-    /// Whether the connection serves the protocol: between ``open(at:)`` and ``lose()``.
+    private var requests: [Key: Request] = [:]
+    /// Whether the connection serves the protocol: true between ``open(at:)`` and ``lose()``.
     public private(set) var isOpen = false
     private var alarm: Moment?
     private var isPaused = false
@@ -48,130 +49,140 @@ public struct StandingRequests<Key: Hashable & Sendable>: Hashable, Sendable {
     private let backoff: Backoff
     private var random: SplitMix64
 
-    /// Nothing is wanted.
+    /// Creates an empty collection.
     ///
     /// - Parameters:
     ///   - patience: How long the peer may take to answer.
     ///   - backoff: The pauses after refusals.
-    ///   - seed: Where the jitter starts; give each client another.
+    ///   - seed: The seed of the jitter. Use another one for each client.
     public init(patience: Duration = .seconds(15), backoff: Backoff = Backoff(), seed: UInt64) {
         (self.patience, self.backoff, random) = (patience, backoff, SplitMix64(seed: seed))
     }
 
-    /// What is wanted, in the order in which it was.
-    public var wanted: [Key] { inOrder.filter { wishes[$0]?.isLeft == false } }
-    /// Whether the peer has granted it on this connection, and it is still wanted.
-    public func isGranted(_ key: Key) -> Bool { wishes[key].map { $0.standing == .granted && !$0.isLeft } ?? false }
-    /// Whether it is wanted.
-    public func isWanted(_ key: Key) -> Bool { wishes[key]?.isLeft == false }
+    /// The wanted keys, in the order in which they were added.
+    public var wanted: [Key] { inOrder.filter { requests[$0]?.isLeft == false } }
+    /// Returns whether the key is wanted and the peer has granted it on this connection.
+    public func isGranted(_ key: Key) -> Bool { requests[key].map { $0.standing == .granted && !$0.isLeft } ?? false }
+    /// Returns whether the key is wanted.
+    public func isWanted(_ key: Key) -> Bool { requests[key]?.isLeft == false }
 
-    /// When to call ``wake(at:)``, which may have nothing to say yet.
+    /// The moment at which to call ``wake(at:)``, which may return nothing yet.
     public var deadline: Moment? { isPaused ? nil : alarm }
 
-    /// It is wanted from now on.
+    /// Adds a wanted key.
+    ///
+    /// Returns the message to send, if any.
     public mutating func want(_ key: Key, at now: Moment) -> Step? {
-        if wishes[key] != nil {
-            wishes[key]?.isLeft = false
+        if requests[key] != nil {
+            requests[key]?.isLeft = false
             return nil
         }
         lastOrder += 1
-        wishes[key] = Wish(order: lastOrder)
+        requests[key] = Request(order: lastOrder)
         return ask(key, at: now)
     }
 
-    /// It is wanted no more.
+    /// Removes a wanted key.
+    ///
+    /// Returns the message to send, if any.
     public mutating func drop(_ key: Key) -> Step? {
-        switch wishes[key]?.standing {
+        switch requests[key]?.standing {
         case .asked where isOpen:
-            wishes[key]?.isLeft = true
+            requests[key]?.isLeft = true
             return nil
         case .granted where isOpen:
-            wishes[key] = nil
+            requests[key] = nil
             return .withdraw(key)
         default:
-            wishes[key] = nil
+            requests[key] = nil
             return nil
         }
     }
 
-    /// The connection serves the protocol: asks for all that is wanted, in order.
+    /// Notes that the connection serves the protocol.
+    ///
+    /// Returns the requests for all wanted keys, in order.
     public mutating func open(at now: Moment) -> [Step] {
         isOpen = true
         return inOrder.compactMap { ask($0, at: now) }
     }
 
-    /// The connection is gone, and with it what was granted.
+    /// Notes that the connection is gone.
+    ///
+    /// Its grants are void.
     public mutating func lose() {
         (isOpen, isPaused, alarm) = (false, false, nil)
         for key in inOrder {
-            if wishes[key]?.isLeft == true { wishes[key] = nil } else { wishes[key]?.standing = .absent }
+            if requests[key]?.isLeft == true { requests[key] = nil } else { requests[key]?.standing = .absent }
         }
     }
 
-    /// Nothing is read any more, so no answer is late: for `ProtocolInput.paused`.
+    /// Stops the answer deadlines, because nothing is read; for `ProtocolInput.paused`.
     public mutating func pause() { isPaused = true }
 
-    /// Answers are read again, and have their whole time: for `ProtocolInput.resumed`.
+    /// Restarts the answer deadlines from now; for `ProtocolInput.resumed`.
     public mutating func resume(at now: Moment) {
         isPaused = false
-        for (key, wish) in wishes {
-            if case .asked(let until) = wish.standing, until < .distantFuture { wishes[key]?.standing = .asked(until: now + patience) }
+        for (key, request) in requests {
+            if case .asked(let until) = request.standing, until < .distantFuture { requests[key]?.standing = .asked(until: now + patience) }
         }
-        alarm = wishes.values.compactMap(\.deadline).min()
+        alarm = requests.values.compactMap({ $0.deadline }).min()
     }
 
-    /// The peer grants it; what nobody wants any more is withdrawn.
+    /// Notes that the peer has granted the key.
+    ///
+    /// Withdraws it if it is no longer wanted.
     public mutating func granted(_ key: Key) -> Step? {
         guard isOpen else { return nil }
-        guard wishes[key]?.isLeft == false else {
-            wishes[key] = nil
+        guard requests[key]?.isLeft == false else {
+            requests[key] = nil
             return .withdraw(key)
         }
-        wishes[key]?.standing = .granted
-        wishes[key]?.refusals = 0
+        requests[key]?.standing = .granted
+        requests[key]?.refusals = 0
         return nil
     }
 
-    /// The peer does not grant it, or does no more; false if nobody wants it, who could be told.
+    /// Notes that the peer refuses the key or has revoked it; returns whether the key was still wanted, so that the app can be told.
     ///
-    /// - Parameter isFinal: Whether it would be refused again. If not, it is asked for again after a pause.
+    /// - Parameter isFinal: Whether the peer would refuse it again. If not, it is requested again after a pause.
     public mutating func refused(_ key: Key, forGood isFinal: Bool, at now: Moment) -> Bool {
-        guard var wish = wishes[key] else { return false }
-        guard !isFinal, !wish.isLeft else {
-            wishes[key] = nil
-            return !wish.isLeft
+        guard var request = requests[key] else { return false }
+        guard !isFinal, !request.isLeft else {
+            requests[key] = nil
+            return !request.isLeft
         }
         guard isOpen else { return true }
-        wish.refusals += 1
-        let end = now + backoff.delay(attempt: wish.refusals, using: &random)
-        wish.standing = .pausing(until: end)
-        wishes[key] = wish
+        request.refusals += 1
+        let end = now + backoff.delay(attempt: request.refusals, using: &random)
+        request.standing = .pausing(until: end)
+        requests[key] = request
         remind(at: end)
         return true
     }
 
-    /// What is due: another try, or an answer that has not come.
+    /// Returns what is due: requests to repeat, and requests without an answer.
     public mutating func wake(at now: Moment) -> [Step] {
         guard let deadline, deadline <= now else { return [] }
         let steps = inOrder.compactMap { (key) -> Step? in
-            switch wishes[key]?.standing {
+            switch requests[key]?.standing {
             case .pausing(let until) where until <= now: return ask(key, at: now)
             case .asked(let until) where until <= now:
-                // Told once; an answer still counts.
-                wishes[key]?.standing = .asked(until: .distantFuture)
+                // Reported once. A later answer still counts.
+                requests[key]?.standing = .asked(until: .distantFuture)
                 return .unanswered(key)
             default: return nil
             }
         }
-        alarm = wishes.values.compactMap(\.deadline).min()
+        alarm = requests.values.compactMap({ $0.deadline }).min()
         return steps
     }
 
-    private var inOrder: [Key] { wishes.sorted { $0.value.order < $1.value.order }.map(\.key) }
+    private var inOrder: [Key] { requests.sorted { $0.value.order < $1.value.order }.map({ $0.key }) }
 
     private mutating func ask(_ key: Key, at now: Moment) -> Step? {
         guard isOpen else { return nil }
-        wishes[key]?.standing = .asked(until: now + patience)
+        requests[key]?.standing = .asked(until: now + patience)
         remind(at: now + patience)
         return .ask(key)
     }

@@ -1,53 +1,53 @@
 package import MachineCore
 
-/// The server's side of one client: what it wants to see, what it was sent, and which message comes next.
+/// The server side for one client: its subscriptions, the state it was sent, and the next message.
 ///
-/// It holds no message and no backlog: the owner asks for the ``next(from:at:)`` message when the one before has left, and that is made of the
-/// market's present figures. So its size is bounded by the number of symbols, however slow the client is.
+/// It stores no messages and has no backlog: the owner asks for the ``next(from:at:)`` message after the previous one was sent, and the
+/// message contains the market's present figures. Its size is therefore bounded by the number of symbols, however slow the client is.
 package struct Feed: Hashable, Sendable {
-    /// What the client asked to see.
+    /// A subscription of the client.
     struct Subscription: Hashable, Sendable {
         var id: Int64
         var patterns: [SymbolPattern]
     }
-    /// A snapshot that is not complete.
+    /// An unfinished snapshot.
     struct Scan: Hashable, Sendable {
-        /// Whose it is: the place in ``subscriptions``.
+        /// Its subscription: the index in ``subscriptions``.
         var slot: Int
-        /// The symbol to look at next.
+        /// The next symbol to check.
         var symbol = 0
     }
 
     private let welcome: QuotesReply.Welcome
     private var hasWelcomed = false
-    /// By slot; the slot is the bit in ``wanted``.
+    /// Indexed by slot; the slot is also the bit in ``wanted``.
     var subscriptions: [Subscription?] = []
-    /// The slots, as the client has subscribed.
+    /// The slots in the order of subscription.
     var order: [Int] = []
     var scans: [Scan] = []
     var round: Int64 = 0
     var refusals: [QuotesReply.Refusal] = []
-    /// For each symbol, which subscriptions have shown it to the client.
+    /// For each symbol, the subscriptions that have shown it to the client.
     var wanted: [UInt64]
-    /// For each symbol, what was sent last.
+    /// For each symbol, the state that was sent last.
     var sent: [QuoteState]
     var changes = ChangeList()
     var pace = UpdatePace()
     private var sequence: Int64 = 0
     private var lastMessage: Moment?
-    /// What was sent so far.
+    /// Counts of what was sent.
     package internal(set) var counts = FeedCounts()
-    /// Whether the client has asked for so much nonsense without reading the answers that the owner closes with 1008.
+    /// Whether the client sent so many invalid requests without reading the answers that the owner closes with 1008.
     package internal(set) var isAbused = false
 
-    /// The feed of a client that has just connected.
+    /// Creates the feed of a client that has just connected.
     package init(of table: QuoteTable) {
         welcome = QuotesReply.Welcome(market: table.market, symbols: Int64(table.count))
         wanted = Array(repeating: 0, count: table.count)
         sent = Array(repeating: QuoteState(version: 0, figures: QuoteFigures()), count: table.count)
     }
 
-    /// When to ask for the next message after there was none, if the client asks for nothing and nothing changes; nil: never.
+    /// When to ask for the next message if there was none, and neither requests nor changes come; nil for never.
     package var deadline: Moment? {
         let change = changes.isEmpty ? nil : pace.next
         guard let beat = nextBeat else { return change }
@@ -59,9 +59,9 @@ package struct Feed: Hashable, Sendable {
         if wanted[symbol] != 0 { changes.note(symbol) }
     }
 
-    /// The message that goes out next, made of the present figures; nil while there is nothing to say, or it is too early.
+    /// Returns the next message, with the present figures; nil if there is nothing to send, or it is too early.
     ///
-    /// To be asked when the client can take a message: a list of changes waits for free, a message does not.
+    /// Call it when the client can take a message: a list of changes costs nothing while it waits, a message does.
     package mutating func next(from table: QuoteTable, at now: Moment) -> QuotesReply? {
         if !hasWelcomed {
             hasWelcomed = true
@@ -70,7 +70,7 @@ package struct Feed: Hashable, Sendable {
         if !refusals.isEmpty { return .refusal(refusals.removeFirst()) }
         if !scans.isEmpty { return .snapshot(nextPart(from: table, at: now)) }
         if let ticks = nextTicks(from: table, at: now) { return .ticks(ticks) }
-        // An empty message shows that the server lives, and its number whether the one before it was lost.
+        // An empty message shows that the server is alive. Its number shows whether the previous message was lost.
         guard let nextBeat, now >= nextBeat else { return nil }
         return .ticks(QuotesReply.Ticks(sequence: nextSequence(at: now), ticks: []))
     }
@@ -82,7 +82,7 @@ package struct Feed: Hashable, Sendable {
         let subscription = subscriptions[slot]
         var quotes: [QuotesReply.FullQuote] = []
         var symbol = scans[0].symbol
-        // The market waits while this looks for symbols, so it looks at no more of them than it can in a moment.
+        // The market waits during this search, so the number of comparisons is limited.
         let end = min(table.count, symbol + max(QuotesLimits.patternsTried / max(subscription?.patterns.count ?? 1, 1), 1))
         while symbol < end, quotes.count < QuotesLimits.quotesSent {
             let name = table.names[symbol]
@@ -107,7 +107,7 @@ package struct Feed: Hashable, Sendable {
         pace.open(with: changes.count, at: now)
         while ticks.count < QuotesLimits.ticksSent, pace.take(), let symbol = changes.popFirst() {
             let (old, new) = (sent[symbol], table[symbol])
-            // It may be unwanted by now, or have come in a snapshot.
+            // It may no longer be wanted, or may already be in a snapshot.
             guard wanted[symbol] != 0, new.version > old.version else { continue }
             conflated += new.version - old.version - 1
             sent[symbol] = new
@@ -131,9 +131,9 @@ package struct Feed: Hashable, Sendable {
     }
 }
 
-/// What the client asks for.
+/// Handling of requests from the client.
 extension Feed {
-    /// Does what the client asks for, or refuses it.
+    /// Carries out a request of the client, or refuses it.
     package mutating func receive(_ request: QuotesRequest) {
         switch request {
         case .subscribe(let id, let symbols, let rate): subscribe(id, symbols, rate)
@@ -146,7 +146,7 @@ extension Feed {
         }
     }
 
-    /// Refuses what could not be decoded; `detail` says why.
+    /// Refuses a request that could not be decoded; `detail` says why.
     package mutating func receiveMalformed(_ detail: String) { refuse(nil, .badRequest, detail) }
 
     private mutating func subscribe(_ id: Int64, _ symbols: [String], _ rate: Int64?) {
@@ -201,69 +201,73 @@ extension Feed {
     }
 }
 
-/// What the feed of one client has sent.
+/// Counts of the feed of one client.
 package struct FeedCounts: Hashable, Sendable {
-    /// Parts of snapshots, and messages of ticks.
+    /// The number of messages: parts of snapshots, and ticks.
     package var messages: UInt64 = 0
-    /// Quotes in snapshots.
+    /// The number of quotes in snapshots.
     package var quotes: UInt64 = 0
-    /// Changes that were sent.
+    /// The number of changes sent.
     package var ticks: UInt64 = 0
-    /// Changes that were overwritten before they could be sent.
+    /// The number of changes overwritten before they could be sent.
     package var conflated: UInt64 = 0
-    /// How often the client has lost something.
+    /// The number of resyncs, after the client lost something.
     package var resyncs: UInt64 = 0
-    /// Requests that were not fulfilled.
+    /// The number of refused requests.
     package var refused: UInt64 = 0
 
     package init() {}
 }
 
-/// At most so many updates a second: the first at once, the next when its time has come, each with all that has changed until then.
+/// Limits the number of updates per second.
+///
+/// The first goes at once; each later one contains all changes until its time.
 struct UpdatePace: Hashable, Sendable {
-    /// From the start of an update to that of the next; nil: no limit.
+    /// The time from the start of one update to the start of the next; nil for no limit.
     private var interval: Duration?
-    /// When the next update may start; nil: at any time.
+    /// When the next update may start; nil for at any time.
     private(set) var next: Moment?
-    /// Changes of the present update that are still to be taken.
+    /// The number of changes left in the present update.
     private var left = 0
     private var isStarting = false
 
-    /// Changes the limit, from the next update on; 0 takes it away.
+    /// Changes the limit, from the next update on; 0 removes it.
     mutating func set(perSecond rate: Int64) {
         interval = rate > 0 ? .seconds(1) / rate : nil
         if interval == nil { next = nil }
     }
 
-    /// Starts an update of all changes there are, if there is none and its time has come.
+    /// Starts an update with all present changes, if none is running and its time has come.
     mutating func open(with count: Int, at now: Moment) {
         guard left == 0, next.map({ now >= $0 }) ?? true else { return }
         (left, isStarting) = (count, true)
     }
 
-    /// Takes one change of the update; false if there are no more.
+    /// Takes one change of the update; returns false if there are no more.
     mutating func take() -> Bool {
         guard left > 0 else { return false }
         left -= 1
         return true
     }
 
-    /// A message of the update went out: the first one starts its time.
+    /// Notes that a message of the update was sent.
+    ///
+    /// The first one starts the interval.
     mutating func sent(at now: Moment) {
         if isStarting { next = interval.map { now + $0 } }
         isStarting = false
     }
 
-    /// What was to be taken is void.
+    /// Discards the rest of the update.
     mutating func clear() { left = 0 }
 }
 
-/// What has changed and was not taken yet: each place once, in the order of its first change.
+/// The changed places that were not taken yet: each place once, in the order of its first change.
 ///
-/// It holds no values, so whoever takes late reads the newest; and its size is bounded by the number of places.
+/// It holds no values, so a late reader gets the newest ones. Its size is bounded by the number of places.
 package struct ChangeList: Hashable, Sendable {
     private var order: [UInt32] = []
-    /// How many of `order` are taken already.
+    /// How many entries of `order` were already taken.
     private var taken = 0
     private var isListed: [Bool] = []
 
@@ -272,7 +276,7 @@ package struct ChangeList: Hashable, Sendable {
     package var isEmpty: Bool { taken == order.count }
     package var count: Int { order.count - taken }
 
-    /// Notes a change; false if the place waits already.
+    /// Adds a change; returns false if the place already waits.
     @discardableResult
     package mutating func note(_ place: Int) -> Bool {
         if place >= isListed.count { isListed.append(contentsOf: repeatElement(false, count: place + 1 - isListed.count)) }
@@ -282,10 +286,10 @@ package struct ChangeList: Hashable, Sendable {
         return true
     }
 
-    /// Notes changes.
+    /// Adds changes.
     package mutating func note(_ places: [Int]) { for place in places { note(place) } }
 
-    /// Takes the place whose first change is the oldest.
+    /// Removes and returns the place whose first change is the oldest.
     package mutating func popFirst() -> Int? {
         guard taken < order.count else { return nil }
         let place = Int(order[taken])

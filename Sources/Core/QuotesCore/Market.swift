@@ -1,41 +1,41 @@
 internal import MachineCore
 
-/// A synthetic market: quotes that change beat by beat, as chance wills it.
+/// A synthetic market whose quotes change randomly in each beat.
 ///
-/// All of it but the time follows from its ``MarketPlan`` and the number of beats. Prices wander with clusters of unrest, sectors move
-/// together, and in a lively market something is going on now and then. Prices are positive, a bid is below its ask, and nothing
+/// Everything but the time is determined by the ``MarketPlan`` and the number of beats. Prices move randomly with phases of high
+/// volatility, sectors move together, and in a lively market special events occur. Prices are positive, a bid is below its ask, and nothing
 /// overflows, however long it runs.
 package struct Market: Sendable {
-    /// How many beats a second has.
+    /// The number of beats per second.
     package static let beatsPerSecond = 100
-    /// How long a beat is.
+    /// The duration of a beat.
     package static let beat = Duration.milliseconds(10)
 
-    /// What it is like.
+    /// The parameters of the market.
     package let plan: MarketPlan
     /// All symbols with their quotes.
     package private(set) var table: QuoteTable
-    /// How many beats have passed.
+    /// The number of beats so far.
     package private(set) var beats = 0
-    /// How many changes there were.
+    /// The number of changes so far.
     package private(set) var changes = 0
 
-    /// When the last beat was, in milliseconds since 1970.
+    /// The time of the last beat, in milliseconds since 1970.
     private var time: Int64
     private var chance: MarketChance
     private var mood: MarketMood
     private var listings: [Listing]
-    /// Of each symbol the beat in which it changed last.
+    /// For each symbol, the beat of its last change.
     private var changedIn: [Int]
-    /// What moves all symbols of a sector, in millionths for each change.
+    /// For each sector, the common movement of its symbols, in millionths per change.
     private var winds: [Int]
-    /// Symbols, the lively ones more often, to draw from.
+    /// The symbols to draw from; active ones appear more often.
     private let tape: [Int]
-    /// What is due of the next change, in parts of ``partsOfChange``.
+    /// The accumulated part of the next change, in units of ``partsOfChange``.
     private var due = 0
     private static let partsOfChange = 4 * beatsPerSecond
 
-    /// Makes the market as it is before the first beat.
+    /// Creates the market before its first beat.
     package init(_ plan: MarketPlan) {
         (self.plan, time) = (plan, plan.opening)
         chance = MarketChance(seed: plan.seed)
@@ -51,11 +51,11 @@ package struct Market: Sendable {
         tape = (0..<plan.symbols).flatMap { repeatElement($0, count: 1 + 8 / (1 + $0 / MarketNames.sectors.count)) }
     }
 
-    /// Lets one beat pass, and appends the numbers of the symbols that changed, each once, in order.
+    /// Advances the market by one beat, and appends the numbers of the changed symbols, each once, in order.
     ///
     /// - Parameters:
-    ///   - clock: What time it is, in milliseconds since 1970; nil: a beat's length after the one before. It never goes back.
-    ///   - changed: What the numbers are appended to.
+    ///   - clock: The time in milliseconds since 1970; nil for the previous time plus one beat. The time never goes backwards.
+    ///   - changed: The list to append to.
     package mutating func beat(at clock: Int64? = nil, into changed: inout [Int]) {
         beats += 1
         time = min(max(clock ?? time + 1000 / Int64(Self.beatsPerSecond), time), QuoteFigures.maximum)
@@ -78,7 +78,7 @@ package struct Market: Sendable {
     }
 
     private mutating func turnWinds() {
-        if mood.beat(symbols: plan.symbols, &chance), case .news(let symbol) = mood.event { listings[symbol].hearNews(&chance) }
+        if mood.beat(symbols: plan.symbols, &chance), case .news(let symbol) = mood.event { listings[symbol].reactToNews(&chance) }
         let sector = chance.below(winds.count)
         winds[sector] = winds[sector] * 3 / 4 + chance.swing() / 100
         if case .run(let sector, let wind) = mood.event { winds[sector] = wind }
@@ -91,7 +91,9 @@ package struct Market: Sendable {
         changed.append(symbol)
     }
 
-    /// One that has not changed in this beat; at most half of them have.
+    /// Returns a symbol that has not changed in this beat.
+    ///
+    /// At most half of them have.
     private mutating func nextSymbol() -> Int {
         var symbol = tape[chance.below(tape.count)]
         for _ in 0..<8 {
@@ -99,7 +101,7 @@ package struct Market: Sendable {
             if changedIn[symbol] != beats { return symbol }
             symbol = tape[chance.below(tape.count)]
         }
-        // All the lively ones have: then it is the next one's turn.
+        // If all active symbols have changed, the next unchanged one is used.
         while changedIn[symbol] == beats { symbol = (symbol + 1) % plan.symbols }
         return symbol
     }
@@ -109,7 +111,7 @@ package struct Market: Sendable {
         return sector + count * chance.below((plan.symbols - sector + count - 1) / count)
     }
 
-    /// When most of them change: goes through all, and takes each with the chance that is left for it.
+    /// If most symbols change: visits all of them, and selects each with the remaining probability.
     private mutating func changeMost(_ count: Int, of unchanged: Int, into changed: inout [Int]) {
         var (wanted, left) = (count, unchanged)
         let start = chance.below(plan.symbols)
@@ -125,37 +127,43 @@ package struct Market: Sendable {
     }
 }
 
-/// What a synthetic market is like; the same plan gives the same market on every machine.
+/// The parameters of a synthetic market.
+///
+/// The same plan gives the same market on every machine.
 package struct MarketPlan: Hashable, Sendable {
-    /// How even the market's pace is.
+    /// How steady the market's rate is.
     package enum Mood: Hashable, Sendable {
-        /// The rate is kept exactly, and nothing special happens.
+        /// The rate is exact, and no special events occur.
         case calm
         /// Openings, news of a symbol, runs of a sector and quiet times change the rate, from a quarter to four times.
         case lively
     }
 
-    /// How many symbols a market may have.
+    /// The allowed number of symbols.
     package static let symbolCounts = 1...10_000
 
-    /// How many symbols there are.
+    /// The number of symbols.
     package let symbols: Int
-    /// Changes of quotes per second, all symbols together.
+    /// The number of changes per second, over all symbols.
     package let rate: Int
-    /// What all chance follows from.
+    /// The seed of all random numbers.
     package let seed: UInt64
-    /// How even the pace is.
+    /// How steady the rate is.
     package let mood: Mood
-    /// The time of the first quotes, in milliseconds since 1970; it also names this run of the market.
+    /// The time of the first quotes, in milliseconds since 1970.
+    ///
+    /// It also identifies this run of the market.
     package let opening: Int64
 
-    /// Makes a plan; numbers out of range become the nearest in it.
+    /// Creates a plan.
+    ///
+    /// Values out of range are limited to it.
     ///
     /// - Parameters:
-    ///   - symbols: How many symbols, see ``symbolCounts``.
+    ///   - symbols: The number of symbols, see ``symbolCounts``.
     ///   - rate: Changes per second, at least 1 and at most ``highestRate(symbols:)``.
-    ///   - seed: What all chance follows from.
-    ///   - mood: How even the pace is.
+    ///   - seed: The seed of all random numbers.
+    ///   - mood: How steady the rate is.
     ///   - opening: The time of the first quotes, in milliseconds since 1970.
     package init(symbols: Int = 500, rate: Int = 2000, seed: UInt64 = 1, mood: Mood = .lively, opening: Int64 = 0) {
         let count = min(max(symbols, Self.symbolCounts.lowerBound), Self.symbolCounts.upperBound)
@@ -164,22 +172,22 @@ package struct MarketPlan: Hashable, Sendable {
         self.rate = min(max(rate, 1), Self.highestRate(symbols: count))
     }
 
-    /// The highest rate that so many symbols can have: each changes at most once in a beat of the market.
+    /// Returns the highest rate for this many symbols: each changes at most once per beat.
     package static func highestRate(symbols: Int) -> Int { symbols * Market.beatsPerSecond }
 }
 
-/// What is going on in the market besides the usual.
+/// The current event in the market.
 struct MarketMood: Hashable, Sendable {
     enum Event: Hashable, Sendable {
-        /// Nothing.
+        /// No event.
         case usual
-        /// Everybody trades at once.
+        /// Heavy trading of all symbols.
         case opening
-        /// Hardly anybody trades.
+        /// Very little trading.
         case quiet
-        /// One symbol jumps and is traded in every beat.
+        /// One symbol jumps and changes in every beat.
         case news(symbol: Int)
-        /// A sector moves one way; so many millionths for each change.
+        /// A sector moves in one direction, by this many millionths per change.
         case run(sector: Int, wind: Int)
     }
 
@@ -187,13 +195,15 @@ struct MarketMood: Hashable, Sendable {
     private(set) var event: Event
     private var beatsLeft: Int
 
+    /// Creates the mood.
+    ///
     /// A lively market begins with its opening.
     init(isLively: Bool) {
         self.isLively = isLively
         (event, beatsLeft) = isLively ? (.opening, 150) : (.usual, 0)
     }
 
-    /// How many quarters of the usual rate there are now.
+    /// The present rate, in quarters of the usual rate.
     var quarters: Int {
         switch event {
         case .usual, .news: 4
@@ -203,7 +213,7 @@ struct MarketMood: Hashable, Sendable {
         }
     }
 
-    /// A beat has passed; true if something new has begun.
+    /// Advances by one beat; returns true if the event has changed.
     mutating func beat(symbols: Int, _ chance: inout MarketChance) -> Bool {
         guard isLively else { return false }
         beatsLeft -= 1
@@ -230,31 +240,31 @@ struct MarketMood: Hashable, Sendable {
     }
 }
 
-/// Chance in whole numbers only, so that no rounding of a machine can change a market.
+/// Random whole numbers, so that rounding differences between machines cannot change a market.
 struct MarketChance: Hashable, Sendable {
     private var numbers: SplitMix64
 
     init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-    /// One of 0, 1, … `bound` - 1.
+    /// Returns a number in 0..<`bound`.
     mutating func below(_ bound: Int) -> Int {
-        // The high half of the product: even enough for bounds far below 2^64.
+        // The high half of the product is uniform enough for bounds far below 2^64.
         Int(numbers.next().multipliedFullWidth(by: UInt64(max(bound, 1))).high)
     }
 
-    /// True once in so many times, on average.
+    /// Returns true once in this many calls, on average.
     mutating func once(in times: Int) -> Bool { below(times) == 0 }
 
-    /// About normally distributed around 0; the standard deviation is 1000, and nothing lies beyond 3464.
+    /// Returns an approximately normally distributed number with mean 0, standard deviation 1000 and at most 3464 from 0.
     mutating func swing() -> Int {
         let bits = numbers.next()
         let sum = (bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48)
-        // Four even draws of 16 bits: the mean is 131070, the deviation 37837.
+        // The sum of four uniform 16-bit numbers has the mean 131070 and the standard deviation 37837.
         return (Int(sum) - 131_070) * 1000 / 37_837
     }
 }
 
-/// Made-up names of symbols, by sector: `BANK`, `SAIL`, …, then `BANK.K3` and so on.
+/// Invented symbol names, by sector: `BANK`, `SAIL`, …, then `BANK.K3` and so on.
 enum MarketNames {
     static let sectors = [
         "BANK", "SAIL", "GRID", "LOOM", "MILL", "PORT", "SEED", "CHIP", "WAVE", "RAIL", "FARM", "STAR", "CORE", "REEF", "DUNE", "MINT",
@@ -262,36 +272,40 @@ enum MarketNames {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     private static let signs = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-    /// The sector of a symbol: neighbours are in different ones.
+    /// Returns the sector of a symbol.
+    ///
+    /// Adjacent symbols are in different sectors.
     static func sector(of symbol: Int) -> Int { symbol % sectors.count }
 
-    /// The name of a symbol; no two of a market are the same.
+    /// Returns the name of a symbol.
+    ///
+    /// All names in a market differ.
     static func name(of symbol: Int) -> String {
         let (place, sector) = symbol.quotientAndRemainder(dividingBy: sectors.count)
         guard place > 0 else { return sectors[sector] }
-        // 365 has no factor in common with the number of suffixes, so every place gets one of its own.
+        // 365 and the number of suffixes have no common factor, so every place gets its own suffix.
         let suffix = place * 365 % (letters.count * signs.count)
         return "\(sectors[sector]).\(letters[suffix / signs.count])\(signs[suffix % signs.count])"
     }
 }
 
-/// One symbol of the market behind its quote: what it is worth, and how restless it is.
+/// The state of one symbol behind its quote: its value and volatility.
 struct Listing: Hashable, Sendable {
-    /// Whole numbers in the unit of this stand for a price of 1.0000.
+    /// The number that stands for a price of 1.0000.
     private static let one = 1_000_000
     private static let unitsPerPriceStep = 100
-    /// No single change is larger than a tenth, in millionths.
+    /// The largest single change, a tenth, in millionths.
     private static let largestMove = 100_000
 
-    /// What it was worth at first, and what it is drawn to; in millionths.
+    /// The initial value, to which it tends to return; in millionths.
     private let home: Int
-    /// What it is worth; from an eighth of ``home`` to eight times.
+    /// The present value; from an eighth of ``home`` to eight times.
     private var worth: Int
-    /// How far it moves in one change when nothing is going on, in millionths.
+    /// The usual size of a change, in millionths.
     private let temper: Int
-    /// How far it moves now: a large move is followed by large ones for a while.
+    /// The present size of a change: large changes are followed by large ones for a while.
     private var unrest: Int
-    /// How much one trade moves.
+    /// The volume of one trade.
     private let lot: Int
 
     init(_ chance: inout MarketChance) {
@@ -303,31 +317,33 @@ struct Listing: Hashable, Sendable {
         lot = 1 + chance.below(9) * 10
     }
 
-    /// What its quote says at first.
+    /// Returns the figures of its first quote.
     func firstFigures(at time: Int64) -> QuoteFigures {
         let (bid, ask) = sides
         return QuoteFigures(bid: bid, ask: ask, last: bid, time: time)
     }
 
-    /// News: it jumps, and is restless for a while.
-    mutating func hearNews(_ chance: inout MarketChance) {
+    /// Handles news: the value jumps, and stays volatile for a while.
+    mutating func reactToNews(_ chance: inout MarketChance) {
         move(by: chance.swing() * 15)
         unrest = temper * 10
     }
 
-    /// Moves, with the wind of its sector, and tells what that makes of its quote: more than the time in it always changes.
+    /// Moves the value, with the movement of its sector, and returns the new figures.
+    ///
+    /// Always changes more than the time.
     mutating func figures(after old: QuoteFigures, wind: Int, at time: Int64, _ chance: inout MarketChance) -> QuoteFigures {
         let pull = (home - worth) * 20 / home
         let swing = chance.swing() * unrest / 1000
         move(by: swing + wind + pull)
-        // Two parts of calm, one of what just happened.
+        // Two parts of the usual size, one of the last change.
         unrest = min((temper * 2 + unrest * 13 + abs(swing)) / 16, temper * 20)
         var new = old
         (new.bid, new.ask, new.time) = (sides.bid, sides.ask, time)
         if (new.bid, new.ask) == (old.bid, old.ask) || chance.once(in: 4) {
             new.last = chance.once(in: 2) ? new.bid : new.ask
             let volume = old.volume + Int64(lot * (1 + chance.below(20)))
-            // The count begins anew before the protocol cannot say it.
+            // The volume restarts at 0 before it exceeds the protocol's range.
             new.volume = volume > QuoteFigures.maximum ? 0 : volume
         }
         return new
@@ -338,7 +354,9 @@ struct Listing: Hashable, Sendable {
         worth = min(max(worth + worth * bounded / 1_000_000, home / 8), home * 8)
     }
 
-    /// Bid and ask on the grid of the price: a cent, or a hundredth of one below 1; the wider the more restless and the dearer.
+    /// Bid and ask on the price grid: a cent, or a hundredth of a cent below 1.
+    ///
+    /// The spread grows with volatility and price.
     private var sides: (bid: Int64, ask: Int64) {
         let price = worth / Self.unitsPerPriceStep
         let step = worth < Self.one ? 1 : 100

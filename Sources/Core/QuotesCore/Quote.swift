@@ -1,29 +1,31 @@
-/// What is known of one symbol.
+/// The known state of one symbol.
 @dynamicMemberLookup
 public struct Quote: Hashable, Sendable {
-    /// How many parts of a price make one unit of the currency.
+    /// The number of price units per unit of the currency.
     public static let priceScale: Int64 = 10_000
 
-    /// Its name.
+    /// The name of the symbol.
     public let symbol: String
-    /// The newest figures that are known, with their version.
+    /// The newest known figures, with their version.
     public let state: QuoteState
-    /// Whether these are the newest figures that the server has sent, or may send soon: false after a cut or a gap, until they have come anew.
+    /// Whether these are the newest figures from the server.
+    ///
+    /// False after a lost connection or a gap, until they have been received again.
     public let isCurrent: Bool
 
-    /// A quote, as a feed tells it; for tests of what hears of it.
+    /// Creates a quote; for tests of code that receives quotes.
     public init(symbol: String, state: QuoteState, isCurrent: Bool = true) {
         (self.symbol, self.state, self.isCurrent) = (symbol, state, isCurrent)
     }
 
-    /// Which of the symbol's changes this is.
+    /// The number of the symbol's change.
     public var version: Int64 { state.version }
 
-    /// One of the figures: `quote.bid`.
+    /// One of the figures, such as `quote.bid`.
     public subscript(dynamicMember figure: KeyPath<QuoteFigures, Int64>) -> Int64 { state.figures[keyPath: figure] }
 }
 
-/// Some of the figures of a quote: the mask of a tick.
+/// A set of figures of a quote: the mask of a tick.
 package struct QuoteFields: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -37,34 +39,36 @@ package struct QuoteFields: OptionSet, Hashable, Sendable {
     package static let all: QuoteFields = [.bid, .ask, .last, .volume, .time]
 }
 
-/// What a quote says: prices in ten-thousandths of the currency, never negative.
+/// The figures of a quote: prices in ten-thousandths of the currency, never negative.
 public struct QuoteFigures: Hashable, Sendable {
-    /// The highest price that somebody pays.
+    /// The highest price that a buyer offers.
     public var bid: Int64
-    /// The lowest price that somebody takes.
+    /// The lowest price that a seller asks.
     public var ask: Int64
     /// The price of the last trade.
     public var last: Int64
-    /// How much was traded so far.
+    /// The traded volume so far.
     public var volume: Int64
     /// When the quote last changed, in milliseconds since 1970 in UTC.
     public var time: Int64
 
-    /// Figures.
+    /// Creates figures.
     public init(bid: Int64 = 0, ask: Int64 = 0, last: Int64 = 0, volume: Int64 = 0, time: Int64 = 0) {
         (self.bid, self.ask, self.last, self.volume, self.time) = (bid, ask, last, volume, time)
     }
 
-    /// The largest number that the protocol has: every language can represent it exactly.
+    /// The largest number in the protocol.
+    ///
+    /// Every language can represent it exactly.
     public static let maximum: Int64 = (1 << 53) - 1
 
-    /// Whether the protocol can say them.
+    /// Whether the protocol can represent them.
     var areInRange: Bool {
-        // A negative number has the highest bit; one that is too large has another of the upper eleven.
+        // A negative number has the highest bit set; one that is too large has another of the upper eleven bits set.
         UInt64(bitPattern: bid | ask | last | volume | time) <= UInt64(Self.maximum)
     }
 
-    /// The fields in which they differ from others.
+    /// Returns the fields in which they differ from others.
     func fields(differingFrom other: QuoteFigures) -> QuoteFields {
         var fields: QuoteFields = []
         if bid != other.bid { fields.insert(.bid) }
@@ -75,15 +79,17 @@ public struct QuoteFigures: Hashable, Sendable {
         return fields
     }
 
-    /// What has to be added to others to get these; both are in range.
+    /// Returns the differences from other figures; both must be in range.
     func differences(from other: QuoteFigures) -> QuoteFigures {
         QuoteFigures(
             bid: bid - other.bid, ask: ask - other.ask, last: last - other.last, volume: volume - other.volume, time: time - other.time)
     }
 
-    /// These with differences added; what leaves the range is told by ``areInRange``.
+    /// Returns these figures with differences added.
     ///
-    /// Wraps around rather than traps: with differences within ±``maximum``, nothing that wraps comes out in range.
+    /// ``areInRange`` tells whether the result is in range.
+    ///
+    /// It wraps around instead of trapping. With differences within ±``maximum``, no wrapped result is in range.
     func adding(_ differences: QuoteFigures) -> QuoteFigures {
         QuoteFigures(
             bid: bid &+ differences.bid, ask: ask &+ differences.ask, last: last &+ differences.last,
@@ -91,33 +97,35 @@ public struct QuoteFigures: Hashable, Sendable {
     }
 }
 
-/// The figures of a symbol, and which of its changes they are.
+/// The figures of a symbol with their version.
 public struct QuoteState: Hashable, Sendable {
-    /// Grows by one with each change of this symbol in the market, from 1.
+    /// The version, which starts at 1 and grows by one with each change of this symbol in the market.
     public var version: Int64
-    /// What the quote says.
+    /// The figures.
     public var figures: QuoteFigures
 
-    /// A state.
+    /// Creates a state.
     public init(version: Int64 = 1, figures: QuoteFigures) { (self.version, self.figures) = (version, figures) }
 
-    /// Whether the protocol can say it.
+    /// Whether the protocol can represent it.
     var isInRange: Bool { version > 0 && version <= QuoteFigures.maximum && figures.areInRange }
 }
 
-/// All symbols of a market with their present quotes: what a server's feeds read from.
+/// All symbols of a market with their present quotes, from which the server's feeds read.
 package struct QuoteTable: Hashable, Sendable {
-    /// Which run of the market it is: versions of another one tell nothing.
+    /// The run of the market.
+    ///
+    /// Versions of different runs cannot be compared.
     package let market: Int64
-    /// The names; the place of a name is the symbol's number.
+    /// The names; the index of a name is the symbol's number.
     package let names: [String]
     private var states: [QuoteState]
 
-    /// A table at version 1 of everything.
+    /// Creates a table with everything at version 1.
     ///
     /// - Parameters:
-    ///   - market: Which run of the market it is, not negative.
-    ///   - symbols: Name and first figures of each; the names are valid and differ, the figures are in range.
+    ///   - market: The run of the market, not negative.
+    ///   - symbols: The name and first figures of each symbol. The names must be valid and distinct, the figures in range.
     package init(market: Int64, symbols: [(name: String, figures: QuoteFigures)]) {
         precondition(0...QuoteFigures.maximum ~= market && symbols.count <= QuotesLimits.symbols)
         precondition(symbols.allSatisfy { SymbolName.isValid($0.name) && $0.figures.areInRange })
@@ -129,7 +137,9 @@ package struct QuoteTable: Hashable, Sendable {
 
     package subscript(symbol: Int) -> QuoteState { states[symbol] }
 
-    /// Makes a change of the market; figures out of range are no change.
+    /// Changes a quote.
+    ///
+    /// Figures out of range are ignored.
     package mutating func update(_ symbol: Int, to figures: QuoteFigures) {
         guard figures.areInRange, states[symbol].version < QuoteFigures.maximum else { return }
         states[symbol].version += 1

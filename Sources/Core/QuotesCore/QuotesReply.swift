@@ -1,6 +1,6 @@
-/// What a server tells; see docs/quotes-protocol.md.
+/// A message from the server; see docs/quotes-protocol.md.
 ///
-/// Nothing is checked yet but the types.
+/// Only the types have been checked.
 package enum QuotesReply: Hashable, Sendable {
     case welcome(Welcome)
     case snapshot(SnapshotPart)
@@ -12,9 +12,9 @@ package enum QuotesReply: Hashable, Sendable {
         package static let currentVersion: Int64 = 1
 
         package var version: Int64 = currentVersion
-        /// Which run of the market it is.
+        /// The run of the market.
         package var market: Int64
-        /// How many symbols there are.
+        /// The number of symbols.
         package var symbols: Int64
 
         package init(version: Int64 = currentVersion, market: Int64, symbols: Int64) {
@@ -22,7 +22,7 @@ package enum QuotesReply: Hashable, Sendable {
         }
     }
 
-    /// A symbol in full.
+    /// A complete quote of a symbol.
     package struct FullQuote: Hashable, Sendable {
         package var symbol: UInt32
         package var name: String
@@ -31,7 +31,7 @@ package enum QuotesReply: Hashable, Sendable {
         package init(symbol: UInt32, name: String, state: QuoteState) { (self.symbol, self.name, self.state) = (symbol, name, state) }
     }
 
-    /// Some symbols of a subscription in full.
+    /// Complete quotes of some symbols of a subscription.
     package struct SnapshotPart: Hashable, Sendable {
         package var id: Int64
         package var sequence: Int64
@@ -44,12 +44,12 @@ package enum QuotesReply: Hashable, Sendable {
         }
     }
 
-    /// What has changed of one symbol.
+    /// A change of one symbol.
     package struct Tick: Hashable, Sendable {
         package var symbol: UInt32
         package var fields: QuoteFields
         package var version: Int64
-        /// What is to be added to what was sent last; 0 where a field is not among ``fields``.
+        /// The differences from the state sent last; 0 for fields that are not in ``fields``.
         package var differences: QuoteFigures
 
         package init(symbol: UInt32, version: Int64, fields: QuoteFields, differences: QuoteFigures) {
@@ -57,10 +57,10 @@ package enum QuotesReply: Hashable, Sendable {
         }
     }
 
-    /// What has changed of some symbols.
+    /// Changes of some symbols.
     package struct Ticks: Hashable, Sendable {
         package var sequence: Int64
-        /// How many changes these overwrite that were never sent.
+        /// How many unsent changes these overwrite.
         package var conflated: Int64
         package var ticks: [Tick]
 
@@ -69,7 +69,7 @@ package enum QuotesReply: Hashable, Sendable {
         }
     }
 
-    /// What the server did not do.
+    /// A refused request.
     package struct Refusal: Hashable, Sendable {
         package var id: Int64?
         package var code: QuotesRefusalCode
@@ -81,65 +81,67 @@ package enum QuotesReply: Hashable, Sendable {
     }
 }
 
-/// What a client asks for; see docs/quotes-protocol.md.
+/// A message from the client; see docs/quotes-protocol.md.
 ///
-/// Nothing is checked yet but the types.
+/// Only the types have been checked.
 package enum QuotesRequest: Hashable, Sendable {
-    /// Show these symbols, at most `rate` updates a second; nil: as before, 0: without limit.
+    /// Show these symbols, with at most `rate` updates per second; nil keeps the previous limit, 0 removes it.
     case subscribe(id: Int64, symbols: [String], rate: Int64?)
-    /// Show those of this subscription no more.
+    /// Stop showing the symbols of this subscription.
     case unsubscribe(id: Int64)
-    /// Something was lost: send everything in full again, with this number.
+    /// Data was lost: send everything again, with this number.
     case resync(round: Int64)
 }
 
-/// Why a server did not do what a client asked for; a later server may have more.
+/// Why a server refused a request.
+///
+/// Later servers may use other codes.
 public struct QuotesRefusalCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// As it is on the wire.
+    /// The code in its wire form.
     public let rawValue: String
 
-    /// A code, as it is on the wire.
+    /// Creates a code from its wire form.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Not to be decoded, or a value out of its range.
+    /// The request could not be decoded, or a value is out of range.
     public static let badRequest = QuotesRefusalCode(rawValue: "bad_request")
-    /// A pattern is empty, longer than 32 characters, or has a character that no symbol has.
+    /// A pattern is empty, longer than 32 characters, or has a character that no symbol can have.
     public static let badPattern = QuotesRefusalCode(rawValue: "bad_pattern")
     /// More than 100 patterns in one subscription.
     public static let tooManyPatterns = QuotesRefusalCode(rawValue: "too_many_patterns")
     /// More than 64 subscriptions at once.
     public static let tooManySubscriptions = QuotesRefusalCode(rawValue: "too_many_subscriptions")
-    /// An end to a subscription that there is not.
+    /// The subscription to end does not exist.
     public static let unknownSubscription = QuotesRefusalCode(rawValue: "unknown_subscription")
 
-    /// As it is on the wire.
+    /// The code in its wire form.
     public var description: String { rawValue }
 }
 
-/// What one side takes from the other at most; see docs/quotes-protocol.md.
+/// The limits of the protocol; see docs/quotes-protocol.md.
 package enum QuotesLimits {
-    /// Symbols of a market.
+    /// The number of symbols of a market.
     package static let symbols = 100_000
-    /// Bytes of a message from a client.
+    /// The size of a message from a client, in bytes.
     package static let requestBytes = 16 * 1024
-    /// Subscriptions of a connection: as many as a word has bits.
+    /// The number of subscriptions of a connection; one for each bit of a word.
     package static let subscriptions = 64
-    /// Patterns of one subscription.
+    /// The number of patterns of one subscription.
     package static let patterns = 100
-    /// Updates a second.
+    /// The number of updates per second.
     package static let rate: Int64 = 1000
-    /// Errors that a client has not read.
+    /// The number of errors that a client has not read.
     package static let unreadErrors = 16
-    /// Quotes in a part of a snapshot, as sent.
+    /// The number of quotes in a part of a snapshot, when sending.
     package static let quotesSent = 200
-    /// How often a symbol is compared with a pattern for a part of a snapshot.
+    /// The number of comparisons of a symbol with a pattern for one part of a snapshot.
     package static let patternsTried = 20_000
-    /// Ticks in a message, as sent.
+    /// The number of ticks in a message, when sending.
     package static let ticksSent = 1000
-    /// Quotes or ticks in a message, as read.
+    /// The number of quotes or ticks in a message, when reading.
     package static let entriesRead = 10_000
-    /// How long a server says nothing to a client that is subscribed.
+    /// The longest silence of a server towards a client with a subscription.
     package static let beat = Duration.seconds(5)
-    /// The largest id of a subscription.
+    /// The largest subscription id.
     package static let subscriptionID: Int64 = (1 << 32) - 1
 }

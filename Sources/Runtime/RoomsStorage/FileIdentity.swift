@@ -6,21 +6,21 @@
     import Glibc
 #endif
 
-/// Which file of a disk a name stands for: what is copied or restored is another one, whatever it holds.
+/// The identity of a file on a disk: a copy or a restored file has another identity, even with the same contents.
 ///
-/// The number of a file is given again when the file is gone; so the moment of its making, which no program can choose, is a part of it
-/// where the system tells that moment.
+/// The system reuses the number of a deleted file. So the creation time, which no program can choose, is a part of the identity if the
+/// system reports it.
 package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
-    /// Its number within its file system.
+    /// The number of the file within its file system.
     package let number: UInt64
-    /// When it was made, in nanoseconds since 1970 UTC; 0: the system does not tell.
+    /// The creation time, in nanoseconds since 1970 UTC; 0 if the system does not report it.
     package let born: Int64
-    /// When it was changed last, be it written over with what it held; in nanoseconds since 1970 UTC, or 0 if that is no part of it.
+    /// The time of the last change, even one with the same contents, in nanoseconds since 1970 UTC; 0 if it is not part of the identity.
     package let changed: Int64
 
-    /// The file at a path; nil if there is none.
+    /// Returns the identity of the file at a path; nil if there is none.
     ///
-    /// - Parameter isUnchanging: Whether nobody writes it, so that ``changed`` is a part of it.
+    /// - Parameter isUnchanging: Whether the file is never written, so that ``changed`` is part of the identity.
     package init?(path: String, isUnchanging: Bool = false) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -40,7 +40,7 @@ package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
         #endif
     }
 
-    /// What ``description`` has written.
+    /// Parses the output of ``description``.
     package init?(_ description: String) {
         let parts = description.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let number = UInt64(parts[0]), let born = Int64(parts[1]), let changed = Int64(parts[2]) else { return nil }
@@ -49,7 +49,7 @@ package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
 
     package var description: String { "\(number)/\(born)/\(changed)" }
 
-    /// Whether both are one file, as far as is known of them.
+    /// Whether both are the same file, as far as known.
     package func isSame(as other: FileIdentity) -> Bool {
         number == other.number && (born == other.born || born == 0 || other.born == 0) && changed == other.changed
     }
@@ -57,7 +57,7 @@ package struct FileIdentity: Hashable, Sendable, LosslessStringConvertible {
     private static func nanoseconds(_ seconds: Int64, _ rest: Int64) -> Int64 { seconds &* 1_000_000_000 &+ rest }
 
     #if canImport(Glibc)
-        /// Swift's module of the C library leaves `statx` out, so it is looked up by its name.
+        /// Swift's module of the C library lacks `statx`, so it is looked up by name.
         private static func birth(_ path: String) -> Int64 {
             typealias Statx = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32
             guard let symbol = dlsym(nil, "statx") else { return 0 }

@@ -8,15 +8,15 @@ package import WebSocketRuntime
     import Glibc
 #endif
 
-/// One number in a file of its own, which is written in place with one call.
+/// A number in a file of its own, which is overwritten in place with one call.
 package final class NumberFile: Sendable {
-    /// What such a file holds.
+    /// The content of such a file.
     package enum Content: Hashable, Sendable {
         /// There is no file.
         case missing
-        /// What it holds was not written by this program.
+        /// The content was not written by this program.
         case damaged
-        /// It was made, and no number was written yet.
+        /// The file was created, and no number was written yet.
         case unfinished
         case number(Int64)
     }
@@ -24,7 +24,7 @@ package final class NumberFile: Sendable {
     private static let size = 24
     private let descriptor: Int32
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     package init(_ path: String) throws(Disk.Failure) {
         descriptor = open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Disk.Failure(number: errno) }
@@ -32,12 +32,12 @@ package final class NumberFile: Sendable {
 
     deinit { _ = close(descriptor) }
 
-    /// Makes a file, or replaces one; it has its name when it is on disk.
+    /// Creates or replaces a file, which gets its name once it is on disk.
     ///
-    /// - Parameter number: What it holds; nil: ``Content/unfinished``.
+    /// - Parameter number: The number; nil for ``Content/unfinished``.
     package static func make(_ path: String, _ number: Int64?) throws(Disk.Failure) {
         let new = path + ".new"
-        // Not the old file under this name: the new one is another.
+        // Removes a leftover: the new file must be another one.
         _ = unlink(new)
         let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Disk.Failure(number: errno) }
@@ -48,7 +48,7 @@ package final class NumberFile: Sendable {
         try Disk.settle(new, as: path)
     }
 
-    /// What a file holds.
+    /// Reads the content of a file.
     package static func read(_ path: String) throws(Disk.Failure) -> Content {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -66,7 +66,7 @@ package final class NumberFile: Sendable {
         return Int64(bitPattern: number) < 0 ? .unfinished : .number(Int64(bitPattern: number))
     }
 
-    /// Writes a number, which is with the system then, and on disk after ``Disk/sync(_:)``.
+    /// Writes a number to the system; it is on disk after ``Disk/sync(_:)``.
     package func write(_ number: Int64) throws(Disk.Failure) {
         guard Self.write(number, to: descriptor) else { throw Disk.Failure(number: errno) }
     }
@@ -76,7 +76,7 @@ package final class NumberFile: Sendable {
         return content(number).withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) } == size
     }
 
-    /// The number, and what tells whether the bytes before are as they were written (FNV-1a).
+    /// The number, with a checksum of the bytes before (FNV-1a).
     private static func content(_ number: Int64) -> [UInt8] {
         var bytes = magic
         append(UInt64(bitPattern: number), to: &bytes)

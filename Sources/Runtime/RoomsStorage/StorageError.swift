@@ -1,6 +1,6 @@
 package import WebSocketRuntime
 
-/// How a store of either side says why it does not work.
+/// The errors of a store, on either side.
 package protocol StorageError: Error {
     static var full: Self { get }
     static var closed: Self { get }
@@ -11,10 +11,10 @@ package protocol StorageError: Error {
 }
 
 extension StorageError {
-    /// A file or a directory that cannot be made.
+    /// Converts an error for a file or directory that cannot be created.
     package init(_ failure: Disk.Failure, _ path: String) { self = failure.isFull ? .full : .readOnly(path) }
 
-    /// A directory of which one cannot take hold.
+    /// Converts an error for a directory that cannot be locked.
     package init(_ failure: FileLock.Failure, _ directory: String) {
         switch failure {
         case .held: self = .inUse(directory)

@@ -1,41 +1,41 @@
-/// A moment in the life of a store at which a test lets the process die.
+/// A point in the life of a store at which a test can end the process.
 ///
-/// They are the cuts of the failure table in docs/rooms-protocol.md, and those between its lines.
+/// The points are the cuts of the failure table in docs/rooms-protocol.md, and those between its rows.
 package enum StorePoint: String, CaseIterable, Sendable {
-    /// A client's message is to enter the outbox; nothing is written.
+    /// A client is about to queue a message; nothing is written.
     case clientQueues = "client-queues"
-    /// It is written, and not committed.
+    /// The message is written, and not committed.
     case clientQueuesUncommitted = "client-queues-uncommitted"
-    /// It is committed, and the app does not know.
+    /// The message is committed, and the app does not know it yet.
     case clientQueued = "client-queued"
-    /// Entries, acks or a snapshot were received; nothing is written.
+    /// A client has received entries, acks or a snapshot; nothing is written.
     case clientReceived = "client-received"
-    /// They are written in part.
+    /// They are partly written.
     case clientReceivedPartly = "client-received-partly"
     /// They are written, and not committed.
     case clientReceivedUncommitted = "client-received-uncommitted"
-    /// They are committed, and nobody knows.
+    /// They are committed, and the app does not know it yet.
     case clientCommitted = "client-committed"
 
-    /// A hub is to append; nothing is written.
+    /// A hub is about to append an entry; nothing is written.
     case hubAppends = "hub-appends"
-    /// It is written in part.
+    /// The entry is partly written.
     case hubAppendsPartly = "hub-appends-partly"
-    /// It is written, and not committed.
+    /// The entry is written, and not committed.
     case hubAppendsUncommitted = "hub-appends-uncommitted"
-    /// It is committed, and not acked.
+    /// The entry is committed, and not acknowledged.
     case hubAppended = "hub-appended"
-    /// Entries were taken away by retention, and that is not committed.
+    /// Retention has removed entries, and that is not committed.
     case hubTrims = "hub-trims"
-    /// It is committed, and nobody was told.
+    /// The removal is committed, and nobody has been told yet.
     case hubTrimmed = "hub-trimmed"
     /// A backup is copied, and not marked as a copy.
     case hubCopies = "hub-copies"
-    /// It is marked, and has not got its name.
+    /// The backup is marked, and has not got its final name.
     case hubCopiesMarked = "hub-copies-marked"
-    /// A backup that a hub has opened is to get new epochs, and that is not committed.
+    /// A hub has opened a backup and gives it new epochs, and that is not committed.
     case hubRenews = "hub-renews"
 }
 
-/// Called at each point that is passed.
+/// Called when a point is passed.
 package typealias StoreHook = @Sendable (StorePoint) -> Void

@@ -1,21 +1,21 @@
 import CodecCore
 package import RoomCore
 
-/// How an entry lies in a file: all of it but its number, which is its key.
+/// The format of an entry in a file: everything except its number, which is its key.
 ///
 ///     1 byte   flags: 1 about another, 2 binary payload, 4 admin, 8 sealed
 ///     8 bytes  at, little endian
 ///     16       id
 ///     16       device
 ///     varints  cseq; sent − at, zigzag
-///     texts    user, type, and of one about another kind and its number: each a varint of its length, and bytes
-///     the rest the payload, and of a sealed one at the end 8 bytes that fit its number and all bytes before, little endian
+///     texts    user, type, and with flag 1 the kind and number of the reference: each a varint of its length, and bytes
+///     the rest the payload, and with flag 8 a checksum of the number and all bytes before, 8 bytes, little endian
 package enum StoredEntry {
     private static let (about, binary, admin, sealed): (UInt8, UInt8, UInt8, UInt8) = (1, 2, 4, 8)
 
-    /// Puts an entry behind what is in a buffer.
+    /// Appends an entry to a buffer.
     ///
-    /// - Parameter isSealed: Whether ``decode(_:seq:)`` notices if a byte of it has changed meanwhile.
+    /// - Parameter isSealed: Whether to add a checksum, with which ``decode(_:seq:)`` detects changed bytes.
     package static func encode(_ entry: Entry, isSealed: Bool = false, into bytes: inout [UInt8]) {
         let start = bytes.count
         var flags: UInt8 = isSealed ? sealed : 0
@@ -41,7 +41,7 @@ package enum StoredEntry {
         fixed(bytes.withUnsafeBytes { seal(UnsafeRawBufferPointer(rebasing: $0[start...]), seq: entry.seq) }, into: &bytes)
     }
 
-    /// Reads an entry; nil if this is none, or not the one that was sealed.
+    /// Decodes an entry; returns nil if the bytes are invalid, or do not match their checksum.
     package static func decode(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> Entry? {
         var bytes = bytes
         if let flags = bytes.first, flags & sealed != 0 {
@@ -67,9 +67,10 @@ package enum StoredEntry {
             isAdmin: flags & admin != 0)
     }
 
-    /// What changes with each bit of the bytes and of the number.
+    /// Returns a checksum that depends on each bit of the bytes and of the number.
     ///
-    /// Every step can be undone, so that one word that changed always shows. It is no protection from anybody who wants to change them.
+    /// Every step is reversible, so that a single changed word is always detected. The checksum does not protect against deliberate
+    /// changes.
     private static func seal(_ bytes: UnsafeRawBufferPointer, seq: Int64) -> UInt64 {
         var sum = UInt64(bitPattern: seq) ^ UInt64(bytes.count) << 40
         func mix(_ word: UInt64) {
@@ -84,31 +85,31 @@ package enum StoredEntry {
         return sum
     }
 
-    /// When an entry was stored, in milliseconds since 1970 UTC; nil if this is none.
+    /// Returns the time at which an entry was stored, in milliseconds since 1970 UTC; nil if the bytes are invalid.
     package static func time(of bytes: UnsafeRawBufferPointer) -> Int64? {
         var rest = Rest(bytes)
         guard rest.byte() != nil, let at = rest.fixed() else { return nil }
         return Int64(bitPattern: at)
     }
 
-    /// How many bytes ``head(of:)`` needs.
+    /// The number of bytes that ``head(of:)`` needs.
     package static let headLength = 1 + 8 + 16 + 16
 
-    /// What stands at the beginning of an entry, of which that is enough; nil if this is none.
+    /// Decodes the beginning of an entry; returns nil if the bytes are invalid.
     ///
-    /// Whether it is the one that was sealed is not known without the rest.
+    /// The checksum cannot be verified without the rest.
     package static func head(of bytes: UnsafeRawBufferPointer) -> (at: Int64, id: MessageID, device: DeviceID)? {
         var rest = Rest(bytes)
         guard let flags = rest.byte(), flags < 16, let at = rest.fixed(), let id = rest.bits(), let device = rest.bits() else { return nil }
         return (Int64(bitPattern: at), MessageID(id), DeviceID(device))
     }
 
-    /// The 16 bytes of an identity, most significant first.
+    /// Returns the 16 bytes of an identity, most significant byte first.
     package static func bytes(of bits: Bits128) -> [UInt8] {
         [bits.high, bits.low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
     }
 
-    /// An identity out of its 16 bytes.
+    /// Returns the identity of 16 bytes.
     package static func bits(_ bytes: UnsafeRawBufferPointer) -> Bits128? {
         guard bytes.count == 16 else { return nil }
         return Bits128(
@@ -134,7 +135,7 @@ package enum StoredEntry {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// What has not been read yet.
+    /// The bytes that were not read yet.
     private struct Rest {
         private let bytes: UnsafeRawBufferPointer
         private var place = 0

@@ -82,12 +82,12 @@ extension ClientFrame {
 }
 
 extension ClientFrame {
-    /// A hello has most, with a field for each join and each version.
+    /// A hello has the most fields: one per join and per version.
     fileprivate static let mostFields = RoomsLimits.joins + RoomsLimits.versions + 64
 }
 
 extension PublicationEnvelope {
-    /// Reads the envelope of a frame `pub` from Protocol Buffers; nil if it is none, or nobody can tell which one.
+    /// Reads the envelope of a `pub` frame from Protocol Buffers; returns nil if it is none, or if its room is invalid.
     init?(protobuf bytes: UnsafeRawBufferPointer) {
         guard let wire: WireToHub = try? readMessage(bytes, fields: ClientFrame.mostFields), case .pub(let publish)? = wire.body,
             let room = RoomName(publish.room)
@@ -97,7 +97,7 @@ extension PublicationEnvelope {
 }
 
 extension EphemeralEnvelope {
-    /// Reads the envelope of a frame `pres`, `typ` or `sig` from Protocol Buffers; nil if it is none, or nobody can tell for which room.
+    /// Reads the envelope of a `pres`, `typ` or `sig` frame from Protocol Buffers; returns nil if it is none, or if its room is invalid.
     init?(protobuf bytes: UnsafeRawBufferPointer) {
         guard let wire: WireToHub = try? readMessage(bytes, fields: ClientFrame.mostFields) else { return nil }
         let name: String? =

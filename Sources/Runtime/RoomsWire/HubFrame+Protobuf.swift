@@ -173,7 +173,7 @@ extension HubFrame.RoomState {
         for marker in wire.reads { reads.append(HubFrame.ReadMarker(user: try marker.user.user(), seq: try marker.seq.number("seq"))) }
         let highID = bits(wire.hasHighIDHigh ? wire.highIDHigh : nil, wire.hasHighIDLow ? wire.highIDLow : nil)
         let proof = CursorProof(high: wire.hasProofHigh ? wire.proofHigh : nil, low: wire.hasProofLow ? wire.proofLow : nil)
-        // Bits of later versions are passed over.
+        // Bits of later versions are ignored.
         let rights = RoomRights(rawValue: UInt8(truncatingIfNeeded: wire.rights)).intersection([.member, .admin])
         self.init(
             room: try wire.room.room(), epoch: try wire.epoch.epoch(), from: try wire.from.number("from"), to: try wire.to.number("to"),

@@ -1,14 +1,14 @@
 public import RoomCore
 public import WebSocketCore
 
-/// How the frames of rooms are written; the subprotocol of the WebSocket names it.
+/// The encoding of rooms frames, as selected by the WebSocket's subprotocol.
 public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
-    /// Text messages, one object of JSON each; what a client speaks that names no subprotocol.
+    /// Text messages, each with one JSON object; used by clients that name no subprotocol.
     case json
-    /// Binary messages, as rooms.proto has them.
+    /// Binary messages, as defined in rooms.proto.
     case protobuf
 
-    /// The subprotocol's name.
+    /// The name of the subprotocol.
     public var subprotocol: String {
         switch self {
         case .json: "holdfast.rooms.v1.json"
@@ -16,18 +16,18 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The encoding that a subprotocol names; nil if none does.
+    /// Creates the encoding of a subprotocol; nil if it is unknown.
     public init?(subprotocol: String) {
         guard let encoding = RoomsEncoding.allCases.first(where: { $0.subprotocol == subprotocol }) else { return nil }
         self = encoding
     }
 
-    /// Whether its frames are text messages.
+    /// Whether the frames are text messages.
     public var isText: Bool { self == .json }
 
-    // MARK: - Writing
+    // MARK: - Encoding
 
-    /// The payload of a message that says a frame of a hub.
+    /// Encodes a hub's frame as the payload of a message.
     public func bytes(of frame: HubFrame) -> [UInt8] {
         switch self {
         case .json: frame.json()
@@ -35,7 +35,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The payload of a message that says a frame of a client.
+    /// Encodes a client's frame as the payload of a message.
     public func bytes(of frame: ClientFrame) -> [UInt8] {
         switch self {
         case .json: frame.json()
@@ -43,22 +43,22 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// A message that says a frame of a hub.
+    /// Encodes a hub's frame as a message.
     public func encode(_ frame: HubFrame) -> Message { message(bytes(of: frame)) }
 
-    /// A message that says a frame of a client.
+    /// Encodes a client's frame as a message.
     public func encode(_ frame: ClientFrame) -> Message { message(bytes(of: frame)) }
 
     private func message(_ bytes: [UInt8]) -> Message { isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes) }
 
-    // MARK: - Reading
+    // MARK: - Decoding
 
-    /// Reads a client's frame from the payload of a message.
+    /// Decodes a client's frame from the payload of a message.
     ///
-    /// How long types, kinds and payloads are is not looked at, for the hub has an answer to that.
+    /// The lengths of types, kinds and payloads are not checked, because the hub answers such errors itself.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the bytes.
+    /// - Returns: The frame; nil for an unknown type, which must be ignored.
+    /// - Throws: The decoding error.
     public func decodeClientFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> ClientFrame? {
         guard isText == self.isText else { throw FrameError(.wrongMessage) }
         switch self {
@@ -67,9 +67,9 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Reads what names a publication, where ``decodeClientFrame(_:isText:)`` says that the frame is none.
+    /// Decodes the identity of a publication whose frame ``decodeClientFrame(_:isText:)`` has rejected.
     ///
-    /// - Returns: Nil if it is no publication, or nobody can tell which one.
+    /// - Returns: The envelope; nil if the frame is no publication, or cannot be identified.
     package func envelope(of bytes: UnsafeRawBufferPointer, isText: Bool) -> PublicationEnvelope? {
         guard isText == self.isText else { return nil }
         return switch self {
@@ -78,7 +78,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The same of what nobody stores: presence, typing or a signal.
+    /// Does the same for frames that are not stored: presence, typing and signals.
     package func ephemeralEnvelope(of bytes: UnsafeRawBufferPointer, isText: Bool) -> EphemeralEnvelope? {
         guard isText == self.isText else { return nil }
         return switch self {
@@ -87,10 +87,10 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Reads a hub's frame from the payload of a message.
+    /// Decodes a hub's frame from the payload of a message.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the bytes.
+    /// - Returns: The frame; nil for an unknown type, which must be ignored.
+    /// - Throws: The decoding error.
     public func decodeHubFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> HubFrame? {
         guard isText == self.isText else { throw FrameError(.wrongMessage) }
         switch self {
@@ -99,18 +99,18 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Reads a hub's frame from a message.
+    /// Decodes a hub's frame from a message.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the message.
+    /// - Returns: The frame; nil for an unknown type, which must be ignored.
+    /// - Throws: The decoding error.
     public func decodeHubFrame(_ message: Message) throws(FrameError) -> HubFrame? {
         try lend(message) { bytes, isText throws(FrameError) in try decodeHubFrame(bytes, isText: isText) }
     }
 
-    /// Reads a client's frame from a message.
+    /// Decodes a client's frame from a message.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the message.
+    /// - Returns: The frame; nil for an unknown type, which must be ignored.
+    /// - Throws: The decoding error.
     public func decodeClientFrame(_ message: Message) throws(FrameError) -> ClientFrame? {
         try lend(message) { bytes, isText throws(FrameError) in try decodeClientFrame(bytes, isText: isText) }
     }

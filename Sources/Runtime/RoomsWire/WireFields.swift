@@ -12,9 +12,9 @@ import SwiftProtobuf
     import Foundation
 #endif
 
-/// Reads a frame of Protocol Buffers.
+/// Decodes a frame from Protocol Buffers.
 ///
-/// - Parameter most: How many fields its body may have.
+/// - Parameter most: The maximum number of fields in its body.
 func readMessage<Wire: SwiftProtobuf.Message>(_ bytes: UnsafeRawBufferPointer, fields most: Int) throws(FrameError) -> Wire {
     guard ProtobufShape.isPlain(bytes, fields: most) else { throw FrameError(.malformed) }
     var options = BinaryDecodingOptions()
@@ -30,13 +30,13 @@ func readMessage<Wire: SwiftProtobuf.Message>(_ bytes: UnsafeRawBufferPointer, f
 
 extension SwiftProtobuf.Message {
     func frameBytes() -> [UInt8] {
-        // Only a required field that is missing can fail, and proto3 has none.
+        // Encoding fails only if a required field is missing, and proto3 has none.
         (try? serializedBytes()) ?? []
     }
 }
 
 extension Int64 {
-    /// A number of the protocol.
+    /// Checks a number of the protocol.
     func number(_ field: StaticString, from lowest: Int64 = 0) throws(FrameError) -> Int64 {
         guard self >= lowest, self < RoomsLimits.number else { throw FrameError(.outOfRange, field: field) }
         return self
@@ -52,7 +52,7 @@ extension [Int64] {
 }
 
 extension UInt64 {
-    /// The epoch of a log, which is never 0.
+    /// Checks the epoch of a log, which is never 0.
     func epoch() throws(FrameError) -> UInt64 {
         guard self != 0 else { throw FrameError(.missing, field: "epoch") }
         return self
@@ -70,7 +70,7 @@ extension String {
         return name
     }
 
-    /// How to read a payload.
+    /// Checks the type of a payload.
     func type(upTo length: Int) throws(FrameError) -> String {
         guard !isEmpty else { throw FrameError(.missing, field: "type") }
         return try text("type", upTo: length)
@@ -82,13 +82,13 @@ extension String {
     }
 }
 
-/// The two halves of a UUID or a device; nil if both are missing.
+/// Combines the two halves of a UUID or a device ID; returns nil if both are missing.
 func bits(_ high: UInt64?, _ low: UInt64?) -> Bits128? {
     high == nil && low == nil ? nil : Bits128(high: high ?? 0, low: low ?? 0)
 }
 
 extension CursorProof {
-    /// The two halves of a proof; nil if both are missing.
+    /// Combines the two halves of a proof; returns nil if both are missing.
     init?(high: UInt64?, low: UInt64?) {
         guard let bits = RoomsWire.bits(high, low) else { return nil }
         self.init(bits)
@@ -96,7 +96,7 @@ extension CursorProof {
 }
 
 extension Optional {
-    /// A field that the frame needs.
+    /// Returns the value of a required field.
     func needed(_ field: StaticString) throws(FrameError) -> Wrapped {
         guard let self else { throw FrameError(.missing, field: field) }
         return self
@@ -104,9 +104,9 @@ extension Optional {
 }
 
 extension Data {
-    /// A payload of JSON, or other JSON of an app's.
+    /// Checks a JSON payload, or other JSON of an app.
     ///
-    /// - Parameter isStrict: Whether lone surrogates and numbers beyond a Double are refused, as they are of what a client says.
+    /// - Parameter isStrict: Whether to refuse lone surrogates and numbers beyond the range of a Double, as for frames of clients.
     func json(_ field: StaticString, isStrict: Bool = false) throws(FrameError) -> [UInt8] {
         guard let value = Payload.value(ofJSON: [UInt8](self), isStrict: isStrict) else { throw FrameError(.invalidValue, field: field) }
         return value

@@ -1,41 +1,41 @@
-/// The methods of authentication, as the wire calls them.
+/// The names of the authentication methods on the wire.
 public enum SigningMethod {
-    /// Nobody in particular.
+    /// No authentication.
     public static let anonymous = "anonymous"
-    /// A ticket that is shown as it is.
+    /// A ticket that is sent in plain text.
     public static let ticket = "ticket"
-    /// A challenge, signed with a secret that both sides know.
+    /// A challenge that is signed with a shared secret.
     public static let cra = "wampcra"
-    /// A challenge, signed with a private key.
+    /// A challenge that is signed with a private key.
     public static let cryptosign = "cryptosign"
-    /// A password that neither side shows, as Crossbar and Autobahn have it.
+    /// A password that neither side reveals, in the dialect of Crossbar and Autobahn.
     public static let scram = "scram"
-    /// A password that neither side shows, as the specification has it.
+    /// A password that neither side reveals, in the dialect of the specification.
     public static let standardScram = "wamp-scram"
 }
 
-/// Why a challenge was not answered.
+/// The reason why a challenge was not answered.
 public enum SigningError: Error, Hashable, Sendable {
-    /// A field of the challenge is missing, or is none that can be used: its name.
+    /// A field of the challenge, with this name, is missing or invalid.
     case field(String)
-    /// The password would have to be hashed at a cost beyond what is allowed: which, and how much was asked for.
+    /// The cost of hashing is not allowed: the name of the parameter, and the requested value.
     case cost(String, Int)
-    /// The password is hashed by a function that is not there: its name.
+    /// The hash function with this name is not supported.
     case noSuchFunction(String)
-    /// The challenge does not continue what this side began: it is not for it.
+    /// The challenge does not contain this client's nonce, so it is not for this client.
     case foreignNonce
-    /// The method was not offered: its name.
+    /// The method with this name was not offered.
     case notOffered(String)
-    /// A key of another length than 32 bytes, or none at all.
+    /// The key is invalid, or does not have 32 bytes.
     case key
-    /// The app's own Argon2id failed: how.
+    /// The app's implementation of Argon2id failed, with this message.
     case argon2(String)
     /// The task was cancelled.
     case cancelled
 }
 
 extension SigningError {
-    /// Whether the next challenge of the same router will fare no better.
+    /// Whether the next challenge of the same router will fail too.
     package var isHopeless: Bool {
         switch self {
         case .field, .cost, .noSuchFunction, .notOffered, .key: true
@@ -45,25 +45,25 @@ extension SigningError {
 }
 
 extension SigningError: CustomStringConvertible {
-    /// What is wrong, without anything secret.
+    /// The problem, without any secret.
     public var description: String {
         switch self {
         case .field(let name): "the challenge has no usable '\(name)'"
         case .cost(let name, let count): "the challenge asks for \(name) \(count), which is not allowed here"
-        case .noSuchFunction(let name): "the password is hashed by '\(name)' at the router, which is not here"
-        case .foreignNonce: "the challenge answers another hello than ours"
+        case .noSuchFunction(let name): "the router hashes the password with '\(name)', which is not supported here"
+        case .foreignNonce: "the challenge does not belong to our hello"
         case .notOffered(let name): "the router asks for the method '\(name)', which was not offered"
-        case .key: "a key of Ed25519 has 32 bytes"
+        case .key: "an Ed25519 key has 32 bytes"
         case .argon2(let reason): "Argon2id failed: \(reason)"
         case .cancelled: "cancelled"
         }
     }
 }
 
-/// Tickets: what a client shows as it is.
+/// Tickets: secrets that a client sends in plain text.
 ///
 /// Source: WAMP, "Ticket-based Authentication".
 public enum Ticket {
-    /// Whether a ticket is the one that is known; how long it takes does not say how much of it is right.
+    /// Whether a ticket is correct; the comparison takes constant time.
     public static func isGenuine(_ ticket: String, known: String) -> Bool { KeyedHash.areEqual(ticket, known) }
 }

@@ -4,7 +4,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension SystemLink {
-    /// Asks the system for one message: it gives one for each time it is asked.
+    /// Requests one message from the system, which delivers one message per request.
     func arm() {
         guard !isArmed, !isOver, readFailure == nil, reads else { return }
         isArmed = true
@@ -36,7 +36,7 @@ extension SystemLink {
         hand(&batch)
     }
 
-    func hear(_ event: SystemEvent) {
+    func handle(_ event: SystemEvent) {
         switch event {
         case .opened: break
         case .closed(let code, let reason):
@@ -46,15 +46,16 @@ extension SystemLink {
         }
     }
 
-    /// Ends once the system has told both halves: that no message is left, and why; or the one, and for a while nothing else.
+    /// Ends the connection when the system has reported both parts of its end, or one part and then nothing for a while.
     ///
-    /// They come in any order. What lies in the system is still read first, as fast as the app takes it.
+    /// The parts are that no more messages come, and the reason of the end. They arrive in any order. Messages that the system still
+    /// holds are read first, as fast as the app takes them.
     func settleEnd() {
         guard !isOver, readFailure != nil || lastWord != nil else { return }
         let isTold = readFailure != nil && lastWord != nil
         let isLate = lingersUntil.map { now >= $0 } ?? false
         if isTold || isLate || (lastWord != nil && isDiscarding) { return end() }
-        // The handshake has a deadline of its own; a slow app has none.
+        // The close handshake has its own deadline, and a slow app must not be timed out.
         let waits = lastWord == nil ? !closing.isClosing : isArmed
         lingersUntil = waits ? lingersUntil ?? now + Self.linger : nil
     }
@@ -70,18 +71,18 @@ extension SystemLink {
 
     private static let batchSize = 16 * 1024
 
-    /// Gives the system what waits, as soon as it has taken what it got before; then the close frame.
+    /// Sends waiting messages once the system has accepted the previous ones, and then the close frame.
     func pump() {
         var isDrained = inFlight == 0
         if isDrained, !isOver {
             let entries = ports.outbound.take(upTo: Self.batchSize)
             for entry in entries { send(entry) }
-            tellMarks()
+            notifyMarks()
             isDrained = entries.isEmpty
-            // One batch a turn: pieces that are only gathered must not hold back what else has happened.
+            // One batch per turn: pieces that are only collected must not delay other inputs.
             if !isDrained, inFlight == 0 { post.yield(.work) }
         }
-        // What is given up waits for nothing.
+        // A connection that is given up does not wait for anything.
         if let frame = closeFrame, isDrained || isDiscarding {
             closeFrame = nil
             socket.close(code: Int(frame.code?.rawValue ?? CloseCode.noStatus.rawValue), reason: Array(frame.reason.utf8))
@@ -92,9 +93,9 @@ extension SystemLink {
         guard inFlight > 0, !isOver else { return }
         inFlight -= 1
         stalledUntil = inFlight == 0 ? nil : now + settings.stallTimeout
-        // The end is told by what is read; a message that failed is one that was not written.
+        // The read side reports the end; a message that failed to be sent was not written.
         guard failure == nil else { return }
-        tellMarks()
+        notifyMarks()
     }
 
     private func send(_ entry: OutboundQueue.Entry) {
@@ -109,14 +110,14 @@ extension SystemLink {
         inFlight += 1
         stalledUntil = stalledUntil ?? now + settings.stallTimeout
         traffic += LinkTraffic(bytesOut: message.byteCount, messagesOut: 1, payloadOut: message.byteCount)
-        ports.meter.tell(traffic)
+        ports.meter.notify(traffic)
         socket.send(message) { [post] in post.yield(.sent($0)) }
     }
 
-    /// The system takes whole messages only.
+    /// Collects the pieces of a message, because the system accepts only whole messages.
     private func gather(_ chunk: MessageChunk) {
         if gathered == nil { gathered = (chunk.kind, []) }
-        // In place: a copy of what was gathered for each piece would cost more with each.
+        // Appended in place: copying all collected bytes for each piece would cost more and more.
         gathered?.bytes += chunk.bytes
         guard let count = gathered?.bytes.count, count <= settings.messageLimit else {
             return stopHalfSent(TransportError(.tooLarge, "over URLSession a message in pieces has at most \(settings.messageLimit) bytes"))
@@ -124,7 +125,7 @@ extension SystemLink {
         guard chunk.isLast, let message = gathered.take() else { return }
         guard message.kind == .text else { return send(.binary(message.bytes)) }
         let text = String(decoding: message.bytes, as: UTF8.self)
-        // The system takes no bytes for a text, and mended ones would be another message.
+        // The system accepts a text only as a string, and a repaired string would be another message.
         guard text.utf8.elementsEqual(message.bytes) else {
             return stopHalfSent(TransportError(.codec, "over URLSession a text in pieces has to be UTF-8"))
         }
@@ -136,7 +137,7 @@ extension SystemLink {
         giveUp(error, CloseFrame(.internalError, reason: "a message was given up half sent"))
     }
 
-    private func tellMarks() {
+    private func notifyMarks() {
         guard inFlight == 0, gathered == nil else { return }
         for mark in marks { ports.outbound.wrote(mark) }
         marks = []
@@ -144,7 +145,7 @@ extension SystemLink {
 }
 
 extension CloseFrame {
-    /// The system's number for a frame; its enumeration names codes below 1016, the others come as plain numbers.
+    /// Converts a code of the system; its enumeration names only codes below 1016, others are plain numbers.
     init(systemCode code: Int, reason: [UInt8]) {
         let code = UInt16(exactly: code).map(CloseCode.init(rawValue:))
         self.init(code.flatMap { $0.mayBeReceived ? $0 : nil }, reason: String(decoding: reason, as: UTF8.self))

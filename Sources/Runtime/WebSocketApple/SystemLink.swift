@@ -2,13 +2,13 @@ import MachineCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Carries messages between the app and the system's WebSocket, one input at a time: the shell around the machines of one connection.
+/// Carries messages between the app and the system's WebSocket: runs the machines of one connection, one input at a time.
 final class SystemLink: RuledLink {
-    /// What can happen, told by any task or thread.
+    /// An input, posted by any task or thread.
     enum Input: Sendable {
         /// There is something to send.
         case work
-        /// The app has taken enough to go on.
+        /// The app has taken enough to continue reading.
         case room
         case close(CloseFrame)
         case abort
@@ -20,15 +20,15 @@ final class SystemLink: RuledLink {
         case sent(SystemFailure?)
         case pong([UInt8])
         case event(SystemEvent)
-        /// The alarm that was set for this moment rang.
+        /// The alarm for this moment fired.
         case alarm(Moment)
-        /// The transport is gone: nobody will ask for anything.
+        /// The transport was released: no more requests will come.
         case release
     }
-    /// What is left to do.
+    /// Whether the link is still in use.
     enum Phase { case running, released }
 
-    /// How long the system may take to tell the other half of an end: why, or that nothing more comes.
+    /// How long the system may take to report the other part of an end: the reason, or that no more messages come.
     static let linger = Duration.seconds(1)
 
     let socket: any SystemSocket
@@ -45,25 +45,25 @@ final class SystemLink: RuledLink {
     var failure: TransportError?
     var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
     var lastPing: UInt64 = 0
-    /// The pings that the system has not called back for, oldest first.
+    /// The pings for which the system has not called back, oldest first.
     var awaitedPongs: [[UInt8]] = []
     var traffic = LinkTraffic()
 
-    // What is read.
+    // The read side.
     var isArmed = false
     var isPaused = false
     var isDiscarding = false
-    /// The system gives no more messages.
+    /// Set when the system delivers no more messages.
     var readFailure: SystemFailure?
-    /// The system's last word on the connection; a frame if the peer sent one.
+    /// The system's last event of the connection, with a frame if the peer sent one.
     var lastWord: (frame: CloseFrame?, failure: SystemFailure?)?
-    /// When half an end counts as a whole one.
+    /// The moment at which one part of an end counts as the whole end.
     var lingersUntil: Moment?
 
-    // What is sent.
+    // The write side.
     var inFlight = 0
     var gathered: (kind: MessageKind, bytes: [UInt8])?
-    /// Who wants to know when all that is in flight was taken.
+    /// The marks to report once everything in flight was accepted.
     var marks: [UInt64] = []
     var closeFrame: CloseFrame?
     var stalledUntil: Moment?
@@ -74,7 +74,7 @@ final class SystemLink: RuledLink {
     ) {
         (self.socket, self.ports, self.settings, self.time, self.post) = (socket, ports, settings, time, post)
         closing = CloseHandshake(role: .client, patience: settings.closeTimeout)
-        // The payloads stay within this process: the system chooses its own.
+        // The payloads do not leave this process, because the system chooses its own.
         heartbeat = Heartbeat(
             interval: settings.pingInterval, patience: settings.pingTimeout, stall: settings.stallTimeout, seed: 0, openedAt: time.now())
         arm()
@@ -102,9 +102,9 @@ final class SystemLink: RuledLink {
         case .received(let result): take(result)
         case .sent(let failure): noteSent(failure)
         case .pong(let payload): takePong(payload)
-        case .event(let event): hear(event)
+        case .event(let event): handle(event)
         case .alarm(let moment):
-            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has replaced it.
             wake()
         case .release:
             lose(.droppedHere)
@@ -120,14 +120,14 @@ final class SystemLink: RuledLink {
     private func wake() {
         let now = now
         if let stalledUntil, now >= stalledUntil {
-            lose(TransportError(.stalled, "the system took nothing of what we send, for too long"))
+            lose(TransportError(.stalled, "the system accepted no outgoing data for too long"))
         }
         wakeMachines(at: now)
     }
 
     private func setAlarm() {
         let next = [closing.deadline, heartbeat.deadline, stalledUntil, lingersUntil].compactMap(\.self).min()
-        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        // An early alarm is harmless, so a deadline that moves later needs no new alarm.
         guard let next, !isOver, next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
         // SAFETY: owned by the link, and cancelled with it or by another alarm.
@@ -137,7 +137,7 @@ final class SystemLink: RuledLink {
         alarm = (next, task)
     }
 
-    /// Only the first call for a ping counts: a second one is no sign of life.
+    /// Handles a pong; only the first call for each ping counts, because a second one is no sign of life.
     func takePong(_ payload: [UInt8]) {
         guard let index = awaitedPongs.firstIndex(of: payload) else { return }
         awaitedPongs.removeSubrange(...index)
@@ -146,7 +146,7 @@ final class SystemLink: RuledLink {
 
     func carryOut(_ effect: CloseHandshake.Effect) {
         switch effect {
-        // The system has answered a close frame of the peer by itself.
+        // The system has already answered a close frame of the peer.
         case .sendClose(let frame): if lastWord?.frame == nil { closeFrame = frame }
         case .endOutput: break  // The system ends TCP after its close frame.
         case .endTransport: socket.abort()
@@ -157,10 +157,10 @@ final class SystemLink: RuledLink {
     func sendPing(_ payload: [UInt8]) {
         if awaitedPongs.count > Heartbeat.capacity { awaitedPongs.removeFirst() }
         awaitedPongs.append(payload)
-        // Before it is asked for: a pong may be quick.
+        // Reported before the ping is sent, because the pong may arrive quickly.
         feedHeartbeat(.written(payload))
         socket.ping { [post] failure in
-            // A ping that failed is one without a pong; whether the link is gone is told by what is read.
+            // A failed ping is one without a pong; the read side reports whether the link is gone.
             if failure == nil { post.yield(.pong(payload)) }
         }
     }

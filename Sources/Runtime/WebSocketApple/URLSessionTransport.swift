@@ -2,17 +2,18 @@ import MachineCore
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// A WebSocket that the system carries: `URLSessionWebSocketTask` behind the seam of all transports.
+/// A WebSocket of the system: `URLSessionWebSocketTask` as a transport.
 ///
-/// The system decides about proxies, VPNs and radios. It is weaker than our own: no compression, a message in pieces is gathered before
-/// it leaves, and what it has buffered when the link breaks may be lost. Bytes in ``traffic`` are those of messages.
+/// The system handles proxies, VPNs and radios. This transport has fewer features than our own: it has no compression, it collects the
+/// pieces of a message before sending it, and it may lose messages that the system has buffered when the link breaks. Bytes in
+/// ``traffic`` are those of messages.
 package final class URLSessionTransport: MessageTransport {
     package let agreement: Agreement
     package let role = Role.client
     private let ports: LinkPorts
     private let post: AsyncStream<SystemLink.Input>.Continuation
 
-    /// Connects, and returns once the server has agreed.
+    /// Connects; returns once the server has accepted.
     ///
     /// Cancellation ends the attempt at once.
     package static func open<C: Clock>(
@@ -34,7 +35,7 @@ package final class URLSessionTransport: MessageTransport {
         // SAFETY: cancelled below, as soon as the outcome is known.
         let alarm = Task {
             guard (try? await time.sleep(time.now() + settings.openTimeout)) != nil else { return }
-            opening.settle(.failure(TransportError(.timedOut, "the connection was not open in time")))
+            opening.settle(.failure(TransportError(.timedOut, "opening the connection timed out")))
         }
         defer { alarm.cancel() }
         let result = await withTaskCancellationHandler {
@@ -123,27 +124,27 @@ extension URLSessionTransport: BatchTransport {
     package var inbound: InboundQueue { ports.inbound }
 }
 
-/// What a connection over the system's WebSocket obeys.
+/// The settings of a connection over the system's WebSocket.
 package struct SystemSettings: Sendable {
-    /// The largest message taken or gathered out of pieces, in bytes.
+    /// The maximum size of a message, received or collected from pieces, in bytes.
     package var messageLimit = 1 << 20
-    /// Bytes received and not yet taken, above which no more is asked of the system.
+    /// The number of received and not yet taken bytes above which no more is requested from the system.
     package var receiveBuffer = 256 * 1024
-    /// Bytes accepted for sending, above which senders wait.
+    /// The number of bytes accepted for sending above which senders wait.
     package var sendBuffer = 64 * 1024
-    /// Whether messages are handed over as such or as one piece each.
+    /// Whether messages are delivered as such, or as one piece each.
     package var delivery = Delivery.messages
-    /// What asks in place of a ping.
+    /// The message that replaces pings.
     package var pingMessage: PingMessage?
-    /// From the start to an open connection.
+    /// The timeout from the start to an open connection.
     package var openTimeout = Duration.seconds(20)
-    /// For the peer's close frame.
+    /// The timeout for the peer's close frame.
     package var closeTimeout = Duration.seconds(10)
-    /// Silence that calls for a ping; nil: none does.
+    /// The length of silence after which a ping is sent; nil sends none.
     package var pingInterval: Duration? = .seconds(20)
-    /// For a pong.
+    /// The timeout for a pong.
     package var pingTimeout = Duration.seconds(10)
-    /// For the system to take a message.
+    /// The timeout for the system to accept a message.
     package var stallTimeout = Duration.seconds(30)
 
     package init() {}

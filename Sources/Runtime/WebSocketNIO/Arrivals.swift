@@ -3,11 +3,11 @@ package import NIOCore
 package import WebSocketCore
 import WebSocketRuntime
 
-/// Hands the connections that open on one event loop to the task that starts their handlers there, in the same turn.
+/// Passes the connections that open on one event loop to the task that starts their handlers there, in the same turn.
 ///
-/// SAFETY: all but ``finish()`` is called on the event loop only.
+/// SAFETY: everything except ``finish()`` is called on the event loop only.
 package final class Arrivals: @unchecked Sendable {
-    /// A connection, what asked for it, and from where.
+    /// A connection, its request, and the peer's address.
     package struct Arrival: Sendable {
         package let socket: WebSocketChannel
         package let head: RequestHead
@@ -21,13 +21,13 @@ package final class Arrivals: @unchecked Sendable {
 
     package init(on loop: any EventLoop) { lease = LoopLease(for: loop) }
 
-    /// What its event loop is known by.
+    /// The identity of its event loop.
     package var id: ObjectIdentifier { ObjectIdentifier(local.loop) }
 
-    /// Where ``next(on:)`` is to be called.
+    /// Creates the actor for ``next(on:)``.
     package func makeActor() -> LoopActor { LoopActor(local) }
 
-    /// Hands over a connection; false if nobody takes any more.
+    /// Adds a connection; returns false after the end.
     package func add(_ socket: WebSocketChannel, _ head: RequestHead, _ peer: SocketAddress?) -> Bool {
         guard !isOver else { return false }
         let arrival = Arrival(socket: socket, head: head, peer: peer)
@@ -35,9 +35,9 @@ package final class Arrivals: @unchecked Sendable {
         return true
     }
 
-    /// The next connection; nil when there will be none.
+    /// Returns the next connection; nil when there will be no more.
     ///
-    /// For one task at a time.
+    /// Only one task at a time may call this.
     package func next(on actor: isolated LoopActor) async -> Arrival? {
         if let first = waiting.popFirst() { return first }
         if isOver { return nil }
@@ -46,7 +46,7 @@ package final class Arrivals: @unchecked Sendable {
         return await place.wait()
     }
 
-    /// Takes no more connections.
+    /// Ends the arrivals: no more connections are accepted.
     package func finish() {
         local.loop.execute {
             self.isOver = true

@@ -2,9 +2,9 @@ import NIOCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// A handler that asks for a WebSocket, checks the answer, and makes way for the frames.
+/// A handler that requests a WebSocket, checks the response, and then makes way for the frames.
 ///
-/// The handlers of HTTP/1.1 and HTTP/2 know how a head is sent and read.
+/// The handlers of HTTP/1.1 and HTTP/2 implement how a head is sent and read.
 protocol ClientHandshaking: ChannelInboundHandler, RemovableChannelHandler where InboundIn == ByteBuffer, OutboundOut == ByteBuffer {
     var handshake: ClientHandshake { get }
     var options: ClientOptions { get }
@@ -12,7 +12,7 @@ protocol ClientHandshaking: ChannelInboundHandler, RemovableChannelHandler where
     var progress: ClientHandshakeProgress { get set }
 }
 
-/// How far a client is with its handshake.
+/// The progress of a client's handshake.
 struct ClientHandshakeProgress {
     var refusal: (failure: HandshakeFailure, response: ResponseHead, body: RefusalBody)?
     var trustAdvice: String?
@@ -46,7 +46,7 @@ extension ClientHandshaking {
         }
     }
 
-    /// Reads the head of an answer, and opens the WebSocket if it says so; `rest` is what came behind it.
+    /// Reads the head of a response, and opens the WebSocket if it was accepted; `rest` contains the bytes behind the head.
     func take(
         _ rest: inout ByteBuffer, _ context: ChannelHandlerContext,
         head: (inout ByteBuffer) throws(HandshakeFailure) -> ResponseHead?
@@ -149,7 +149,7 @@ final class ClientHandshakeHandler: ClientHandshaking {
 }
 
 extension ByteBuffer {
-    /// Reads on in an HTTP head, past what was used; nil when more is needed.
+    /// Continues to read an HTTP head, and consumes the used bytes; returns nil if more are needed.
     mutating func readHead<Head: MessageHead>(_ parser: inout HeadParser<Head>) throws(HandshakeFailure) -> Head? {
         let result = readWithUnsafeReadableBytes { bytes in
             var rest = bytes

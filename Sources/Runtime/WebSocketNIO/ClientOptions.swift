@@ -3,7 +3,7 @@ package import NIOPosix
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// What it takes to open one connection.
+/// The options for opening one connection.
 package struct ClientOptions: Sendable {
     package var url: WebSocketURL
     package var headers: HeaderFields = [:]
@@ -14,39 +14,39 @@ package struct ClientOptions: Sendable {
     package var connectTimeout: Duration = .seconds(10)
     package var handshakeTimeout: Duration = .seconds(10)
     package var tls = TLSOptions()
-    /// Who opens the TCP connection for us; nil: nobody.
+    /// The proxy that opens the TCP connection; nil connects directly.
     package var proxy: Proxy?
-    /// Who opens it where a redirect leads; nil: the same.
+    /// Returns the proxy for the target of a redirect; nil keeps the same proxy.
     package var proxyAfterRedirect: (@Sendable (WebSocketURL) throws(TransportError) -> Proxy?)?
-    /// How a proxy is checked that speaks TLS.
+    /// The TLS options for a proxy that is reached over TLS.
     package var proxyTLS = TLSOptions()
     /// Whether, and how far, redirects are followed.
     package var redirects = RedirectPolicy.never
-    /// The subprotocols offered where a redirect has left the origin: none that is a secret.
+    /// The subprotocols to offer after a redirect has left the origin: those that contain no secrets.
     package var publicSubprotocols: [String] = []
-    /// Where cookies are kept; nil: nowhere.
+    /// The store of cookies; nil keeps none.
     package var cookies: CookieStore?
-    /// Where connections live; nil: ``NIOConnector/defaultGroup``.
+    /// The event loops of the connections; nil uses ``NIOConnector/defaultGroup``.
     package var group: (any EventLoopGroup)?
-    /// Finds the addresses of hosts; nil: the system does.
+    /// Resolves the addresses of hosts; nil uses the system's resolver.
     package var resolver: (@Sendable (any EventLoop) -> any Resolver & Sendable)?
     package var connection = ConnectionSettings(role: .client)
-    /// Makes who gets the messages on the event loop, once the connection is open; nil: tasks take them.
+    /// Creates the handler that receives the messages on the event loop, once the connection is open; nil lets tasks take them.
     package var inline: (@Sendable () -> any InlineHandler)?
 
     package init(url: WebSocketURL) { self.url = url }
 
-    /// With the cookies that go along to this URL, and to no other that a redirect leads to.
+    /// The options with the cookies for this URL, which are not sent to other URLs of a redirect.
     var withCookies: ClientOptions {
         var options = self
         cookies?.jar.add(to: &options.headers, for: url, at: TrustGate.now)
         return options
     }
 
-    /// Takes in what the server has set, whatever else it answered.
+    /// Stores the cookies that the server has set, whatever its response is.
     func keepCookies(of response: ResponseHead) { cookies?.take(response.headers, from: url, at: TrustGate.now) }
 
-    /// What the socket itself is connected to.
+    /// The endpoint that the socket itself is connected to.
     enum Destination {
         case host(String, Int)
         case socket(path: String)
@@ -57,35 +57,35 @@ package struct ClientOptions: Sendable {
         return proxy.map { .host($0.host, $0.port) } ?? .host(url.host, url.port)
     }
 
-    /// Whether the bytes of the socket are those of the WebSocket, with no TLS around them.
+    /// Whether the bytes of the socket are those of the WebSocket, without TLS around them.
     var isPlain: Bool { !url.isSecure && proxy?.kind != .https }
 }
 
-/// What one connection obeys after the handshake; the same for both roles.
+/// The settings of one connection after the handshake, the same for both roles.
 package struct ConnectionSettings: Sendable {
-    /// Which end we are.
+    /// Whether this side is the client or the server.
     package var role: Role
-    /// The largest frame, message and number of fragments taken.
+    /// The limits for received messages: the size of frames and messages, and the number of fragments.
     package var limits = MessageLimits()
-    /// Whether messages are handed over whole or in pieces.
+    /// Whether messages are delivered whole or in pieces.
     package var delivery = Delivery.messages
-    /// How to compress; nil: not at all.
+    /// The options of compression; nil disables it.
     package var compression: CompressionOptions?
-    /// Bytes of received messages that may wait for the app.
+    /// The number of bytes of received messages that may wait for the app.
     package var receiveBuffer = 256 * 1024
-    /// Bytes of messages that may wait for the socket.
+    /// The number of bytes of messages that may wait for the socket.
     package var sendBuffer = 64 * 1024
-    /// How long the close handshake may take.
+    /// The timeout for the close handshake.
     package var closeTimeout: Duration = .seconds(10)
-    /// Silence after which a ping is sent; nil: never.
+    /// The length of silence after which a ping is sent; nil sends none.
     package var pingInterval: Duration? = .seconds(20)
-    /// What asks in place of a ping; nil: a ping does.
+    /// The message that replaces pings; nil sends pings.
     package var pingMessage: PingMessage?
-    /// How long a pong may take.
+    /// The timeout for a pong.
     package var pingTimeout: Duration = .seconds(10)
-    /// How long the peer may take nothing of what we send; nil: for ever.
+    /// How long the peer may accept no data; nil means no limit.
     package var stallTimeout: Duration? = .seconds(30)
 
-    /// The defaults for a role.
+    /// Creates the default settings for a role.
     package init(role: Role) { self.role = role }
 }

@@ -2,26 +2,26 @@ package import NIOCore
 package import WebSocketCore
 import WebSocketRuntime
 
-/// Turns messages into frames at the end of a buffer: compressed if that was agreed, masked if we are the client.
+/// Encodes messages as frames at the end of a buffer: compressed if that was negotiated, and masked in the role of the client.
 struct FrameWriter {
     private let deflater: (any MessageDeflater)?
     private let compressedFrom: Int
     private let keys: MaskKeySource?
-    /// The message being sent in pieces; its opcode until a frame has carried it.
+    /// The opcode of the message that is being sent in pieces, until its first frame was written.
     private var opening: Opcode?
 
-    /// - Parameter threshold: Messages shorter than this many bytes are not compressed.
+    /// - Parameter threshold: Messages of fewer bytes are not compressed.
     init(role: Role, deflater: (any MessageDeflater)?, threshold: Int) {
         (self.deflater, compressedFrom) = (deflater, deflater == nil ? .max : threshold)
         keys = MaskKeySource(for: role)
     }
 
-    /// Messages of at least this many bytes are compressed; nil: none.
+    /// The minimum size in bytes of messages to compress; nil compresses none.
     var compressionThreshold: Int? { deflater == nil ? nil : compressedFrom }
 
     func compresses(_ count: Int) -> Bool { count >= compressedFrom }
 
-    /// Whether a payload of so many bytes leaves in other bytes than its own: compressed or masked.
+    /// Whether a payload of this size is changed on the way out: compressed or masked.
     func changes(_ count: Int) -> Bool { keys != nil || compresses(count) }
 
     mutating func write(_ message: Message, into buffer: inout FrameBuffer) {
@@ -47,7 +47,7 @@ struct FrameWriter {
             guard let deflater else { return writePiece(bytes, isLast: chunk.isLast, isCompressed: false, into: &buffer) }
             var compressed: [UInt8] = []
             deflater.deflate(bytes, isLast: chunk.isLast, into: &compressed)
-            // The compressor may keep a piece back; a frame without payload would say nothing.
+            // The compressor may hold a piece back; a frame without payload would be useless.
             guard chunk.isLast || !compressed.isEmpty else { return }
             compressed.withUnsafeBytes { writePiece($0, isLast: chunk.isLast, isCompressed: true, into: &buffer) }
         }
@@ -58,7 +58,7 @@ struct FrameWriter {
         payload.withUnsafeBytes { buffer.writeFrame(header(opcode, payloadLength: $0.count), $0) }
     }
 
-    /// The header of a frame to be written now; its key, if it has one, is used by nothing else.
+    /// Creates the header of a frame to be written now; its mask key, if any, is used only once.
     @inline(__always)
     mutating func header(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, payloadLength: Int) -> FrameHeader {
         FrameHeader(opcode, isFinal: isFinal, isCompressed: isCompressed, mask: keys?.next(), payloadLength: payloadLength)
@@ -73,24 +73,24 @@ struct FrameWriter {
     }
 }
 
-/// Turns small messages into frames as they are accepted, whichever thread that is on.
+/// Encodes small messages as frames when they are accepted, on the sender's thread.
 ///
-/// Large ones wait as they are, and so do those to be compressed, for the connection's event loop does that in their order.
+/// Large messages wait unencoded, and so do those to be compressed, because the event loop of the connection compresses in their order.
 ///
-/// SAFETY: touched only under the lock of the queue that it belongs to.
+/// SAFETY: used only under the lock of the queue that it belongs to.
 final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
-    /// Messages of more bytes are written in parts, straight from where they are.
+    /// The maximum size; larger messages are written in parts, directly from their storage.
     static let largest = 16 * 1024
 
     private let limit: Int
     private let keys: MaskKeySource?
     private let local: LoopLocal
     @exclusivity(unchecked) private var frames = FrameBuffer()
-    /// How many messages there are in the frames, and of how many bytes.
+    /// The number and the total size of the messages in the frames.
     @exclusivity(unchecked) private(set) var messages = 0
     @exclusivity(unchecked) private(set) var payload = 0
 
-    /// - Parameter threshold: Messages of at least this many bytes are to be compressed; nil: none.
+    /// - Parameter threshold: Messages of at least this many bytes are to be compressed; nil compresses none.
     init(role: Role, threshold: Int?, local: LoopLocal) {
         limit = min(Self.largest, (threshold ?? .max) - 1)
         keys = MaskKeySource(for: role)
@@ -113,7 +113,7 @@ final class FrameEncoder: OutboundEncoder, @unchecked Sendable {
 
     func discard() { _ = take() }
 
-    /// Removes what was encoded.
+    /// Removes and returns the encoded frames.
     func take() -> FrameBuffer {
         defer { (frames, messages, payload) = (FrameBuffer(), 0, 0) }
         return frames
@@ -131,20 +131,20 @@ extension MaskKeySource {
 
 /// A buffer that is being filled with frames.
 ///
-/// It is filled through a pointer: the checks that a `ByteBuffer` makes on every write would cost more than a small frame.
+/// It is filled through a pointer: the checks of a `ByteBuffer` on every write would cost more than a small frame.
 struct FrameBuffer {
     private var buffer = ByteBuffer()
-    /// The memory of `buffer`, which has nothing in it yet as far as it knows.
+    /// The memory of `buffer`, which does not know about the written bytes yet.
     ///
-    /// SAFETY: of this buffer nobody else has a part, so its memory stays where it is until the buffer itself changes.
+    /// SAFETY: this buffer has no other owner, so its memory does not move until the buffer itself changes.
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     /// Bytes written so far.
     private(set) var count = 0
 
-    /// Without any memory.
+    /// Creates a buffer without memory.
     init() {}
 
-    /// Fills an empty buffer that nobody else holds.
+    /// Creates a buffer from an empty one that has no other owner.
     init(_ buffer: ByteBuffer) {
         self.buffer = buffer
         findMemory()
@@ -153,7 +153,7 @@ struct FrameBuffer {
     var isEmpty: Bool { count == 0 }
     var hasMemory: Bool { memory.baseAddress != nil }
 
-    /// Appends a frame; its payload is masked on the way if the header has a key.
+    /// Appends a frame; the payload is masked if the header has a key.
     @inline(__always)
     mutating func writeFrame(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) {
         let start = room(for: FrameHeader.maximumLength &+ payload.count)
@@ -166,22 +166,22 @@ struct FrameBuffer {
         count &+= body - start &+ payload.count
     }
 
-    /// Appends a header; the payload is to follow.
+    /// Appends a header; the payload must follow.
     mutating func writeHeader(_ header: FrameHeader) { count += header.write(at: room(for: FrameHeader.maximumLength)) }
 
-    /// Appends a part of a payload that `phase` bytes came before.
+    /// Appends a part of a payload; `phase` is the number of payload bytes before it.
     mutating func writePayload(_ part: UnsafeRawBufferPointer, mask: MaskKey?, phase: Int) {
         let body = UnsafeMutableRawBufferPointer(start: room(for: part.count), count: part.count)
         if let mask { mask.copy(part, to: body, phase: phase) } else { body.copyMemory(from: part) }
         count += part.count
     }
 
-    /// Appends whole frames.
+    /// Appends complete frames.
     mutating func write(_ frames: ByteBuffer) {
         frames.withUnsafeReadableBytes { writePayload($0, mask: nil, phase: 0) }
     }
 
-    /// Removes all that was written.
+    /// Removes and returns everything that was written.
     mutating func take() -> ByteBuffer {
         var taken = FrameBuffer()
         swap(&taken, &self)
@@ -189,7 +189,7 @@ struct FrameBuffer {
         return taken.buffer
     }
 
-    /// Where the next bytes go; there is room for `length` of them.
+    /// Returns the place of the next bytes, with room for `length` of them.
     @inline(__always)
     private mutating func room(for length: Int) -> UnsafeMutableRawPointer {
         if memory.count &- count < length || memory.baseAddress == nil { makeRoom(for: length) }
@@ -209,19 +209,19 @@ struct FrameBuffer {
     }
 }
 
-/// A long message on its way out, one part after the other, so that no copy of it as a whole is ever made.
+/// A long message that is written in parts, so that it is never copied as a whole.
 struct LongFrame {
     private var message: Message
     private let mask: MaskKey?
     private var sent = 0
 
-    /// Begins with the header in `buffer`.
+    /// Begins a message by writing its header to `buffer`.
     init(_ message: Message, header: FrameHeader, into buffer: inout FrameBuffer) {
         (self.message, mask) = (message.contiguous, header.mask)
         buffer.writeHeader(header)
     }
 
-    /// Appends the next part, at most `limit` bytes; true if it was the last.
+    /// Appends the next part, at most `limit` bytes; returns true if it was the last one.
     mutating func write(upTo limit: Int, into buffer: inout FrameBuffer) -> Bool {
         message.withBytes { bytes in
             let part = UnsafeRawBufferPointer(rebasing: bytes[sent...].prefix(limit))
@@ -231,7 +231,7 @@ struct LongFrame {
         }
     }
 
-    /// Empty storage as large as that of the message, and the same if nobody else holds the message.
+    /// Returns empty storage with the capacity of the message's, reused if the message has no other owner.
     mutating func takeStorage() -> [UInt8] {
         guard case .binary(var storage) = message else { return [] }
         message = .binary([])
@@ -241,7 +241,7 @@ struct LongFrame {
 }
 
 extension Message {
-    /// Itself, with its text in one piece of UTF-8, so that looking at a part of it costs nothing.
+    /// The message with its text as contiguous UTF-8, so that access to parts of it is cheap.
     fileprivate var contiguous: Message {
         guard case .text(var text) = self else { return self }
         text.makeContiguousUTF8()
@@ -249,17 +249,17 @@ extension Message {
     }
 }
 
-/// A message for many sockets: its frame is made once, and those that neither mask nor compress write the same bytes.
+/// A message for many sockets: its frame is encoded once, and all sockets that neither mask nor compress write the same bytes.
 ///
-/// One for each event loop is best: threads that count the references of one buffer wait for each other.
+/// Use one per event loop: threads that count the references of the same buffer slow each other down.
 package struct SharedMessage: Sendable {
     package let kind: MessageKind
-    /// A whole frame, neither masked nor compressed.
+    /// The complete frame, neither masked nor compressed.
     let frame: ByteBuffer
-    /// How many bytes the message has without its header.
+    /// The size of the message in bytes, without the header.
     package let byteCount: Int
 
-    /// A message; a text must be UTF-8.
+    /// Creates a message; a text must be UTF-8.
     package init(_ kind: MessageKind, _ payload: [UInt8]) {
         let header = FrameHeader(kind == .text ? .text : .binary, payloadLength: payload.count)
         var frame = ByteBufferAllocator().buffer(capacity: FrameHeader.maximumLength + payload.count)
@@ -270,6 +270,6 @@ package struct SharedMessage: Sendable {
         (self.kind, self.frame, byteCount) = (kind, frame, payload.count)
     }
 
-    /// What it says.
+    /// The payload of the message.
     package var payload: ByteBufferView { frame.viewBytes(at: frame.writerIndex - byteCount, length: byteCount) ?? ByteBufferView() }
 }

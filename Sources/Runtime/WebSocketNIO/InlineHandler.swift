@@ -1,27 +1,27 @@
 public import WebSocketCore
 public import WebSocketRuntime
 
-/// Serves a connection in line with its I/O, on its event loop: the fastest way, for code that never blocks and never waits.
+/// Handles a connection directly on its event loop: the fastest way, for code that never blocks and never waits.
 ///
-/// Nothing is allocated for a message and no task is woken. In return everything that shares the event loop waits while a
-/// function of this runs. A handler belongs to one connection, and its functions are never called at the same time.
+/// No memory is allocated for a message, and no task is woken. In return, everything on the same event loop waits while one of these
+/// methods runs. A handler belongs to one connection, and its methods are never called concurrently.
 public protocol InlineHandler: AnyObject {
-    /// The connection is open.
+    /// Called when the connection is open.
     func opened(_ socket: InlineSocket)
 
-    /// A whole message came; of text, UTF-8 that was checked.
+    /// Called for each complete message; the UTF-8 of a text was validated.
     ///
-    /// `bytes` are valid until this returns. While the socket takes nothing of what was sent no further message comes, so a
-    /// peer that does not read cannot make replies pile up. Two ends that only send, each more than the sockets hold, wait for each
-    /// other until one is called stalled.
+    /// `bytes` are valid until this method returns. While the socket does not accept the sent data, no further message is delivered, so
+    /// replies to a peer that does not read cannot pile up. If both ends only send, each more than the sockets buffer, they wait for each
+    /// other until one of them fails as stalled.
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket)
 
-    /// After a message was refused: there is room again.
+    /// Called after a message was refused, when there is room again.
     func writable(_ socket: InlineSocket)
 
-    /// The connection is over: how it closed, or why it failed.
+    /// Called when the connection has ended, with how it closed or why it failed.
     ///
-    /// Called once and last.
+    /// This is the last call, and happens exactly once.
     func ended(_ result: Result<CloseRecord, TransportError>)
 }
 
@@ -36,61 +36,63 @@ extension InlineHandler {
     public func ended(_ result: Result<CloseRecord, TransportError>) {}
 }
 
-/// An open connection as its ``InlineHandler`` sees it; to be used on its event loop only.
+/// An open connection for its ``InlineHandler``; must be used only on its event loop.
 public final class InlineSocket {
-    /// What the opening handshake agreed on.
+    /// The result of the opening handshake.
     public let agreement: Agreement
-    /// Nil once the connection is over.
+    /// Nil once the connection has ended.
     ///
-    /// SAFETY: the handler takes itself away from here before it goes.
+    /// SAFETY: the handler removes itself from here before it is released.
     var handler: Unmanaged<WebSocketHandler>?
 
     init(_ agreement: Agreement) { self.agreement = agreement }
 
-    /// Sends a message; it leaves with everything else that is sent in this turn of the event loop.
+    /// Sends a message, together with everything else that is sent in this turn of the event loop.
     ///
-    /// False: it was refused, for the send buffer is full, in which case ``InlineHandler/writable(_:)`` tells of room, or because
-    /// the connection is closing. A text must be UTF-8. A long message that lies in what was just received is not copied.
+    /// Returns false if the message was refused because the send buffer is full, or because the connection is closing. In the first case,
+    /// ``InlineHandler/writable(_:)`` is called when there is room. A text must be UTF-8. A long message whose bytes lie in the message
+    /// just received is not copied.
     @discardableResult
     public func send(_ kind: MessageKind, _ bytes: RawSpan) -> Bool {
         guard let handler else { return false }
         return handler._withUnsafeGuaranteedRef { handler in bytes.withUnsafeBytes { handler.sendInline(kind, $0) } }
     }
 
-    /// Sends a message as ``send(_:_:)`` does.
+    /// Sends a message in the same way as ``send(_:_:)``.
     @discardableResult
     public func send(_ message: Message) -> Bool {
         guard let handler else { return false }
         return message.withBytes { handler.takeUnretainedValue().sendInline(message.kind, $0) }
     }
 
-    /// Sends what goes to many sockets as ``send(_:_:)`` does; its bytes are not copied where they can leave as they are,
-    /// unless they are few and others wait to leave with them.
+    /// Sends a message that is meant for many sockets, in the same way as ``send(_:_:)``.
+    ///
+    /// Its bytes are not copied if they can be sent unchanged, unless they are few and are sent together with others.
     @discardableResult
     package func send(_ message: SharedMessage) -> Bool {
         guard let handler else { return false }
         return handler._withUnsafeGuaranteedRef { $0.sendInline(message) }
     }
 
-    /// Takes no more messages after the present one, until ``resumeReceiving()``: the peer is slowed down by TCP.
+    /// Stops delivering messages after the current one, until ``resumeReceiving()``; TCP slows the peer down.
     ///
-    /// Pings wait meanwhile, too. Closing reads on.
+    /// Pings wait meanwhile, too. A closing connection continues to read.
     public func pauseReceiving() { handler?.takeUnretainedValue().isHeld = true }
 
-    /// Takes no longer messages from here on, up to the limit of the settings, which nil stands for.
+    /// Limits the length of messages from here on, up to the limit of the settings, which applies if `length` is nil.
     ///
-    /// A message that has begun counts as well when more of it comes.
+    /// A message that has begun is checked as well when more of it arrives.
     package func limitMessages(to length: Int?) {
         guard let handler = handler?.takeUnretainedValue() else { return }
         handler.reader.limitMessages(to: min(length ?? .max, handler.settings.limits.message))
     }
 
-    /// Takes messages again.
+    /// Resumes delivering messages.
     public func resumeReceiving() { handler?.takeUnretainedValue().resumeInline() }
 
-    /// Closes: what was sent leaves first, then the close frame.
+    /// Closes the connection: first all sent messages leave, then the close frame.
     ///
-    /// A code that this side may not send (RFC 6455 §7.4) is replaced by 1000; the reason is cut to 123 bytes.
+    /// A code that this side must not send (RFC 6455 §7.4) is replaced by 1000; the reason is cut to 123 bytes.
     public func close(code: CloseCode = .normal, reason: String = "") {
         guard let handler = handler?.takeUnretainedValue() else { return }
         let code = code.maySend(as: handler.settings.role) ? code : .normal

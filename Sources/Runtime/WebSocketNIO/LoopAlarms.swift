@@ -1,20 +1,20 @@
 import NIOCore
 
-/// Something on an event loop that wants to be called at a time of its own.
+/// An object on an event loop that wants to be called at a certain time.
 protocol Alarmed: AnyObject {
-    /// Where its alarm stands among those of the loop; nil: it has none.
+    /// The index of its alarm among those of the loop; nil without an alarm.
     ///
-    /// ``LoopAlarms`` alone changes it.
+    /// Only ``LoopAlarms`` changes it.
     var alarmIndex: Int? { get set }
 
-    /// Called once, at the time or a little later; the alarm is gone by then.
+    /// Called once, at the time of the alarm or a little later; the alarm has been removed by then.
     func alarmRang()
 }
 
-/// The alarms of all connections of one event loop, behind one timer of the loop.
+/// The alarms of all connections of one event loop, which share one timer of the loop.
 ///
-/// A timer of the loop costs several objects, and to cancel it the loop looks through all that it has: with thousands of idle
-/// connections, each new one would pay for all the others. Here an alarm is an entry of a heap that knows its place.
+/// A timer of the loop needs several objects, and cancelling it searches all timers of the loop: with thousands of idle connections, each
+/// new one would slow down all others. Here an alarm is an entry of a heap, and knows its index.
 struct LoopAlarms {
     private struct Entry {
         var at: NIODeadline
@@ -23,13 +23,13 @@ struct LoopAlarms {
     /// A binary heap, the earliest first.
     private var heap: [Entry] = []
 
-    /// How many alarms are set.
+    /// The number of alarms.
     var count: Int { heap.count }
 
-    /// When the first alarm is due.
+    /// The time of the first alarm.
     var next: NIODeadline? { heap.first?.at }
 
-    /// Sets the alarm of `owner`, in place of the one it may have.
+    /// Sets the alarm of `owner`, and replaces an existing one.
     mutating func set(_ owner: any Alarmed, at: NIODeadline) {
         if let index = owner.alarmIndex {
             heap[index].at = at
@@ -41,7 +41,7 @@ struct LoopAlarms {
         }
     }
 
-    /// Takes away the alarm of `owner`, if it has one.
+    /// Removes the alarm of `owner`, if it has one.
     mutating func remove(_ owner: any Alarmed) {
         guard let index = owner.alarmIndex else { return }
         owner.alarmIndex = nil
@@ -51,7 +51,7 @@ struct LoopAlarms {
         settle(index)
     }
 
-    /// Takes away the first alarm that is due by `now`, and tells whose it was.
+    /// Removes the first alarm that is due by `now`, and returns its owner.
     mutating func takeDue(by now: NIODeadline) -> (any Alarmed)? {
         guard let first = heap.first, first.at <= now else { return nil }
         remove(first.owner)

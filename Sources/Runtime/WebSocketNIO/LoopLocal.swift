@@ -2,48 +2,47 @@ import DequeModule
 import NIOCore
 import WebSocketRuntime
 
-/// What the connections of one event loop share: buffers that are in use for a moment only, tasks that run on the loop, and
-/// connections with something to write.
+/// The shared state of all connections of one event loop: temporary buffers, tasks that run on the loop, and pending writes.
 ///
-/// So an idle connection holds no buffers, a busy one finds them warm, and a task that a connection wakes runs at the end of the
-/// same turn, without another round of the loop.
+/// So an idle connection holds no buffers, and a busy one finds warm buffers. A task that a connection wakes runs at the end of the same
+/// turn, without another round of the loop.
 ///
-/// SAFETY: all is used on the loop only, but for what asks `loop.inEventLoop` first.
+/// SAFETY: everything is used on the loop only, except for methods that check `loop.inEventLoop` first.
 final class LoopLocal: @unchecked Sendable {
     let loop: any EventLoop
 
     @exclusivity(unchecked) private var input = ByteBuffer()
-    /// Buffers that long frames were read into.
-    @exclusivity(unchecked) private var longInputs = Spares<ByteBuffer>()
-    /// Of messages that were sent, for some to be received.
-    @exclusivity(unchecked) private var storages = Spares<[UInt8]>()
-    /// Those written last come last, for they are let go of last.
+    /// The buffers of finished long frames.
+    @exclusivity(unchecked) private var longInputs = MemoryPool<ByteBuffer>()
+    /// The storage of sent messages, for reuse by received ones.
+    @exclusivity(unchecked) private var storages = MemoryPool<[UInt8]>()
+    /// The output buffers, the most recently written last, because it is released last.
     @exclusivity(unchecked) private var outputs: Deque<ByteBuffer> = []
     @exclusivity(unchecked) private var jobs: Deque<UnownedJob> = []
     @exclusivity(unchecked) private var unflushed: [WebSocketHandler] = []
     @exclusivity(unchecked) private var alarms = LoopAlarms()
-    /// Rings for the first of the alarms, or for one that was taken away.
+    /// The timer for the first alarm, or for one that was removed.
     private var timer: (at: NIODeadline, task: Scheduled<Void>)?
-    /// Turns in progress: what they leave to do is done when the last of them ends.
+    /// The number of nested turns; their pending work is done when the outermost one ends.
     @exclusivity(unchecked) private var turns = 0
     @exclusivity(unchecked) private var isScheduled = false
     @exclusivity(unchecked) private var isRunning = false
 
     private init(_ loop: any EventLoop) { self.loop = loop }
 
-    /// Whether this runs on the loop.
+    /// Whether the current code runs on the loop.
     var isCurrent: Bool { loop.inEventLoop }
 
     // MARK: - Buffers
 
-    /// The most that is read at once.
+    /// The maximum number of bytes per read.
     static let inputCapacity = 256 * 1024
-    /// Larger buffers are given up after use.
+    /// The maximum size of output buffers that are kept after use.
     private static let outputCapacity = 256 * 1024
-    /// How many buffers wait to be written into: the socket may be slow to let go of one.
+    /// The number of output buffers that are kept; several, because the socket may release one late.
     private static let outputCount = 4
 
-    /// An empty buffer to read into.
+    /// Returns an empty buffer to read into.
     func takeInput() -> ByteBuffer {
         var buffer = ByteBuffer()
         swap(&buffer, &input)
@@ -51,53 +50,53 @@ final class LoopLocal: @unchecked Sendable {
         return buffer
     }
 
-    /// Gives back a buffer that was read into; once nobody else holds it, it is used again.
+    /// Returns an input buffer for reuse, once nobody else holds it.
     func give(input buffer: ByteBuffer) { if buffer.storageCapacity >= Self.inputCapacity { input = buffer } }
 
-    /// An empty buffer for a frame of at least so many bytes.
+    /// Returns an empty buffer for a frame of at least `length` bytes.
     func takeLongInput(_ length: Int) -> ByteBuffer {
         let capacity = max(length, Self.inputCapacity)
         let spare = longInputs.take(capacity...4 * capacity) { $0.modifyIfUniquelyOwned { $0.clear() } != nil }
         return spare ?? ByteBufferAllocator().buffer(capacity: capacity)
     }
 
-    /// Gives back what was taken for a long frame; once nobody else holds it, it is used again.
+    /// Returns a buffer of a long frame for reuse, once nobody else holds it.
     func give(longInput buffer: ByteBuffer) {
-        // Smaller ones are asked for by nobody, such as what is left of a buffer that a frame is still read into.
+        // Smaller ones are never requested, such as the rest of a buffer into which a frame is still read.
         guard buffer.storageCapacity >= Self.inputCapacity else { return }
         longInputs.give(buffer, bytes: buffer.storageCapacity)
     }
 
-    /// Empty storage for a message of so many bytes, if there is some that fits.
+    /// Returns empty storage for a message of `length` bytes, reused if some fits.
     func takeStorage(_ length: Int) -> [UInt8] { storages.take(length...2 * length) ?? [] }
 
-    /// Gives storage for another message.
+    /// Keeps storage for another message.
     func give(storage: consuming [UInt8]) {
         let capacity = storage.capacity
         storages.give(storage, bytes: capacity)
     }
 
-    /// An empty buffer to write into; on another thread a new one.
+    /// Returns an empty buffer to write into; a new one if called on another thread.
     func takeOutput() -> FrameBuffer {
         guard isCurrent, outputs.count == Self.outputCount, var buffer = outputs.popFirst() else { return FrameBuffer() }
         buffer.clear(minimumCapacity: 4096)
         return FrameBuffer(consume buffer)
     }
 
-    /// Gives back a buffer that was written; once the socket has taken it, it is used again.
+    /// Returns an output buffer for reuse, once the socket has released it.
     func give(output buffer: ByteBuffer) {
         if buffer.storageCapacity <= Self.outputCapacity, outputs.count < Self.outputCount { outputs.append(buffer) }
     }
 
     // MARK: - Alarms
 
-    /// Calls `owner` at a time, in place of the one it may have set before.
+    /// Sets an alarm for `owner`, which replaces its previous one.
     func setAlarm(_ owner: any Alarmed, at: NIODeadline) {
         alarms.set(owner, at: at)
         setTimer()
     }
 
-    /// Takes away the alarm of `owner`, if it has one; the timer may ring for nothing.
+    /// Removes the alarm of `owner`, if it has one; the timer may then fire in vain.
     func removeAlarm(_ owner: any Alarmed) {
         alarms.remove(owner)
         guard alarms.next == nil else { return }
@@ -111,7 +110,7 @@ final class LoopLocal: @unchecked Sendable {
         let task = loop.assumeIsolated().scheduleTask(deadline: next) {
             self.timer = nil
             let now = NIODeadline.now()
-            // No more than there are: one that is set anew for a time gone by has to wait, and the loop goes on.
+            // Limited to the present number, so that alarms set again for a past time wait and the loop can continue.
             for _ in 0..<self.alarms.count {
                 guard let owner = self.alarms.takeDue(by: now) else { break }
                 owner.alarmRang()
@@ -123,23 +122,23 @@ final class LoopLocal: @unchecked Sendable {
 
     // MARK: - Turns
 
-    /// From here to ``endTurn()`` tasks only queue up.
+    /// Begins a turn; until ``endTurn()`` tasks are only queued.
     func beginTurn() { turns += 1 }
 
-    /// Runs the tasks that the turn woke, then writes what they sent.
+    /// Ends a turn: runs the tasks that it woke, then writes what they sent.
     func endTurn() {
         turns -= 1
         if turns == 0, !jobs.isEmpty || !unflushed.isEmpty { work() }
     }
 
-    /// Runs the tasks that wait; while they do, what they wake waits its turn behind them.
+    /// Runs the queued tasks; tasks that they wake are queued behind them.
     func runJobs() {
-        // A job that sends may find the link broken, which ends a turn inside it.
+        // A job that sends may find the link broken, which ends a turn inside the job.
         guard !isRunning else { return }
         isRunning = true
         defer { isRunning = false }
         turns += 1
-        // A task that always finds something to do must not keep the loop from its sockets.
+        // Bounded, so that a task that always has work cannot keep the loop from its sockets.
         for _ in 0..<256 {
             guard let job = jobs.popFirst() else { break }
             job.runSynchronously(on: asUnownedSerialExecutor())
@@ -147,7 +146,7 @@ final class LoopLocal: @unchecked Sendable {
         turns -= 1
     }
 
-    /// This connection has something to write, and no turn of its own.
+    /// Schedules a write for a connection outside of its own turn.
     func flushLater(_ handler: WebSocketHandler) {
         unflushed.append(handler)
         if turns == 0 { schedule() }
@@ -177,19 +176,19 @@ final class LoopLocal: @unchecked Sendable {
 
     private static let all = LockedValue<[ObjectIdentifier: (local: LoopLocal, users: Int)]>([:])
 
-    /// That of `loop`, for one more user; each has to ``release()`` it, see ``LoopLease``.
+    /// Returns the shared state of `loop` for one more user, who must ``release()`` it, see ``LoopLease``.
     ///
-    /// Counted, for a weak reference would make every other reference to it slower.
+    /// The users are counted, because a weak reference would make every other reference slower.
     fileprivate static func acquire(for loop: any EventLoop) -> LoopLocal {
         all.withLockedValue { all in
-            // It holds its loop, so no other loop can have the same identity meanwhile.
+            // The state holds its loop, so no other loop can have the same identity meanwhile.
             let local = all[ObjectIdentifier(loop)]?.local ?? LoopLocal(loop)
             all[ObjectIdentifier(loop), default: (local, 0)].users += 1
             return local
         }
     }
 
-    /// A connection needs it no longer; after the last nobody does.
+    /// Releases one use; the last release removes the state.
     fileprivate func release() {
         LoopLocal.all.withLockedValue { all in
             all[ObjectIdentifier(loop)]?.users -= 1
@@ -198,11 +197,11 @@ final class LoopLocal: @unchecked Sendable {
     }
 }
 
-// MARK: - One for each loop
+// MARK: - One per event loop
 
-/// Keeps what the connections of an event loop share for the next of them.
+/// Keeps the shared state of an event loop alive.
 ///
-/// A server has one for each event loop, and each connection of a client has its own.
+/// A server has one lease per event loop, and each client connection has its own.
 final class LoopLease: Sendable {
     let local: LoopLocal
 
@@ -225,9 +224,9 @@ extension LoopLocal: SerialExecutor {
     func checkIsolated() { loop.preconditionInEventLoop() }
 }
 
-/// What runs on it runs on the event loop.
+/// An actor that runs on the event loop.
 ///
-/// A task that prefers an executor would do as well, but the runtime takes a lock at each of its steps.
+/// A task with an executor preference would work as well, but the runtime takes a lock at each of its steps.
 package actor LoopActor {
     private nonisolated let local: LoopLocal
     package nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -235,25 +234,25 @@ package actor LoopActor {
 
     init(_ local: LoopLocal) { (self.local, unownedExecutor) = (local, local.asUnownedSerialExecutor()) }
 
-    /// Runs `body` on the event loop, and all of it that does not itself go elsewhere.
+    /// Runs `body` on the event loop, except for the parts that switch to another executor themselves.
     package func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async rethrows -> Result {
-        // Without state of the actor's own to touch, the compiler leaves out the way here.
+        // Without access to the actor's state, the compiler would optimise the executor hop away.
         visits &+= 1
         return try await body()
     }
 }
 
-/// Reads into the one buffer that all connections of an event loop share, so that an idle one holds none.
+/// Allocates the one read buffer that all connections of an event loop share, so that an idle connection holds none.
 ///
-/// A channel has to ask for one message per read: then its own pool keeps nothing of what it gets here. But for the first buffer,
-/// which it never lets go of: that is a small one, enough for most handshakes.
+/// The channel must be set to one message per read: then its own pool keeps no buffers from here, except for the first, which it never
+/// releases. That one is small, but large enough for most handshakes.
 struct SharedReadAllocator: RecvByteBufferAllocator {
     let local: LoopLocal
-    /// Reads little, into buffers that nobody shares: for those who may read without end before they are heard.
+    /// Whether to read in small pieces, into unshared buffers; used before the handshake is complete, on servers with plain HTTP.
     var isSmall = false
-    /// Whether the pool keeps no more of what it gets.
+    /// Whether the pool keeps no more buffers.
     var isPoolFull = false
-    /// Where the reads of a connection with long frames go.
+    /// The buffer for the reads of a connection with long frames.
     var longInput: LongInput?
 
     private static let firstCapacity = 256
@@ -265,10 +264,10 @@ struct SharedReadAllocator: RecvByteBufferAllocator {
         return longInput?.lend(local) ?? local.takeInput()
     }
 
-    /// Nil keeps the channel's pool from reusing what it had before.
+    /// Returns nil, so that the channel's pool does not reuse its previous buffer.
     func nextBufferSize() -> Int? { nil }
 
-    /// True says that the next buffer may be another.
+    /// Returns true, which means that the next buffer may differ.
     mutating func record(actualReadBytes: Int) -> Bool {
         isPoolFull = true
         return true

@@ -13,8 +13,10 @@ extension NIOConnector {
     #if canImport(Network)
         static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
 
-        /// Who judges the server where the system does TLS: on its own event loops, without a proxy of ours, as its TLS begins with the
-        /// connection, and for what it can do; nil: NIOSSL does it.
+        /// Returns the system's trust evaluation if the system performs TLS; nil if NIOSSL does.
+        ///
+        /// The system performs TLS only on its own event loops, for options that it supports, and without a proxy, because its TLS begins
+        /// with the connection.
         static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? {
             guard options.url.isSecure, options.proxy == nil, NetworkBootstrap.takes(group),
                 options.tls.features.isSubset(of: SystemTrust.ofNetwork)
@@ -23,7 +25,7 @@ extension NIOConnector {
                 options.tls, host: options.url.host, place: "\(options.url)", path: "Network.framework", supporting: SystemTrust.ofNetwork)
         }
 
-        /// With `trust` the system does TLS.
+        /// Opens a connection; with `trust` the system performs TLS.
         static func open(
             _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, _ initializer: @escaping Initializer
         ) -> EventLoopFuture<any Channel> {
@@ -39,7 +41,7 @@ extension NIOConnector {
     #else
         static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
 
-        /// Who judges the server where the system does TLS; here NIOSSL always does.
+        /// Returns the system's trust evaluation if the system performs TLS; here NIOSSL always does.
         static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? { nil }
 
         static func open(
@@ -49,13 +51,13 @@ extension NIOConnector {
         }
     #endif
 
-    /// Throws for event loops that nothing can be opened on.
+    /// Throws for event loops that cannot open connections.
     static func check(_ group: any EventLoopGroup) throws(TransportError) {
         #if canImport(Network)
             if NetworkBootstrap.takes(group) { return }
         #endif
         guard ClientBootstrap(validatingGroup: group) == nil else { return }
-        throw TransportError(.invalidConfiguration, "the event loops of a \(type(of: group)) open no connections")
+        throw TransportError(.invalidConfiguration, "the event loops of a \(type(of: group)) cannot open connections")
     }
 
     private static func openPosix(

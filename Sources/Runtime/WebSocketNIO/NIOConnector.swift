@@ -8,9 +8,9 @@ package import WebSocketRuntime
 
 /// Opens WebSockets over TCP and TLS.
 package enum NIOConnector {
-    /// Connects, shakes hands, and returns an open WebSocket.
+    /// Connects, performs the handshake, and returns an open WebSocket.
     ///
-    /// Cancellation ends the attempt at once; a connection that comes too late is dropped.
+    /// Cancellation ends the attempt at once; a connection that is established too late is dropped.
     package static func connect(
         _ options: ClientOptions, on group: any EventLoopGroup = defaultGroup
     ) async throws(TransportError) -> WebSocketChannel {
@@ -25,7 +25,7 @@ package enum NIOConnector {
         }
         try check(group)
         if !options.url.isSecure { try options.tls.checkPlain(host: options.url.host) }
-        // Or a connection on the same machine might stand before the cancellation is seen.
+        // Without this check, a connection on the same machine might be established before the cancellation is noticed.
         guard !Task.isCancelled else { throw TransportError(cancelledAt: options.url) }
         #if HTTP2
             if options.httpVersion == .http2 || (options.httpVersion == .automatic && options.url.isSecure) {
@@ -42,9 +42,9 @@ package enum NIOConnector {
         return try await result(of: opened.futureResult, else: options) { opened.fail($0) }
     }
 
-    /// Opens a connection, through the proxy if there is one, with TLS for a secure URL unless the system does that.
+    /// Opens a connection, through the proxy if there is one, with TLS for a secure URL unless the system performs it.
     ///
-    /// What stands at its end completes the promise; it fails for what comes before, and ends the connection when it fails.
+    /// The last handler completes the promise. The promise fails if an earlier step fails, and its failure ends the connection.
     static func open<Value>(
         _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, isInspection: Bool = false,
         for promise: EventLoopPromise<Value>, _ last: @escaping @Sendable () -> any ChannelHandler
@@ -57,7 +57,7 @@ package enum NIOConnector {
             tls = isOwnTLS ? try ClientTLS(options.tls, host: url.host, place: "\(url)", isInspection: isInspection) : nil
             stage = try options.proxy.map { proxy throws(TransportError) in try ProxyStage(proxy, options) }
         } catch {
-            // Nobody waits for it, but no promise may be dropped.
+            // Nobody waits for it, but every promise must be completed.
             promise.fail(error)
             throw error
         }
@@ -78,11 +78,11 @@ package enum NIOConnector {
         }
     }
 
-    /// Waits for a result; when the task is cancelled, that is the result.
+    /// Waits for a result; cancellation of the task ends the wait with an error.
     static func result<Value: Sendable>(
         of future: EventLoopFuture<Value>, else options: ClientOptions, onCancel: (@Sendable (TransportError) -> Void)? = nil
     ) async throws(TransportError) -> Value {
-        // What others wait for as well is not ours to cancel.
+        // A result that others wait for as well must not be cancelled.
         let own = future.eventLoop.makePromise(of: Value.self)
         future.cascade(to: own)
         do {
@@ -98,7 +98,7 @@ package enum NIOConnector {
         }
     }
 
-    /// Connects, and follows redirects as far as the policy goes; each has all the time that a first connection has.
+    /// Connects, and follows redirects according to the policy; each attempt has the full timeouts of a first connection.
     package static func connectFollowing(_ options: ClientOptions) async throws(TransportError) -> WebSocketChannel {
         var (options, followed) = (options, 0)
         while true {
@@ -121,7 +121,7 @@ extension TransportError {
 }
 
 extension ClientOptions {
-    /// Fields that tell a server on another origin nothing it may not know.
+    /// The header fields that contain nothing secret, so that a server on another origin may see them.
     private static let publicFields: Set = ["accept-language", "origin", "user-agent"]
 
     fileprivate func redirect(after error: TransportError, followed: Int) throws(TransportError) -> Redirect? {
@@ -138,10 +138,10 @@ extension ClientOptions {
     fileprivate mutating func follow(_ redirect: Redirect) throws(TransportError) {
         if redirect.leavesOrigin { tls.leaveOrigin(staysOnHost: redirect.url.host == url.host) }
         url = redirect.url
-        // Another host may be reached directly, or not at all, and wss may have a proxy of its own.
+        // Another host may be reached directly, or not at all, and wss may have its own proxy.
         if let proxyAfterRedirect { proxy = try proxyAfterRedirect(url) }
         guard redirect.leavesOrigin else { return }
-        // Which field is a credential is the app's secret, so only what is known to be none goes along.
+        // The app alone knows which fields are credentials, so only fields known to be harmless are sent.
         headers = headers.keeping(Self.publicFields)
         subprotocols = publicSubprotocols
     }

@@ -5,7 +5,7 @@ import NIOTLS
 import WebSocketCore
 import WebSocketRuntime
 
-/// Asks a proxy for the way to the server, and lets the handlers behind it believe that the connection begins when it is open.
+/// Asks a proxy for a tunnel to the server, and tells the handlers behind it that the connection is active once the tunnel is open.
 final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -24,7 +24,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         let timeout = stage.options.handshakeTimeout
         deadline = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
             guard let self else { return }
-            end(context, with: TransportError(.timedOut, "the proxy \(stage.proxy) did not open the way within \(timeout)"))
+            end(context, with: TransportError(.timedOut, "the proxy \(stage.proxy) did not open a tunnel within \(timeout)"))
         }
         send(negotiation.opening, context)
         context.read()
@@ -42,7 +42,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
                 }
             }
         } catch {
-            let place = "the proxy \(stage.proxy) did not open the way to \(stage.options.url)"
+            let place = "the proxy \(stage.proxy) did not open a tunnel to \(stage.options.url)"
             var failure = TransportError(.proxyFailed, "\(place): \(error)", underlying: error)
             failure.response = error.response
             end(context, with: failure)
@@ -53,14 +53,14 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         if isDone { context.fireChannelReadComplete() } else { context.read() }
     }
 
-    /// What TLS with the proxy has to tell is no news of the server: its gate would judge by the proxy's certificate.
+    /// Hides the events of TLS with the proxy from the server's handlers: the server must not be judged by the proxy's certificate.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if !isDone, event is TLSUserEvent || event is TrustGate.Passed { return }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(context, with: TransportError(.lost, "the proxy \(stage.proxy) hung up before the way was open"))
+        end(context, with: TransportError(.lost, "the proxy \(stage.proxy) hung up before the tunnel was open"))
         context.fireChannelInactive()
     }
 
@@ -70,7 +70,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch error {
         case let error as TransportError: end(context, with: error)
         case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
-            end(context, with: TransportError(.lost, "the proxy \(proxy) hung up before the way was open", underlying: error))
+            end(context, with: TransportError(.lost, "the proxy \(proxy) hung up before the tunnel was open", underlying: error))
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             end(context, with: TransportError(.tls, "TLS with the proxy \(proxy) failed: \(error)", underlying: error))
         default:
@@ -104,7 +104,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ByteBuffer {
-    /// Reads on in what a proxy says, past what was used.
+    /// Continues to read the proxy's answer, and consumes the used bytes.
     fileprivate mutating func readStep(_ negotiation: inout ProxyNegotiation) throws(ProxyFailure) -> ProxyNegotiation.Step {
         let result = readWithUnsafeReadableBytes { bytes in
             var rest = bytes
@@ -115,7 +115,7 @@ extension ByteBuffer {
     }
 }
 
-/// What stands between the socket and the WebSocket when there is a proxy.
+/// The handlers between the socket and the WebSocket if there is a proxy.
 struct ProxyStage: Sendable {
     let proxy: Proxy
     let options: ClientOptions
@@ -125,26 +125,26 @@ struct ProxyStage: Sendable {
     init(_ proxy: Proxy, _ options: ClientOptions) throws(TransportError) {
         (self.proxy, self.options) = (proxy, options)
         guard options.url.socketPath == nil else {
-            throw TransportError(.invalidConfiguration, "no proxy leads to a Unix domain socket: \(options.url)")
+            throw TransportError(.invalidConfiguration, "a Unix domain socket cannot be reached through a proxy: \(options.url)")
         }
         tls = proxy.kind == .https ? try ClientTLS(options.proxyTLS, host: proxy.host, place: "the proxy \(proxy)") : nil
         do throws(ProxyFailure) {
             negotiation = try ProxyNegotiation(
                 through: proxy, to: options.url.host, port: options.url.port, headLimit: options.headLimit)
         } catch {
-            throw TransportError(.invalidConfiguration, "no way through the proxy \(proxy): \(error)", underlying: error)
+            throw TransportError(.invalidConfiguration, "cannot connect through the proxy \(proxy): \(error)", underlying: error)
         }
     }
 
-    /// Puts the talk with the proxy at the end of the pipeline; `fail` is told if it leads to nothing.
+    /// Adds the negotiation with the proxy to the end of the pipeline; calls `fail` if it fails.
     func add(to pipeline: ChannelPipeline.SynchronousOperations, fail: @escaping @Sendable (TransportError) -> Void) throws {
         try tls?.install(on: pipeline)
         try pipeline.addHandler(ProxyHandler(self, negotiation, fail: fail))
     }
 
-    /// Sorts what went wrong while connecting to the proxy.
+    /// Converts an error while connecting to the proxy.
     func failure(connecting error: any Error) -> TransportError {
-        // A proxy is found as a server is: what differs is who could not be reached.
+        // Connecting to a proxy fails in the same ways as connecting to a server; only the text differs.
         let plain = TransportError(connecting: error, to: options.url)
         let cause = (error as? NIOConnectionError)?.connectionErrors.last?.error ?? error
         let words =

@@ -2,24 +2,24 @@ package import NIOCore
 package import WebSocketCore
 import WebSocketRuntime
 
-/// How far a server is with the request of a connection, or of a stream.
+/// The progress of a server with the request of a connection, or of a stream.
 enum ServerHandshakePhase {
-    /// Nothing of a request has come yet, and the connection has had one before.
+    /// No byte of the next request has arrived on a connection that has had one before.
     case idle
     case head
-    /// The app is asked; nothing is read meanwhile.
+    /// The app is deciding; nothing is read meanwhile.
     case asking(Task<Void, Never>)
-    /// The frames' handler is on its way: what comes meanwhile waits behind what came before.
+    /// The frame handler is being added: bytes that arrive meanwhile wait behind the earlier ones.
     case opening
-    /// Answered with plain HTTP: what still arrives is dropped until the client hangs up.
+    /// Answered with plain HTTP: further input is dropped until the client closes.
     case answered
     case done
 }
 
-/// A handler that judges a request, answers it, and makes way for the frames.
+/// A handler that checks a request, answers it, and then makes way for the frames.
 ///
-/// The handlers of HTTP/1.1 and HTTP/2 know how a head is read and written. A client that is slow with its head, or with TLS before it, is
-/// dropped at the deadline.
+/// The handlers of HTTP/1.1 and HTTP/2 implement how a head is read and written. A client that sends its head too slowly, or that needs
+/// too long for TLS before it, is dropped at the deadline.
 protocol ServerHandshaking: ChannelInboundHandler, RemovableChannelHandler, Alarmed, SendableMetatype
 where InboundIn == ByteBuffer, OutboundOut == ByteBuffer {
     typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
@@ -29,13 +29,13 @@ where InboundIn == ByteBuffer, OutboundOut == ByteBuffer {
     var local: LoopLocal { get }
     var onOpen: OnOpen { get }
     var phase: ServerHandshakePhase { get set }
-    /// What came behind the head.
+    /// The bytes that arrived behind the head.
     var early: ByteBuffer { get set }
     var context: ChannelHandlerContext? { get set }
-    /// When the connection began, or its present request; nil: it has not.
+    /// When the connection, or its current request, began; nil if it has not begun.
     var began: NIODeadline? { get set }
 
-    /// Sees to a request that asks for no WebSocket.
+    /// Handles a request that does not ask for a WebSocket.
     func takePlain(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure)
     /// Encodes the response, sends it, and calls ``open(_:for:sharesReads:_:respond:)``.
     func accept(_ agreement: Agreement, for request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure)
@@ -80,7 +80,7 @@ extension ServerHandshaking {
         local.removeAlarm(self)
     }
 
-    /// Decides what becomes of a request.
+    /// Decides how to answer a request.
     func judge(_ request: RequestHead, _ context: ChannelHandlerContext) {
         do throws(HandshakeFailure) {
             try request.checkTarget()
@@ -151,7 +151,7 @@ extension ServerHandshaking {
         end()
         phase = .opening
         let peer = context.channel.remoteAddress
-        // All that this connection is to begin with leaves in one turn.
+        // Everything that this connection sends first leaves in one turn.
         local.beginTurn()
         defer { local.endTurn() }
         respond()
@@ -174,12 +174,12 @@ extension ServerHandshaking {
     }
 }
 
-/// The server's handshake over HTTP/1.1; requests that ask for no WebSocket it may leave to others.
+/// The server's handshake over HTTP/1.1; requests for anything else than a WebSocket may be passed to plain HTTP handlers.
 final class ServerHandshakeHandler: ServerHandshaking {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What a client may send at most while the app is asked, when its system hands over all it has at its end.
+    /// The maximum size of input while the app decides, which arrives when the system delivers everything it has at the end.
     private static let mostEarly = 512 * 1024
 
     let options: ServerOptions
@@ -191,21 +191,22 @@ final class ServerHandshakeHandler: ServerHandshaking {
     private let arrivals: Arrivals
     let local: LoopLocal
     private var sharesReads = false
-    private var lingering = Lingering()
-    /// That of a connection that has had plain requests; it is let go of with the handler.
-    private let seat: (any Sendable & AnyObject)?
+    private var lingering = LingeringClose()
+    /// The seat of a connection that has had plain requests; released with the handler.
+    private let permit: (any Sendable & AnyObject)?
     var began: NIODeadline?
     @exclusivity(unchecked) var alarmIndex: Int?
 
     /// - Parameters:
-    ///   - arrivals: Those of the channel's event loop.
-    ///   - began: When a connection began that others have read from before, or its next request.
-    ///   - seat: That of a connection that has had plain requests; see ``goOn(with:)``.
+    ///
+    ///   - arrivals: The arrivals of the channel's event loop.
+    ///   - began: When the connection began if another handler has read from it before, or when its next request began.
+    ///   - seat: The seat of a connection that has had plain requests; see ``goOn(with:)``.
     init(
-        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil, seat: (any Sendable & AnyObject)? = nil,
+        _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil, permit: (any Sendable & AnyObject)? = nil,
         onOpen: @escaping OnOpen
     ) {
-        (self.began, self.seat, self.arrivals) = (began, seat, arrivals)
+        (self.began, self.permit, self.arrivals) = (began, permit, arrivals)
         (self.options, self.onOpen, local) = (options, onOpen, arrivals.local)
         head = HeadParser(limit: options.headLimit)
     }
@@ -216,10 +217,10 @@ final class ServerHandshakeHandler: ServerHandshaking {
             return WebSocketChannel.setMessagesPerRead(of: context.channel, to: options.guests == nil ? nil : 1)
         }
         sharesReads = WebSocketChannel.shareReads(
-            of: context.channel, local, hasRead: began != nil || seat != nil, inSmallPieces: options.guests != nil)
+            of: context.channel, local, hasRead: began != nil || permit != nil, inSmallPieces: options.guests != nil)
     }
 
-    /// Reads the next request of a connection that has had plain ones, whose first bytes may be there; once it is in the pipeline.
+    /// Reads the next request of a connection that has had plain ones, beginning with `bytes`; called once it is in the pipeline.
     func goOn(with bytes: ByteBuffer) {
         guard let context, let guests = options.guests else { return }
         phase = .idle
@@ -270,14 +271,16 @@ final class ServerHandshakeHandler: ServerHandshaking {
         context.fireChannelReadComplete()
     }
 
-    /// Lets somebody else answer the request, if there is a seat; the next one comes to a handler like this one.
+    /// Passes the request to a plain HTTP handler, if there is a seat; the next request comes to a new handler of this type.
     func takePlain(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
-        guard let guests = options.guests, let seat = seat ?? guests.seat(context.channel) else { return ask(about: request, nil, context) }
+        guard let guests = options.guests, let permit = permit ?? guests.permit(context.channel) else {
+            return ask(about: request, nil, context)
+        }
         let body = try BodyReader(of: request)
         end()
         let handler = PlainExchangeHandler(
             request, body: body, rest: early, began: began ?? .now(), for: guests, on: local
-        ) { [options, arrivals, onOpen] in ServerHandshakeHandler(options, at: arrivals, began: $0, seat: seat, onOpen: onOpen) }
+        ) { [options, arrivals, onOpen] in ServerHandshakeHandler(options, at: arrivals, began: $0, permit: permit, onOpen: onOpen) }
         early = ByteBuffer()
         do {
             try context.pipeline.syncOperations.addHandler(handler, position: .after(self))
@@ -292,7 +295,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
         let response = ByteBuffer(bytes: try agreement.response.encoded())
         open(agreement, for: request, sharesReads: sharesReads, context) {
             context.writeAndFlush(wrapOutboundOut(response), promise: nil)
-            // So far it was read in small pieces.
+            // Until now the connection was read in small pieces.
             guard options.guests != nil else { return }
             if sharesReads { _ = WebSocketChannel.shareReads(of: context.channel, local, hasRead: true) }
             if options.isSecure { WebSocketChannel.setMessagesPerRead(of: context.channel, to: WebSocketChannel.messagesPerRead) }
@@ -309,7 +312,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
             bytes = request?.method == "HEAD" || response.isBodiless ? encoded : encoded + response.body
         }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
-        // Closing at once with unread input would reset TCP and could destroy the answer on its way.
+        // Closing at once with unread input would reset TCP and could destroy the response in flight.
         let closed = context.eventLoop.makePromise(of: Void.self)
         closed.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
         context.close(mode: .output, promise: closed)
@@ -320,7 +323,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
 }
 
 extension ServerOptions {
-    /// What a connection that speaks HTTP/1.1 begins with.
+    /// Creates the first handler of an HTTP/1.1 connection.
     package func handshakeHandler(
         at arrivals: Arrivals, onOpen: @escaping @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
     ) -> any ChannelHandler {

@@ -1,9 +1,9 @@
 package import NIOCore
 package import WebSocketCore
 
-/// What the server's end of a handshake obeys, and whom it asks.
+/// The options and callbacks of the server's side of a handshake.
 package struct ServerOptions: Sendable {
-    /// What is to become of an upgrade request.
+    /// The decision about an upgrade request.
     package enum Decision: Sendable {
         case accept(subprotocol: String?, headers: HeaderFields)
         case answer(PlainResponse)
@@ -16,33 +16,33 @@ package struct ServerOptions: Sendable {
         package init(head: ResponseHead, body: [UInt8]) { (self.head, self.body) = (head, body) }
     }
 
-    /// What became of a request for a WebSocket.
+    /// The outcome of a request for a WebSocket.
     package enum Outcome: Sendable {
-        /// It is open; so long after the TCP connection.
+        /// The WebSocket is open, after the given time since the TCP connection.
         case opened(after: Duration)
-        /// It was answered with something else.
+        /// The request was answered with something else.
         case declined
-        /// It broke a rule of the handshake.
+        /// The request violated the rules of the handshake.
         case invalid
-        /// It took too long.
+        /// The handshake took too long.
         case timedOut
     }
 
     package var headLimit = 16 * 1024
-    /// From the connection to the end of the handshake, TLS included.
+    /// The timeout from the connection to the end of the handshake, including TLS.
     package var handshakeTimeout: Duration = .seconds(10)
     package var connection = ConnectionSettings(role: .server)
-    /// There is TLS between the socket and the handshake.
+    /// Whether there is TLS between the socket and the handshake.
     package var isSecure = false
-    /// Told what became of each; of requests for something else it is told nothing.
+    /// Called with the outcome of each WebSocket request; not called for other requests.
     package var onOutcome: (@Sendable (Outcome) -> Void)?
-    /// Makes who gets a connection's messages on the event loop; nil: tasks take them.
+    /// Creates the handler that receives a connection's messages on the event loop; nil lets tasks take them.
     package var inline: (@Sendable (RequestHead, _ peer: SocketAddress?) -> any InlineHandler)?
-    /// Asked about every valid upgrade request; nil: all are accepted, at once.
+    /// Decides about every valid upgrade request; nil accepts all of them at once.
     package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
-    /// Which pages may ask for a WebSocket.
+    /// The pages that may open a WebSocket.
     package var origins = OriginPolicy()
-    /// Who answers requests that are not upgrades, over HTTP/1.1; nil, or without a seat: `answer` does, and the connection closes.
+    /// The handling of requests that are not upgrades, over HTTP/1.1; if it is nil or has no seat, `answer` is used and the connection closes.
     package var guests: PlainGuests?
     /// Answers requests that are not upgrades.
     package var answer: @Sendable (RequestHead, _ peer: SocketAddress?) async -> PlainResponse
@@ -54,7 +54,7 @@ package struct ServerOptions: Sendable {
         (self.decide, self.answer) = (decide, answer)
     }
 
-    /// What the app says to a request.
+    /// Returns the app's decision about a request.
     func decision(on request: RequestHead, _ handshake: ServerHandshake?, from peer: SocketAddress?) async -> Decision {
         guard let handshake, let decide else { return .answer(await answer(request, peer)) }
         return await decide(handshake, peer)
@@ -62,17 +62,17 @@ package struct ServerOptions: Sendable {
 }
 
 extension ServerOptions.PlainResponse {
-    /// RFC 9110 §8.6: no Content-Length either.
+    /// Whether the response has no body and no Content-Length, RFC 9110 §8.6.
     var isBodiless: Bool { head.status == 204 }
 
-    /// The head, which says how long the body is.
+    /// The head with the length of the body.
     var sizedHead: ResponseHead {
         var head = head
         head.headers["Content-Length"] = isBodiless ? nil : "\(body.count)"
         return head
     }
 
-    /// A page, or a name that the server does not have, is turned away.
+    /// Creates a refusal of a page, or of a host name that the server does not have.
     init(forbidding reason: String) {
         self.init(head: ResponseHead(status: 403, headers: ["Content-Type": "text/plain; charset=utf-8"]), body: Array("\(reason)\n".utf8))
     }

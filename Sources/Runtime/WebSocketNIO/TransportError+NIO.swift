@@ -9,7 +9,7 @@ import WebSocketRuntime
 #endif
 
 extension TransportError {
-    /// Sorts what went wrong while connecting.
+    /// Converts an error while connecting.
     init(connecting error: any Error, to url: WebSocketURL) {
         switch error {
         case let error as TransportError: self = error
@@ -35,11 +35,11 @@ extension TransportError {
         }
     }
 
-    /// Sorts what went wrong between the connection and the end of the handshake.
+    /// Converts an error between the connection and the end of the handshake.
     init(handshaking error: any Error, with url: WebSocketURL) {
         switch error {
         case let error as TransportError: self = error
-        // The peer hung up: TLS says so first, and it is no fault of the certificate's.
+        // The peer closed the connection: TLS reports it first, and the certificate is not the reason.
         case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
             self.init(.lost, "\(url) hung up during the handshake", underlying: error)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
@@ -49,7 +49,7 @@ extension TransportError {
         }
     }
 
-    /// A system error in its own words, without the call that met it.
+    /// The text of a system error, without the name of the failed call.
     static func words(_ error: any Error) -> String {
         guard let error = error as? IOError else { return "\(error)" }
         return String(cString: strerror(error.errnoCode)).lowercased()

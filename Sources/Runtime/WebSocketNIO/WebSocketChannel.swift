@@ -3,7 +3,7 @@ import NIOPosix
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// A WebSocket on a NIO channel, as a transport of messages.
+/// A WebSocket on a NIO channel, as a message transport.
 ///
 /// The link ends at the latest when this object is released.
 package final class WebSocketChannel: BatchTransport {
@@ -14,19 +14,19 @@ package final class WebSocketChannel: BatchTransport {
     private let local: LoopLocal
     private let handler: HandlerReference
     package let inbound: InboundQueue
-    /// What it has carried, without the connection itself.
+    /// The traffic so far, kept outside of the connection itself.
     package let meter: TrafficMeter
     private let outbound: OutboundQueue
     private let record: LockedValue<CloseRecord?>
     private let finished: EventLoopFuture<Ending>
     private let pings = LockedValue<UInt64>(0)
 
-    /// How a connection ended, and why if that was not in peace.
+    /// The end of a connection: its close record, and the error if it did not close regularly.
     typealias Ending = (record: CloseRecord, error: TransportError?)
 
-    /// Its handler, for as long as that lives.
+    /// A reference to the handler, for as long as that exists.
     ///
-    /// SAFETY: touched on the event loop only. A weak reference would make every other one slower.
+    /// SAFETY: used on the event loop only. A weak reference would make every other reference slower.
     private final class HandlerReference: @unchecked Sendable {
         @exclusivity(unchecked) var handler: WebSocketHandler? { didSet { unretained = handler.map { .passUnretained($0) } } }
         @exclusivity(unchecked) private var unretained: Unmanaged<WebSocketHandler>?
@@ -36,14 +36,14 @@ package final class WebSocketChannel: BatchTransport {
         }
     }
 
-    /// Turns a channel whose handshake is done into a WebSocket.
+    /// Turns a channel whose handshake is complete into a WebSocket.
     ///
-    /// Call on its event loop.
+    /// Must be called on its event loop.
     ///
     /// - Parameters:
-    ///   - position: Where the frames come out of the pipeline.
-    ///   - isPlain: Whether they come from the socket itself: no TLS.
-    ///   - inline: Who gets the messages on the event loop; nil: tasks take them.
+    ///   - position: The place in the pipeline where the frames arrive.
+    ///   - isPlain: Whether they come from the socket itself, without TLS.
+    ///   - inline: The handler that receives the messages on the event loop; nil lets tasks take them.
     package static func install(
         on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
         position: ChannelPipeline.SynchronousOperations.Position, isPlain: Bool, inline: (any InlineHandler)?
@@ -54,12 +54,12 @@ package final class WebSocketChannel: BatchTransport {
             sharesReads: isPlain && shareReads(of: channel, lease.local, hasRead: true), inline: inline)
     }
 
-    /// The same, with what was prepared for the handshake.
+    /// Does the same with the state that was prepared for the handshake.
     ///
     /// - Parameters:
-    ///   - lease: What keeps `local` alive; nil: somebody else does.
-    ///   - local: What it shares with the other connections of its event loop.
-    ///   - sharesReads: What ``shareReads(of:_:hasRead:)`` said; false over TLS.
+    ///   - lease: Keeps `local` alive; nil if another owner does.
+    ///   - local: The shared state of the event loop.
+    ///   - sharesReads: The result of ``shareReads(of:_:hasRead:inSmallPieces:)``; false over TLS.
     static func install(
         on channel: any Channel, agreement: Agreement, settings: ConnectionSettings,
         position: ChannelPipeline.SynchronousOperations.Position, lease: LoopLease?, local: LoopLocal, sharesReads: Bool,
@@ -70,14 +70,14 @@ package final class WebSocketChannel: BatchTransport {
         let inbound = InboundQueue(capacity: settings.receiveBuffer) {
             loop.execute { box.handler?.resumeReading() }
         } onIdle: {
-            loop.execute { box.handler?.tellViolation() }
+            loop.execute { box.handler?.notifyViolation() }
         }
         let options = settings.compression ?? CompressionOptions()
         let deflater = agreement.deflate.map { Deflater(parameters: $0, role: settings.role, options: options) }
         let writer = FrameWriter(role: settings.role, deflater: deflater, threshold: options.threshold)
         let encoder = FrameEncoder(role: settings.role, threshold: writer.compressionThreshold, local: local)
         let outbound = OutboundQueue(capacity: settings.sendBuffer, encoder: encoder) {
-            // What a task sends on the event loop itself leaves when its turn ends.
+            // Messages that a task sends on the event loop itself leave when its turn ends.
             if loop.inEventLoop { box.handler?.noteWork() } else { loop.execute { box.handler?.noteWork() } }
         }
         let (record, finished) = (LockedValue<CloseRecord?>(nil), loop.makePromise(of: Ending.self))
@@ -101,16 +101,16 @@ package final class WebSocketChannel: BatchTransport {
             agreement, settings.role, channel, lease, local, box, inbound, outbound, handler.meter, record, finished.futureResult)
     }
 
-    /// Makes a channel read into the buffer of its event loop, if it can: a channel of Network.framework brings its own.
+    /// Makes a channel read into the shared buffer of its event loop, if possible; a channel of Network.framework has its own.
     ///
-    /// - Parameter hasRead: Whether it has read before.
+    /// - Parameter hasRead: Whether the channel has read before.
     static func shareReads(of channel: any Channel, _ local: LoopLocal, hasRead: Bool, inSmallPieces: Bool = false) -> Bool {
-        // Other channels end the process over an option that they do not know.
+        // Other channels terminate the process for an option that they do not know.
         guard MultiThreadedEventLoopGroup.currentEventLoop != nil, let options = channel.syncOptions else { return false }
         do {
             try options.setOption(.maxMessagesPerRead, value: 1)
             try options.setOption(.recvAllocator, value: SharedReadAllocator(local: local, isSmall: inSmallPieces, isPoolFull: hasRead))
-            // Room for what is to leave in one call, see `WebSocketHandler.flushSize`.
+            // Room for the data of one system call, see `WebSocketHandler.flushSize`.
             let high = WebSocketHandler.flushSize + WebSocketHandler.batchSize
             try options.setOption(.writeBufferWaterMark, value: .init(low: high / 2, high: high))
             return true
@@ -119,10 +119,10 @@ package final class WebSocketChannel: BatchTransport {
         }
     }
 
-    /// What NIO reads of a connection before it looks after others, in messages of up to 64 KiB.
+    /// The number of reads of a connection before NIO turns to others, each of up to 64 KiB.
     static let messagesPerRead: UInt = 4
 
-    /// Chooses how often a channel of TLS, which brings its own buffers, reads in one turn; nil leaves it.
+    /// Sets how often a TLS channel, which has its own buffers, reads in one turn; nil changes nothing.
     static func setMessagesPerRead(of channel: any Channel, to count: UInt?) {
         guard let count, MultiThreadedEventLoopGroup.currentEventLoop != nil else { return }
         try? channel.syncOptions?.setOption(.maxMessagesPerRead, value: count)
@@ -139,15 +139,15 @@ package final class WebSocketChannel: BatchTransport {
     }
 
     deinit {
-        // Once the outcome is known the close handshake ends the link by itself, when the last bytes have left.
+        // Once the outcome is known, the close handshake ends the link by itself when the last bytes were sent.
         if closeRecord == nil { abort() }
     }
 
-    package var closeRecord: CloseRecord? { record.withLockedValue(\.self) }
+    package var closeRecord: CloseRecord? { record.withLockedValue({ $0 }) }
 
     package var traffic: LinkTraffic { meter.traffic }
 
-    /// What its channel is known by.
+    /// The identity of its channel.
     package var id: ObjectIdentifier { ObjectIdentifier(channel) }
 
     /// Calls `body` on the event loop once the outcome is known.
@@ -156,12 +156,12 @@ package final class WebSocketChannel: BatchTransport {
     /// Calls `body` on the event loop with the outcome, once it is known.
     package func whenFinished(_ body: @escaping @Sendable (CloseRecord) -> Void) { finished.whenSuccess { body($0.record) } }
 
-    /// Calls `body` on the event loop if it ends because nothing is heard of the peer any more.
+    /// Calls `body` on the event loop if the connection ends because the peer does not respond any more.
     func whenLost(_ body: @escaping @Sendable () -> Void) {
         finished.whenSuccess { if let code = $0.error?.code, [.lost, .unresponsive, .stalled].contains(code) { body() } }
     }
 
-    /// No other WebSocket is opened on its TCP connection.
+    /// Prevents that further WebSockets are opened on its TCP connection.
     package func leaveShared() {
         #if HTTP2
             if let link = channel.parent { HTTP2Pool.shared.retire(link) }
@@ -228,14 +228,14 @@ package final class WebSocketChannel: BatchTransport {
         if let closeRecord { return closeRecord }
         perform { $0.close(frame) }
         return await withTaskCancellationHandler {
-            // The promise is never failed: a close handshake always has an outcome, at its deadline if not before.
+            // The promise never fails: a close handshake always has an outcome, at the latest at its deadline.
             (try? await finished.get())?.record ?? CloseRecord()
         } onCancel: {
             abort()
         }
     }
 
-    /// Sends the close frame, and waits for nothing.
+    /// Sends the close frame without waiting.
     package func sayGoodbye(_ frame: CloseFrame) { perform { $0.close(frame) } }
 
     package func abort() {
@@ -247,7 +247,7 @@ package final class WebSocketChannel: BatchTransport {
         perform { if let inline = $0.inline { body(inline.socket) } }
     }
 
-    /// Runs tasks on the connection's event loop, in the turn in which their message came.
+    /// An actor that runs tasks on the connection's event loop, in the same turn in which their message arrived.
     package var loop: LoopActor { LoopActor(local) }
 
     private func perform(_ body: @escaping @Sendable (WebSocketHandler) -> Void) {

@@ -14,16 +14,16 @@ extension WebSocketHandler {
             take(&bytes, isShared: sharesReads)
             if sharesReads { local.give(input: bytes) }
         }
-        if survivor != nil { finishTurn() }  // The link broke meanwhile, and the read is never complete.
+        if survivor != nil { finishTurn() }  // The link broke meanwhile, so the read will not complete.
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if isInTurn { activeAt = .now() }  // The end of the stream is no byte.
+        if isInTurn { activeAt = .now() }  // Not for the end of the stream, which is not a byte.
         finishTurn()
         context.fireChannelReadComplete()
     }
 
-    /// The app has taken enough: parse what waits, and read on.
+    /// Continues when the app has taken enough: parses waiting bytes, and reads on.
     func resumeReading() {
         guard !isHeld || closing.isClosing || survivor != nil else { return }
         isPaused = false
@@ -31,14 +31,14 @@ extension WebSocketHandler {
         finishTurn()
     }
 
-    /// Ends a turn: hands over what was received, lets whoever waited for it run, writes what they sent, asks for more.
+    /// Ends a turn: delivers received messages, runs the tasks that waited for them, writes what they sent, and reads on.
     func finishTurn() {
         local.beginTurn()
         isInTurn = true
         deliver()
         batchCost = 0
         local.runJobs()
-        // The app may have taken all of a batch at once, or want no more: then nobody calls for the rest.
+        // The app may have taken a whole batch at once, or may want no more: then nothing else triggers the parsing of the rest.
         while !isPaused || closing.isClosing, var bytes = unparsed.take() {
             parse(&bytes, isShared: false)
             deliver()
@@ -50,11 +50,11 @@ extension WebSocketHandler {
         flush()
         local.endTurn()
         if survivor != nil { return transportEnded() }
-        // Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
+        // While closing, the connection reads even if the app does not, or it would never see the peer's close frame.
         if !isPaused || closing.isClosing { context?.read() }
     }
 
-    /// Hands over what was received so far.
+    /// Delivers the messages received so far.
     func deliver() {
         guard !batch.isEmpty else { return }
         countBatch()
@@ -66,15 +66,15 @@ extension WebSocketHandler {
         if !batch.isEmpty, !inbound.append(&batch) { pause() }
     }
 
-    /// Before anybody sees it, so that whoever has a message finds it counted.
+    /// Counts a batch before it is delivered, so that a received message is always counted already.
     private func countBatch() {
         traffic.messagesIn += batch.count
-        // See `Received.cost`.
+        // For the constant see `Received.cost`.
         traffic.payloadIn += batch.cost - 64 * batch.count
-        meter.tell(traffic)
+        meter.notify(traffic)
     }
 
-    /// Calls an inline handler: a link that breaks meanwhile counts as broken when it returns.
+    /// Calls an inline handler; if the link breaks meanwhile, that is handled when the call returns.
     func calling<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
         let wasCalling = isCalling
         isCalling = true
@@ -88,14 +88,14 @@ extension WebSocketHandler {
         feedHeartbeat(.paused)
     }
 
-    /// Parses what was read, after all that waits.
+    /// Parses read bytes, after those that wait.
     func take(_ bytes: inout ByteBuffer, isShared: Bool) {
         if unparsed == nil { parse(&bytes, isShared: isShared) } else { unparsed?.writeBuffer(&bytes) }
     }
 
-    /// Parses a buffer that is to be given back when it `isShared`.
+    /// Parses a buffer; if it `isShared`, it must be returned afterwards.
     private func parse(_ buffer: inout ByteBuffer, isShared: Bool) {
-        // First, for the close frame in it is the end.
+        // Counted before parsing, because a close frame in it ends the connection.
         traffic.bytesIn += buffer.readableBytes
         let rest = buffer.withUnsafeReadableBytes { bytes in
             var bytes = bytes
@@ -121,8 +121,7 @@ extension WebSocketHandler {
         if inline != nil { pause() }
     }
 
-    /// Collects the messages in the bytes, until there are more than the app may take: few bytes can hold many, or inflate to
-    /// large ones.
+    /// Collects the messages in the bytes, up to a limit: a few bytes can contain many messages, or inflate to large ones.
     private func collect(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) {
         while !isDiscarding, batchCost / 4 <= settings.receiveBuffer {
             let available = bytes.count
@@ -145,19 +144,19 @@ extension WebSocketHandler {
         guard length <= ReceivedBatch.longestShort else { return receive(.message(try lone.message()), cost: length + 64) }
         batchCost += length + 64
         if try batch.append(lone, expecting: available) { return }
-        // The batch is full: whoever waits may begin with it.
+        // The batch is full: a waiting task may begin with it.
         deliver()
         _ = try batch.append(lone, expecting: available)
     }
 
-    /// Lends the messages in the bytes to an inline handler, until the peer does not take what it sends.
+    /// Lends the messages in the bytes to an inline handler, until the socket does not accept its replies.
     ///
-    /// What it leaves of them is more than the peer takes replies for, or the beginning of a long frame.
+    /// The remaining bytes are messages for later, or the beginning of a long frame.
     @inline(never)
     private func hand(
         _ bytes: inout UnsafeRawBufferPointer, to handler: any InlineHandler, _ socket: InlineSocket
     ) throws(ProtocolViolation) {
-        // Here, where they cost almost nothing, and not in the handler's memory.
+        // Local variables cost almost nothing here, in contrast to fields of the handler.
         var (count, payload) = (0, 0)
         defer {
             traffic.messagesIn &+= count
@@ -165,7 +164,7 @@ extension WebSocketHandler {
         }
         while !isDiscarding, !(isBlocked || isHeld) || isSendingOver {
             if let lone = reader.nextLone(&bytes) {
-                // SAFETY: nobody else looks at the bytes of a read; the channel's pool uses them again only when we have let go.
+                // SAFETY: nothing else uses the bytes of a read; the channel's pool reuses them only after they were released.
                 try lone.unmaskInPlace()
                 count &+= 1
                 payload &+= lone.payload.count
@@ -191,9 +190,9 @@ extension WebSocketHandler {
         case .ping(let payload): pong(payload)
         case .pong(let payload): feedHeartbeat(.pong(payload))
         case .close(let frame):
-            deliver()  // What came before counts, whether or not the app keeps up.
+            deliver()  // Earlier messages count, even if the app is slow.
             isDiscarding = true
-            // What broke the link came later than this.
+            // The link broke after this frame was sent.
             if survivor != nil { failure = nil }
             feedClosing(.peerClose(frame))
         }

@@ -2,16 +2,16 @@ import NIOCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// What is sent on the event loop itself: straight into the buffer that is written at the end of the turn.
+/// Sending on the event loop itself: directly into the buffer that is written at the end of the turn.
 extension WebSocketHandler {
-    /// A task that has filled so many waits for its turn to end, however fast the peer is: other connections have theirs, too.
+    /// A task that has filled this many buffers waits for the end of its turn, however fast the peer is, so that other connections get theirs.
     private static let buffersPerTurn = 4
-    /// From this many bytes on a message is worth a buffer of its own in the channel's queue.
+    /// The minimum size of a message that gets its own buffer in the channel's queue.
     private static let longPayload = 16 * 1024
-    /// From this many bytes on a message that goes to many sockets is never copied for each.
+    /// The minimum size of a message to many sockets that is not copied for each of them.
     private static let sharedPayload = 1024
 
-    /// Sends a task's message ahead of the queue, if there is nothing it could overtake; false if it has to take its place there.
+    /// Sends a task's message directly, if it overtakes no other; returns false if it must be queued.
     func sendNow(_ message: Message) -> Bool {
         if isBlocked || isSendingOver || filledBuffers >= Self.buffersPerTurn || out.count >= settings.sendBuffer { return false }
         guard outbound.isIdle else { return false }
@@ -41,8 +41,9 @@ extension WebSocketHandler {
     }
 
     func sendInline(_ message: SharedMessage) -> Bool {
-        // What waits in `out` goes first. From the second of a turn on, short ones are sooner copied together than given a place each in the
-        // channel's queue; a lone one leaves as it is, for whoever reads nothing is not to keep a buffer for each.
+        // Data in `out` is sent first. From the second message of a turn on, short ones are copied together, which is cheaper than an
+        // entry for each in the channel's queue. A single one is sent as it is, so that a peer that does not read does not hold a buffer
+        // for each.
         let isShared = (!needsFlush || message.byteCount >= Self.sharedPayload) && !writer.changes(message.byteCount)
         guard isShared, out.isEmpty, !isBlocked, !isSendingOver, let context else {
             return message.payload.withUnsafeBytes { sendInline(message.kind, $0) }
@@ -73,13 +74,13 @@ extension WebSocketHandler {
 
     private func writeFullBuffer() {
         filledBuffers += 1
-        // TLS says only then whether it can take more.
+        // TLS reports only after a flush whether it can accept more.
         flush()
     }
 
     func resumeInline() {
         guard isHeld.take(), isPaused else { return }
-        // The end of the turn in progress has been decided, and a channel that takes nothing resumes by itself.
+        // The end of the current turn is already decided, and a channel that accepts no data resumes by itself.
         if isInTurn { return local.loop.assumeIsolated().execute { self.goOnReceiving() } }
         goOnReceiving()
     }
@@ -101,7 +102,7 @@ extension WebSocketHandler {
             while slice.readableBytes > 0, let part = slice.readSlice(length: min(slice.readableBytes, Self.batchSize)) { write(part) }
             unflushed += bytes.count
             traffic.bytesOut += bytes.count
-            // TLS says only when it is flushed whether it can take more.
+            // TLS reports only after a flush whether it can accept more.
             if unflushed >= Self.flushSize || !sharesReads { flush() }
             return
         }
@@ -116,7 +117,7 @@ extension WebSocketHandler {
         }
     }
 
-    /// These bytes as a part of what was read, if that is where they are.
+    /// Returns the bytes as a slice of the read buffer, if they lie in it.
     private func slice(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer? {
         guard let (buffer, base) = reading, let start = bytes.baseAddress else { return nil }
         let offset = start - base

@@ -6,7 +6,7 @@ import WebSocketRuntime
 
 extension WebSocketHandler {
     static let batchSize = 64 * 1024
-    /// From so many bytes of long messages on a flush does not wait for the end of the turn.
+    /// The number of bytes of long messages from which a flush does not wait for the end of the turn.
     static let flushSize = 128 * 1024
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -25,26 +25,26 @@ extension WebSocketHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The socket takes nothing more, or only now took something again: from here on the peer is measured.
+    /// Starts the stall timeout: the socket accepts no more data, or has only now accepted some again.
     func startStall() {
         stalledUntil = settings.stallTimeout.map { now + $0 }
         setAlarm()
     }
 
-    /// A task has sent something.
+    /// Notes that a task has sent something.
     func noteWork() {
         hasWork = true
         flushLater()
     }
 
-    /// There is something to write: at the end of the turn, if there is one.
+    /// Schedules a write: at the end of the current turn, if there is one.
     func flushLater() {
         guard !isInTurn, !awaitsFlush else { return }
         awaitsFlush = true
         local.flushLater(self)
     }
 
-    /// Writes what was sent outside a turn of this connection.
+    /// Writes what was sent outside of a turn of this connection.
     func writeOffTurn() {
         (awaitsFlush, filledBuffers) = (false, 0)
         drain()
@@ -52,7 +52,7 @@ extension WebSocketHandler {
         if inline != nil, isPaused, closing.isClosing { resumeReading() }
     }
 
-    /// Writes what waits to be sent, as long as the socket takes it.
+    /// Writes waiting data, as long as the socket accepts it.
     func drain() {
         guard context != nil else { return }
         while !isBlocked, !isCloseFrameSent {
@@ -69,18 +69,19 @@ extension WebSocketHandler {
                 }
             }
             guard out.count >= Self.batchSize else { continue }
-            // A socket says how much it holds before it is flushed, so that two parts leave in one call; TLS says it only then.
+            // A socket reports how much it holds before it is flushed, so two parts can leave in one call; TLS reports it only after a
+            // flush.
             if sharesReads { writeOut() } else { flush() }
         }
     }
 
-    /// Answers a ping, ahead of the app; when the peer does not read, only its latest (RFC 6455 §5.5.3).
+    /// Answers a ping before the app's messages; if the peer does not read, only its latest ping (RFC 6455 §5.5.3).
     func pong(_ payload: [UInt8]) {
         guard context != nil, !isCloseFrameSent else { return }
         if isBlocked || longFrame != nil { owedPong = payload } else { writer.writeControl(.pong, payload, into: &out) }
     }
 
-    /// Sends a ping, ahead of the messages that wait.
+    /// Sends a ping before the waiting messages.
     func ping(_ payload: [UInt8]) {
         guard !isCloseFrameSent else { return }
         if longFrame != nil { return owedPings.append(payload) }
@@ -88,18 +89,18 @@ extension WebSocketHandler {
         pingsInOut.append(payload)
     }
 
-    /// One flush for everything that a turn wrote.
+    /// Flushes once for everything that a turn wrote.
     ///
-    /// While the channel holds as much as it should, what is written waits here, where it counts.
+    /// While the channel is full, written data waits here, where it counts against the send buffer.
     func flush() {
         if !isBlocked { writeOut() }
-        meter.tell(traffic)  // First: an answer may be here before the call returns.
+        meter.notify(traffic)  // First, because an answer may arrive before the call returns.
         guard needsFlush else { return }
         (needsFlush, unflushed) = (false, 0)
         context?.flush()
     }
 
-    /// What could not come between the parts of a message.
+    /// Writes the control frames that could not be sent between the parts of a message.
     private func writeOwed() {
         if let payload = owedPong.take() { writer.writeControl(.pong, payload, into: &out) }
         guard !owedPings.isEmpty else { return }
@@ -108,7 +109,7 @@ extension WebSocketHandler {
     }
 
     private func takeQueued() {
-        hasWork = false  // First: a sender that this lets in says so at once.
+        hasWork = false  // First, because a sender that gets in by this reports its work at once.
         queued = outbound.take(upTo: Self.batchSize) {
             guard encoder.byteCount > 0 else { return }
             traffic.messagesOut += encoder.messages
@@ -132,13 +133,13 @@ extension WebSocketHandler {
         }
     }
 
-    /// Asks to be told when the socket has all that was written so far.
+    /// Adds a write that completes when the socket has everything written so far.
     private func write(_ mark: UInt64) {
         writeOut()
         guard let context else { return }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { [outbound] in outbound.wrote(mark) }
-        // Without a byte of its own it is done when all before it is, whether or not that went through TLS.
+        // It contains no bytes, so it completes when all earlier writes are complete, with and without TLS.
         context.write(wrapOutboundOut(ByteBuffer()), promise: written)
         needsFlush = true
     }
@@ -163,7 +164,7 @@ extension WebSocketHandler {
         longFrame = nil
     }
 
-    /// The close frame follows what was accepted for sending; nothing follows the close frame (RFC 6455 §5.5.1).
+    /// Writes the close frame after all accepted messages; nothing follows it (RFC 6455 §5.5.1).
     private func writeCloseFrame() {
         guard let frame = closeFrameToSend.take() else { return }
         isCloseFrameSent = true
@@ -172,7 +173,7 @@ extension WebSocketHandler {
         if endsOutput { endOutput() }
     }
 
-    /// Ends our side of TCP; what still arrives is discarded.
+    /// Ends this side of TCP; further input is discarded.
     func endOutput() {
         guard isCloseFrameSent, let context else { return endsOutput = true }
         flush()
@@ -181,7 +182,7 @@ extension WebSocketHandler {
         context.close(mode: .output, promise: promise)
     }
 
-    /// The peer took a part of a large message.
+    /// Notes that the peer has accepted a part of a large message.
     private func noteProgress() {
         if stalledUntil != nil { startStall() }
         activeAt = .now()
@@ -204,7 +205,7 @@ extension WebSocketHandler {
         writeInParts(bytes, context, written)
     }
 
-    /// Writes by parts, so that a peer that takes long over a large message is seen to take it.
+    /// Writes in parts, so that the progress of a slow peer with a large message is noticed.
     func writeInParts(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, _ written: EventLoopPromise<Void>? = nil) {
         var rest = bytes
         while rest.readableBytes > 2 * Self.batchSize, let part = rest.readSlice(length: Self.batchSize) { write(part) }
@@ -224,7 +225,7 @@ extension WebSocketHandler {
 }
 
 extension Bool {
-    /// Resets it, and says what it was.
+    /// Resets the value and returns the old one.
     mutating func take() -> Bool {
         defer { self = false }
         return self

@@ -4,7 +4,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension WebSocketHandler {
-    /// The app wants to know the round trip.
+    /// Measures the round-trip time for the app.
     func ping(_ id: UInt64, timeout: Duration, _ promise: EventLoopPromise<Duration>) {
         guard context != nil, !closing.isClosing else { return promise.fail(failure ?? .closing) }
         pings[id] = promise
@@ -12,14 +12,14 @@ extension WebSocketHandler {
         flush()
     }
 
-    /// Somebody doubts that the peer lives.
+    /// Checks whether the peer is alive.
     func probe() {
         guard context != nil, !closing.isClosing else { return }
         feedHeartbeat(.probe)
         flush()
     }
 
-    /// Silence of another length calls for a ping.
+    /// Sets the length of silence after which a ping is sent.
     func setPingInterval(_ interval: Duration?) {
         feedHeartbeat(.setInterval(interval))
         flush()
@@ -31,18 +31,18 @@ extension WebSocketHandler {
         performHeartbeat()
     }
 
-    /// Time passed that a machine, or the wait for the socket, had set as a limit.
+    /// Handles the deadline of a machine or of a stalled socket.
     ///
-    /// Where the event loop was busy for long, the peer's answer may lie unread in the socket: it is read before anybody judges.
+    /// If the event loop was blocked for long, the peer's answer may lie unread in the socket: it is read before anything is decided.
     func alarmRang() {
         let now = now
         let respite = lateAlarm.rings(due: alarm.take(), at: now)
         if let respite { return setAlarm(notBefore: respite) }
         if let due = stalledUntil, now >= due {
-            stalledUntil = nil  // Over TLS the end takes a while, and the same alarm would ring for ever.
-            abort(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
+            stalledUntil = nil  // Over TLS the end takes a while, and the same alarm would fire again and again.
+            abort(TransportError(.stalled, "the peer accepted no data for too long"))
         }
-        if let untold, now >= untold.until { tellViolation() }
+        if let untold, now >= untold.until { notifyViolation() }
         noteActivity()
         heartbeat.wake(at: now, into: &heartbeatEffects)
         performHeartbeat()
@@ -52,7 +52,7 @@ extension WebSocketHandler {
         flush()
     }
 
-    /// An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+    /// Sets the alarm for the next deadline; an early alarm is harmless, so a deadline that moves later needs no new alarm.
     func setAlarm(notBefore earliest: Moment = .start) {
         guard context != nil else { return }
         var next = heartbeat.deadline ?? .distantFuture
@@ -65,7 +65,7 @@ extension WebSocketHandler {
         local.setAlarm(self, at: origin + TimeAmount(next.offset))
     }
 
-    /// Tells the heartbeat of the last bytes, when it has something to decide: not at every read.
+    /// Tells the heartbeat the time of the last received bytes when it has to decide something, and not at every read.
     func noteActivity() {
         guard let at = activeAt.take() else { return }
         heartbeat.handle(.activity, at: moment(at), into: &heartbeatEffects)
@@ -89,10 +89,10 @@ extension WebSocketHandler {
             if let id { pings.removeValue(forKey: id)?.succeed(duration) }
         case .expired(let id):
             let isOver = closing.isClosing || survivor != nil
-            let error = isOver ? failure ?? .closing : TransportError(.timedOut, "no pong came in time, or too many pings wait")
+            let error = isOver ? failure ?? .closing : TransportError(.timedOut, "no pong arrived in time, or too many pings wait")
             pings.removeValue(forKey: id)?.fail(error)
         case .dead:
-            abort(TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
+            abort(TransportError(.unresponsive, "the peer was silent for too long and did not answer a ping"))
         }
     }
 }

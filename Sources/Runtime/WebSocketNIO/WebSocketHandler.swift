@@ -6,105 +6,105 @@ import WebSocketRuntime
 
 /// One open WebSocket on a channel: the hot path.
 ///
-/// Frames are parsed in the read buffer. For an ``InlineHandler`` they are unmasked there and never leave it; otherwise their
-/// payload moves once, into the message that a task gets. Messages are delivered a batch per read burst; what is written in one
+/// Frames are parsed in the read buffer. For an ``InlineHandler`` they are unmasked there and never leave it; otherwise their payload is
+/// copied once, into the message that a task receives. Messages are delivered in one batch per read burst, and everything written in one
 /// turn leaves in one flush. Only control frames and time go through machines.
 ///
-/// Everything here runs on the channel's event loop. The hot properties go without the runtime's checks of exclusive access,
-/// which would cost more than the frames themselves: nothing that may call back is called while one of them is being changed.
+/// Everything here runs on the channel's event loop. The hot properties do without the runtime's checks of exclusive access, which would
+/// cost more than the frames themselves: nothing that may call back is called while one of them is being changed.
 final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     let local: LoopLocal
-    /// The buffers that are read into are the event loop's own.
+    /// Whether the read buffers belong to the event loop.
     let sharesReads: Bool
     let settings: ConnectionSettings
     let inbound: InboundQueue
     let outbound: OutboundQueue
     let encoder: FrameEncoder
-    /// What was carried so far, and whom to tell.
+    /// The traffic so far; `meter` publishes it.
     @exclusivity(unchecked) var traffic = LinkTraffic()
     let meter = TrafficMeter()
-    /// Who gets the messages, if not a task.
+    /// The handler that receives the messages instead of a task.
     @exclusivity(unchecked) var inline: (handler: any InlineHandler, socket: InlineSocket)?
-    /// Told once how the connection ended.
+    /// Called once with the end of the connection.
     let onFinished: (WebSocketChannel.Ending) -> Void
-    /// Told when nothing more can happen, so that nobody keeps this object any longer.
+    /// Called when nothing more can happen, so that the owner releases this object.
     let onGone: () -> Void
-    /// No message can be sent any more.
+    /// Whether no more messages can be sent.
     @exclusivity(unchecked) var isSendingOver = false
 
     @exclusivity(unchecked) var reader: MessageReader
     @exclusivity(unchecked) var writer: FrameWriter
     @exclusivity(unchecked) var closing: CloseHandshake
     var heartbeat: Heartbeat
-    /// When the last bytes came, if the heartbeat has not heard of it: it is told when it matters.
+    /// When the last bytes arrived, until the heartbeat is told; it is told only when it matters.
     @exclusivity(unchecked) var activeAt: NIODeadline?
     var heartbeatEffects: [Heartbeat.Effect] = []
-    /// The messages of ours that asked in place of a ping.
+    /// The sent messages that replace pings.
     @exclusivity(unchecked) var questions = PingQuestions()
-    /// Who hears of the round trips.
+    /// The observer of round-trip times.
     var observer: (any LinkObserver)?
     let origin = NIODeadline.now()
     @exclusivity(unchecked) var alarm: Moment?
     @exclusivity(unchecked) var lateAlarm = LateAlarm()
     @exclusivity(unchecked) var alarmIndex: Int?
     @exclusivity(unchecked) var context: ChannelHandlerContext?
-    /// Why the connection failed, once it did; the first reason counts.
+    /// The reason why the connection failed; the first reason counts.
     var failure: TransportError?
-    /// What the peer is to be told of its violation, once the app has dealt with what came before.
+    /// The close frame for a violation by the peer, which is sent once the app has handled the earlier messages.
     var untold: (frame: CloseFrame, until: Moment)?
     var pings: [UInt64: EventLoopPromise<Duration>] = [:]
 
-    // Inbound.
+    // The read side.
     @exclusivity(unchecked) var batch = ReceivedBatch()
-    /// Bytes collected in this turn, with what small messages cost beside their payload.
+    /// The size of the elements collected in this turn, plus the overhead of small messages.
     @exclusivity(unchecked) var batchCost = 0
-    /// A turn is in progress, at whose end everything is written.
+    /// Whether a turn is in progress, at whose end everything is written.
     @exclusivity(unchecked) var isInTurn = false
-    /// An inline handler is being called: that the link broke meanwhile has to wait.
+    /// Whether an inline handler is being called; a broken link is then handled after the call.
     @exclusivity(unchecked) var isCalling = false
-    /// What an inline handler looks at, so that it can be sent without a copy.
+    /// The buffer that an inline handler reads, so that its bytes can be sent without a copy.
     @exclusivity(unchecked) var reading: (buffer: ByteBuffer, base: UnsafeRawPointer)?
-    /// Bytes read and not yet parsed, because the app does not keep up.
+    /// Bytes that were read and not parsed yet, because the app is too slow.
     @exclusivity(unchecked) var unparsed: ByteBuffer?
-    /// Where an inline handler's long frames are read to; there is one from the first of them on.
+    /// The buffer for an inline handler's long frames; created for the first of them.
     @exclusivity(unchecked) var longInput: LongInput?
     @exclusivity(unchecked) var isPaused = false
-    /// An inline handler wants no more messages for now.
+    /// Whether an inline handler has paused receiving.
     @exclusivity(unchecked) var isHeld = false
-    /// Itself, when TCP is over and bytes are left unparsed: the pipeline keeps it no longer.
+    /// A reference to itself that keeps it alive when TCP has ended with unparsed bytes left, because the pipeline has released it.
     var survivor: WebSocketHandler?
-    /// The app has asked to close and was full: what still comes is dropped, to the end, for a hole would be worse.
+    /// Whether the rest of the input is dropped, because the app has asked to close while it was full: a gap would be worse.
     @exclusivity(unchecked) var dropsRest = false
-    /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
+    /// Whether further input is ignored: the peer has sent its close frame, or has violated the protocol.
     @exclusivity(unchecked) var isDiscarding = false
 
-    // Outbound.
-    /// Buffers filled by tasks on the event loop since it last had a turn.
+    // The write side.
+    /// The number of buffers that tasks on the event loop have filled since its last turn.
     @exclusivity(unchecked) var filledBuffers = 0
     @exclusivity(unchecked) var out = FrameBuffer()
     @exclusivity(unchecked) var needsFlush = false
-    /// Bytes of long messages that an inline handler has sent since the last flush.
+    /// The number of bytes of long messages that an inline handler has sent since the last flush.
     @exclusivity(unchecked) var unflushed = 0
-    /// The event loop knows that there is something to write.
+    /// Whether the event loop knows that there is something to write.
     @exclusivity(unchecked) var awaitsFlush = false
     @exclusivity(unchecked) var pingsInOut: [[UInt8]] = []
-    /// The queue, or what was taken of it, has something that is not written.
+    /// Whether the queue, or the entries taken from it, contain unwritten data.
     @exclusivity(unchecked) var hasWork = false
     @exclusivity(unchecked) var queued: Deque<OutboundQueue.Entry> = []
-    /// The message being written; nothing may come between its parts.
+    /// The message that is being written; nothing may come between its parts.
     @exclusivity(unchecked) var longFrame: LongFrame?
     @exclusivity(unchecked) var owedPong: [UInt8]?
     @exclusivity(unchecked) var owedPings: [[UInt8]] = []
-    /// The channel holds as much as it should.
+    /// Whether the channel is full.
     @exclusivity(unchecked) var isBlocked = false
-    /// A message of an inline handler was refused.
+    /// Whether a message of an inline handler was refused.
     var wantsRoom = false
     var closeFrameToSend: CloseFrame?
     var isCloseFrameSent = false
-    /// Our side of TCP ends once the close frame is out.
+    /// Whether this side of TCP ends once the close frame was written.
     var endsOutput = false
     var stalledUntil: Moment?
 
@@ -127,7 +127,7 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
             seed: .random(in: .min ... .max))
     }
 
-    /// Longer than any connection lives, and far from overflow.
+    /// Longer than the life of any connection, and far from overflow.
     private static let unlimited = Duration.seconds(1 << 30)
 
     var now: Moment { moment(.now()) }
@@ -163,23 +163,23 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
         context.close(promise: nil)
     }
 
-    /// Ends at once, without a close handshake.
+    /// Ends the connection at once, without a close handshake.
     func abort(_ error: TransportError) {
         if failure == nil { failure = error }
         unparsed = nil
         if let context { context.close(promise: nil) } else { transportEnded() }
     }
 
-    /// The app asks to close.
+    /// Closes the connection for the app.
     func close(_ frame: CloseFrame) {
-        tellViolation()
+        notifyViolation()
         feedClosing(.close(frame))
         finishTurn()
     }
 
-    /// The peer broke a rule: read no more, say which, and end (RFC 6455 §7.1.7).
+    /// Handles a protocol violation of the peer: stops reading, reports it, and ends the connection (RFC 6455 §7.1.7).
     ///
-    /// The app first has a moment to answer what came before, so that a violation keeps its place in the order.
+    /// The app first has a moment to answer earlier messages, so that its answers are sent before the close frame.
     func fail(_ violation: ProtocolViolation) {
         isDiscarding = true
         if failure == nil {
@@ -187,19 +187,19 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
         }
         deliver()
         untold = (CloseFrame(violation.closeCode, reason: violation.description), until: now + .seconds(1))
-        if inline != nil || inbound.awaitIdle() { tellViolation() } else { setAlarm() }
+        if inline != nil || inbound.awaitIdle() { notifyViolation() } else { setAlarm() }
     }
 
-    /// Tells the peer which rule it broke, if it has not been told.
-    func tellViolation() {
+    /// Reports a violation to the peer, unless that was already done.
+    func notifyViolation() {
         guard let (frame, _) = untold.take() else { return }
         feedClosing(.fail(frame))
         flush()
     }
 
-    /// TCP is over.
+    /// Handles the end of TCP.
     ///
-    /// What had come by then still counts, when the app has room for it: perhaps a close frame is in it.
+    /// Bytes received before it are still parsed when the app has room for them: they may contain a close frame.
     func transportEnded() {
         if isCalling {
             (survivor, isSendingOver) = (self, true)
@@ -216,7 +216,7 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
         isSendingOver = true
         outbound.finish(failure ?? .hungUp, discarding: true)
         feedHeartbeat(.ended)
-        if inline != nil { resumeReading() }  // Nobody else takes what is left.
+        if inline != nil { resumeReading() }  // Nothing else triggers the parsing of the rest.
     }
 
     func feedClosing(_ input: CloseHandshake.Input) {
@@ -232,7 +232,7 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
             case .sendClose(let frame):
                 closeFrameToSend = frame
                 outbound.finish(failure ?? .closing, discarding: false)
-                // Word of what was accepted on another thread may still be on its way here.
+                // The notice of a message accepted on another thread may not have arrived here yet.
                 hasWork = true
                 drain()
             case .endOutput: endOutput()
@@ -250,8 +250,8 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
         noteActivity()
         if heartbeat.meetsSilence { error?.wasIdle = true }
         failure = error
-        meter.tell(traffic)
-        // Whoever learns of the end finds the record, and can send nothing more.
+        meter.notify(traffic)
+        // First, so that anyone notified of the end finds the record, and can send nothing more.
         onFinished((record, error))
         outbound.finish(error ?? .closing, discarding: false)
         outbound.finishMarks()
@@ -265,16 +265,16 @@ final class WebSocketHandler: ChannelInboundHandler, Alarmed {
     }
 }
 
-/// Messages that ask whether the peer lives, in place of pings.
+/// Messages that replace pings.
 extension WebSocketHandler {
-    /// Asks with a message.
+    /// Sends a message instead of a ping.
     ///
-    /// If it cannot leave now, for the socket is full or a message is being sent in pieces, it is not asked for this time: a socket that
-    /// stays full has a limit of its own.
+    /// If it cannot be sent now, because the socket is full or a message is being sent in pieces, this ping is skipped: a socket that
+    /// stays full has its own timeout.
     func ask(_ question: PingMessage, _ payload: [UInt8]) {
-        hasWork = true  // Word of what was accepted on another thread may still be on its way here.
+        hasWork = true  // The notice of a message accepted on another thread may not have arrived here yet.
         drain()
-        pingsInOut.append(payload)  // First: the message may fill the buffer.
+        pingsInOut.append(payload)  // First, because the message may fill the buffer.
         guard longFrame == nil, sendNow(question.make()) else {
             pingsInOut.removeLast()
             return feedHeartbeat(.postponed)
@@ -282,7 +282,7 @@ extension WebSocketHandler {
         questions.ask(at: now, patience: settings.pingTimeout)
     }
 
-    /// Takes the answers out of what was received.
+    /// Removes the answers from the received batch.
     func takeAnswers() {
         guard let question = settings.pingMessage, question.takeAnswers(from: &batch, to: &questions) else { return }
         feedHeartbeat(.answered)

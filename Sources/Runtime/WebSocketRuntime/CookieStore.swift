@@ -1,29 +1,29 @@
 public import WebSocketCore
 
-/// Where connections find cookies and keep them: those that were given this one, and no others.
+/// A store of cookies for the connections that are configured with it.
 ///
-/// Copies of a configuration share the store that they hold. It lives in memory; an app that wants the cookies again after its next start
-/// stores ``jar``'s, which are `Codable`, somewhere as safe as they are secret.
+/// Copies of a configuration share their store. The store is in memory; an app that needs the cookies after its next start must save
+/// those of ``jar``, which are `Codable`, in a place that is safe enough for secrets.
 public final class CookieStore: Sendable {
     private let box: LockedValue<CookieJar>
     private let onChange: (@Sendable (CookieStore) -> Void)?
 
-    /// A store.
+    /// Creates a store.
     ///
     /// - Parameters:
-    ///   - jar: What is in it to begin with.
-    ///   - onChange: Called after an answer has changed what is in it; if two come at once, the last call sees both.
+    ///   - jar: The initial cookies.
+    ///   - onChange: Called after a response has changed the cookies; if two responses arrive at once, the last call sees both changes.
     public init(_ jar: CookieJar = CookieJar(), onChange: (@Sendable (CookieStore) -> Void)? = nil) {
         (box, self.onChange) = (LockedValue(jar), onChange)
     }
 
-    /// What is in it now.
-    public var jar: CookieJar { box.withLockedValue(\.self) }
+    /// The current cookies.
+    public var jar: CookieJar { box.withLockedValue({ $0 }) }
 
-    /// Changes what is in it: puts in what a login elsewhere has given, or takes all out.
+    /// Changes the cookies, for example to add those of a login elsewhere, or to remove all.
     public func update<Result>(_ change: (inout CookieJar) -> Result) -> Result { box.withLockedValue { change(&$0) } }
 
-    /// Takes in what an answer sets; `now` is in seconds since 1970.
+    /// Stores the cookies that a response sets; `now` is in seconds since 1970.
     package func take(_ headers: HeaderFields, from url: WebSocketURL, at now: Int64) {
         let isChanged = box.withLockedValue { jar in
             let before = jar.cookies

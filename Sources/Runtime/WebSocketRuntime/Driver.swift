@@ -1,9 +1,9 @@
 public import MachineCore
 
-/// Runs a machine for real: the only place where a machine meets a clock.
+/// Runs a machine with a real clock.
 ///
-/// An input is applied and its effects are started without suspending, so effects
-/// leave in the machine's order and no two inputs interleave.
+/// The driver applies an input and starts its effects without suspending. So effects run in the machine's order, and no two inputs
+/// interleave.
 public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     private var machine: M
     private var effects: [M.Effect] = []
@@ -12,12 +12,12 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     private let origin: C.Instant
     private let perform: @Sendable (_ effect: M.Effect, _ at: Moment) -> Void
 
-    /// Starts the machine's timeline at the clock's present.
+    /// Creates a driver; the machine's timeline starts now.
     ///
     /// - Parameters:
-    ///   - machine: The rules, in their first state.
-    ///   - clock: What tells the time and rings the alarm.
-    ///   - perform: Starts an effect, told the moment it belongs to, and returns at once.
+    ///   - machine: The machine, in its initial state.
+    ///   - clock: The clock for the time and the alarm.
+    ///   - perform: Starts an effect with the moment it belongs to; must return at once.
     public init(_ machine: M, clock: C, perform: @escaping @Sendable (_ effect: M.Effect, _ at: Moment) -> Void) {
         (self.machine, self.clock, self.origin, self.perform) = (machine, clock, clock.now, perform)
     }
@@ -28,7 +28,7 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     public func handle(_ input: M.Input) { apply { $0.handle(input, at: $1, into: &$2) } }
 
     private func alarmRang(_ at: Moment) {
-        if alarm?.at == at { alarm = nil }  // Otherwise an earlier alarm has taken its place.
+        if alarm?.at == at { alarm = nil }  // Otherwise an earlier alarm has replaced it.
         apply { $0.wake(at: $1, into: &$2) }
     }
 
@@ -37,11 +37,11 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
         change(&machine, now, &effects)
         for effect in effects { perform(effect, now) }
         effects.removeAll(keepingCapacity: true)
-        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        // An early alarm is harmless, so a deadline that moves later needs no new alarm.
         guard let deadline = machine.deadline, deadline < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
         let instant = origin.advanced(by: deadline.offset)
-        // SAFETY: the alarm owns the task, holds the driver weakly, and is cancelled with it or by an earlier alarm.
+        // SAFETY: the alarm owns the task, which holds the driver weakly; it is cancelled with the driver or by an earlier alarm.
         let task = Task { [weak self, clock] in
             guard (try? await clock.sleep(until: instant, tolerance: nil)) != nil else { return }
             await self?.alarmRang(deadline)
@@ -50,9 +50,9 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     }
 }
 
-/// Rings for a shell at its machine's deadline.
+/// A timer that fires at the deadline of a shell's machine.
 ///
-/// It may ring early, which is harmless: a machine may be woken at any time. So a deadline that moves later costs nothing.
+/// It may fire early, which is harmless because a machine may be woken at any time. So a deadline that moves later needs no new timer.
 @usableFromInline package final class DeadlineTimer: Sendable {
     private let time: LinkTime
     private let alarm = LockedValue<(at: Moment, task: Task<Void, Never>)?>(nil)
@@ -61,7 +61,7 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
 
     deinit { cancel() }
 
-    /// Whether it rings too late for this deadline, or not at all.
+    /// Whether the timer fires too late for this deadline, or not at all.
     @usableFromInline package func ringsAfter(_ deadline: Moment) -> Bool { alarm.withLockedValue { deadline < $0?.at ?? .distantFuture } }
 
     /// Calls `ring` once, no later than at the deadline.
@@ -79,7 +79,7 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
         }
     }
 
-    /// Rings no more, until it is set again.
+    /// Stops the timer until it is set again.
     @usableFromInline package func cancel() {
         alarm.withLockedValue { alarm in
             alarm?.task.cancel()
@@ -87,6 +87,6 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
         }
     }
 
-    /// It rang; an earlier one may have taken its place.
+    /// Clears the alarm after it fired; an earlier one may have replaced it.
     private func forget(_ deadline: Moment) { alarm.withLockedValue { if $0?.at == deadline { $0 = nil } } }
 }

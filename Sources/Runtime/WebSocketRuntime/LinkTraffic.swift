@@ -1,24 +1,24 @@
 import Atomics
 public import MachineCore
 
-/// What a connection has carried since its handshake.
+/// The traffic of a connection since its handshake.
 public struct LinkTraffic: Hashable, Sendable {
-    /// Bytes of frames that came, headers and control frames included; without what TLS and TCP add.
+    /// Bytes of received frames, including headers and control frames, without the overhead of TLS and TCP.
     ///
-    /// Counted when they are parsed: what waits while the app does not keep up is not in it.
+    /// Bytes are counted when they are parsed: bytes that wait because the app is too slow are not included.
     public var bytesIn: Int
-    /// Bytes of frames that were given to the socket, headers and control frames included; without what TLS and TCP add.
+    /// Bytes of frames given to the socket, including headers and control frames, without the overhead of TLS and TCP.
     public var bytesOut: Int
-    /// Messages that came whole.
+    /// The number of completely received messages.
     public var messagesIn: Int
-    /// Messages that were framed whole; one that was accepted and waits is not in it.
+    /// The number of completely framed messages; a message that was accepted and still waits is not included.
     public var messagesOut: Int
-    /// Bytes of messages that came, after inflating.
+    /// Bytes of received messages, after inflating.
     public var payloadIn: Int
-    /// Bytes of messages that were framed, before deflating.
+    /// Bytes of framed messages, before deflating.
     public var payloadOut: Int
 
-    /// So much of each.
+    /// Creates a record with the given values.
     public init(
         bytesIn: Int = 0, bytesOut: Int = 0, messagesIn: Int = 0, messagesOut: Int = 0, payloadIn: Int = 0, payloadOut: Int = 0
     ) {
@@ -26,14 +26,14 @@ public struct LinkTraffic: Hashable, Sendable {
         (self.messagesOut, self.payloadIn, self.payloadOut) = (messagesOut, payloadIn, payloadOut)
     }
 
-    /// How many bytes of messages a byte on the wire stood for, both directions together; nil if nothing was carried.
+    /// The ratio of message bytes to bytes on the wire, for both directions together; nil without any traffic.
     ///
-    /// A little less than 1 without compression, for frames have headers.
+    /// Without compression it is a little less than 1, because frames have headers.
     public var compressionRatio: Double? {
         bytesIn + bytesOut == 0 ? nil : Double(payloadIn + payloadOut) / Double(bytesIn + bytesOut)
     }
 
-    /// Both together.
+    /// Adds two records.
     public static func + (lhs: LinkTraffic, rhs: LinkTraffic) -> LinkTraffic {
         LinkTraffic(
             bytesIn: lhs.bytesIn + rhs.bytesIn, bytesOut: lhs.bytesOut + rhs.bytesOut, messagesIn: lhs.messagesIn + rhs.messagesIn,
@@ -41,7 +41,7 @@ public struct LinkTraffic: Hashable, Sendable {
             payloadOut: lhs.payloadOut + rhs.payloadOut)
     }
 
-    /// What came after `rhs`, which is an earlier reading.
+    /// Subtracts an earlier record.
     public static func - (lhs: LinkTraffic, rhs: LinkTraffic) -> LinkTraffic {
         LinkTraffic(
             bytesIn: lhs.bytesIn - rhs.bytesIn, bytesOut: lhs.bytesOut - rhs.bytesOut, messagesIn: lhs.messagesIn - rhs.messagesIn,
@@ -49,13 +49,13 @@ public struct LinkTraffic: Hashable, Sendable {
             payloadOut: lhs.payloadOut - rhs.payloadOut)
     }
 
-    /// Adds what was carried elsewhere.
+    /// Adds another record.
     public static func += (lhs: inout LinkTraffic, rhs: LinkTraffic) { lhs = lhs + rhs }
 }
 
-/// What a connection has carried, told by its one owner once a turn and read by anybody at any time.
+/// Counters of a connection's traffic, updated by the one owner once per event loop turn, and readable from any thread at any time.
 ///
-/// In one block of memory, for an idle connection has one, too.
+/// They are one block of memory, because idle connections have one too.
 package final class TrafficMeter: Sendable {
     private typealias Word = UnsafeAtomic<Int>
     private static let count = 6
@@ -72,13 +72,13 @@ package final class TrafficMeter: Sendable {
         words.deallocate()
     }
 
-    /// The last that was told.
+    /// The last reported traffic.
     package var traffic: LinkTraffic {
         LinkTraffic(bytesIn: read(0), bytesOut: read(1), messagesIn: read(2), messagesOut: read(3), payloadIn: read(4), payloadOut: read(5))
     }
 
-    /// Tells how much it is by now.
-    package func tell(_ traffic: LinkTraffic) {
+    /// Reports the current traffic.
+    package func notify(_ traffic: LinkTraffic) {
         write(0, traffic.bytesIn)
         write(1, traffic.bytesOut)
         write(2, traffic.messagesIn)
@@ -94,19 +94,19 @@ package final class TrafficMeter: Sendable {
     private func write(_ index: Int, _ value: Int) { Word(at: words + index).store(value, ordering: .relaxed) }
 }
 
-/// Hears of what a connection measures by itself.
+/// An observer of a connection's own measurements.
 public protocol LinkObserver: AnyObject, Sendable {
-    /// A ping was answered after this long.
+    /// Reports the round-trip time of an answered ping.
     ///
-    /// Called on the connection's own thread: return at once.
+    /// Called on the connection's own thread, so it must return at once.
     ///
     /// - Parameters:
-    ///   - time: From when the ping left until its answer arrived.
-    ///   - isAutomatic: Whether the connection had asked by itself.
+    ///   - time: The time from sending the ping to receiving its answer.
+    ///   - isAutomatic: Whether the connection sent the ping by itself.
     func roundTrip(_ time: Duration, isAutomatic: Bool)
 }
 
-/// A value that becomes known once, and those who wait for it.
+/// A value that is set once, with the tasks that wait for it.
 package final class LinkOutcome<Value: Sendable>: Sendable {
     private enum State {
         case open([CheckedContinuation<Value, Never>])
@@ -114,15 +114,15 @@ package final class LinkOutcome<Value: Sendable>: Sendable {
     }
     private let state = LockedValue(State.open([]))
 
-    /// Nobody knows it yet.
+    /// Creates an outcome without a value.
     package init() {}
 
-    /// What it is; nil while nobody knows.
+    /// The value; nil until it is set.
     package var value: Value? {
         state.withLockedValue { if case .settled(let value) = $0 { value } else { nil } }
     }
 
-    /// Makes the value known; only the first counts.
+    /// Sets the value; only the first call counts.
     package func settle(_ value: Value) {
         let waiters = state.withLockedValue { state -> [CheckedContinuation<Value, Never>] in
             guard case .open(let waiters) = state else { return [] }
@@ -132,7 +132,7 @@ package final class LinkOutcome<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(returning: value) }
     }
 
-    /// Waits until it is known, also when the task is cancelled.
+    /// Waits until the value is set; cancellation of the task does not end the wait.
     package func wait() async -> Value {
         await withCheckedContinuation { waiter in
             let value = state.withLockedValue { state -> Value? in
@@ -148,21 +148,21 @@ package final class LinkOutcome<Value: Sendable>: Sendable {
     }
 }
 
-/// A clock of any kind, read as moments of one link's timeline.
+/// A clock of any type, read as moments of one link's timeline.
 @usableFromInline package struct LinkTime: Sendable {
-    /// The present.
+    /// Returns the current moment.
     @usableFromInline package let now: @Sendable () -> Moment
-    /// Returns then; throws when the task is cancelled.
+    /// Sleeps until a moment; throws when the task is cancelled.
     @usableFromInline package let sleep: @Sendable (_ until: Moment) async throws -> Void
 
-    /// A timeline that begins at the clock's present.
+    /// Creates a timeline that begins now.
     package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let origin = clock.now
         now = { Moment(origin.duration(to: clock.now)) }
         sleep = { try await clock.sleep(until: origin.advanced(by: $0.offset), tolerance: nil) }
     }
 
-    /// A timeline that runs already, on which one can sleep for a while.
+    /// Creates a timeline from a running one, with a function that sleeps for a duration.
     package init(now: @escaping @Sendable () -> Moment, pause: @escaping @Sendable (Duration) async throws -> Void) {
         self.now = now
         sleep = { try await pause($0 - now()) }

@@ -11,9 +11,10 @@
 
 /// A value that any thread may read and change, one at a time.
 ///
-/// No task awaits anything while it holds the lock. The standard library's `Mutex` needs iOS 18 and macOS 15, and an app may be without SwiftNIO's.
+/// No task suspends while it holds the lock. The standard library's `Mutex` needs iOS 18 and macOS 15, and SwiftNIO's lock is not
+/// available in apps without SwiftNIO.
 @usableFromInline package struct LockedValue<Value> {
-    /// The value and its lock in one allocation, for the lock must not move.
+    /// The value and its lock in one allocation, because the lock must not move.
     @usableFromInline package final class Storage: ManagedBuffer<Value, LockPrimitive> {
         #if !canImport(Darwin)
             deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
@@ -21,7 +22,7 @@
     }
     @usableFromInline package let storage: Storage
 
-    /// A lock around `value`.
+    /// Creates a lock that protects `value`.
     @inlinable package init(_ value: Value) {
         let buffer = Storage.create(minimumCapacity: 1) { buffer in
             buffer.withUnsafeMutablePointerToElements { lock in
@@ -35,7 +36,9 @@
         storage = unsafeDowncast(buffer, to: Storage.self)
     }
 
-    /// Runs `body` while no other thread can reach the value.
+    /// Runs `body` while no other thread can access the value.
+    ///
+    /// Pass a closure and no key path: in generic code a key path is built anew for each call, which takes microseconds.
     @inlinable package func withLockedValue<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -52,11 +55,11 @@
     }
 }
 
-// SAFETY: the value is reached under the lock only.
+// SAFETY: the value is only accessed under the lock.
 extension LockedValue: @unchecked Sendable where Value: Sendable {}
 
 extension LockedValue where Value == Void {
-    /// A lock around what its owner keeps beside it.
+    /// Creates a lock that protects state which its owner keeps elsewhere.
     @inlinable package init() { self.init(()) }
 
     /// Runs `body` while no other thread runs one.

@@ -1,6 +1,6 @@
 public import WebSocketCore
 
-/// Something received: a whole message, or a piece of one.
+/// A received element: a whole message, or a piece of one.
 public enum Received: Hashable, Sendable {
     /// A whole message.
     case message(Message)
@@ -8,72 +8,72 @@ public enum Received: Hashable, Sendable {
     case chunk(MessageChunk)
 }
 
-/// A two-way stream of messages: a WebSocket over TCP, in memory, or the system's own.
+/// A bidirectional stream of messages: a WebSocket over TCP, in memory, or the system's own.
 ///
-/// All members may be called from any task at any time. Every call returns: on success, on
-/// failure, at its deadline, or when its task is cancelled.
+/// All members may be called from any task at any time. Every call returns: on success, on failure, at its deadline, or when its task is
+/// cancelled.
 public protocol MessageTransport: AnyObject, Sendable {
-    /// What the opening handshake agreed on.
+    /// The result of the opening handshake.
     var agreement: Agreement { get }
 
-    /// Which end this is.
+    /// Whether this is the client or the server.
     var role: Role { get }
 
-    /// Who closed and with which codes; nil while the connection is open.
+    /// Which side closed, and with which codes; nil while the connection is open.
     var closeRecord: CloseRecord? { get }
 
-    /// What it has carried so far; all zeros from a transport that does not count.
+    /// The traffic so far; all zeros for a transport that does not count.
     var traffic: LinkTraffic { get }
 
-    /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
+    /// Waits for the end of the connection, whether or not all messages were taken; returns how it closed or why it failed.
     ///
-    /// A link that was cut while bytes wait unparsed, for the app did not keep up, ends when they are taken or it is aborted.
-    /// The only wait that cancellation does not end; ``abort()`` does.
+    /// If the link was cut while unparsed bytes wait for a slow app, the connection ends when these are taken or it is aborted. This is
+    /// the only wait that cancellation does not end; ``abort()`` does.
     func ended() async -> Result<CloseRecord, TransportError>
 
-    /// Waits for the next message or piece; nil after a clean end.
+    /// Waits for the next message or piece; returns nil after a clean end.
     ///
-    /// Cancelling the task ends the wait with ``TransportError/Code/cancelled`` and loses nothing.
+    /// Cancelling the task ends the wait with ``TransportError/Code/cancelled``; no message is lost.
     func receive() async throws(TransportError) -> Received?
 
-    /// Hands a message to the send buffer; waits while the buffer is full.
+    /// Adds a message to the send buffer; waits while the buffer is full.
     ///
-    /// Messages leave in the order in which they were accepted and are never mixed.
+    /// Messages are sent in the order in which they were accepted, and are never interleaved.
     func send(_ message: Message) async throws(TransportError)
 
-    /// Hands a message over without waiting; false if the send buffer is full.
+    /// Adds a message to the send buffer without waiting; returns false if the buffer is full.
     func offer(_ message: Message) throws(TransportError) -> Bool
 
     /// Reserves the right to send one message in pieces; other messages wait meanwhile.
     func beginMessage() async throws(TransportError) -> MessageTicket
 
-    /// Hands over the next piece of the message that `ticket` stands for; its last piece returns the right.
+    /// Sends the next piece of the message of `ticket`; the last piece gives up the reservation.
     func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError)
 
-    /// Gives up a message begun with ``beginMessage()``; if pieces of it are out, the connection is closed with 1011.
+    /// Abandons a message begun with ``beginMessage()``; if pieces of it were sent, the connection is closed with 1011.
     func abandon(_ ticket: MessageTicket)
 
-    /// Tells once whether the socket has taken every byte of what was accepted for sending before this call.
+    /// Reports once whether the socket has accepted every byte of all messages accepted for sending before this call.
     ///
-    /// With true as soon as it has, with false if the connection ended first. Nothing is said of what the peer has got. `body` runs on
-    /// whatever thread knows of it, and must not block.
+    /// `body` is called with true as soon as this is the case, and with false if the connection ends first. It says nothing about what
+    /// the peer has received. `body` runs on any thread, and must not block.
     func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void)
 
-    /// Sends a ping and waits for its pong. Returns the round trip time.
+    /// Sends a ping and waits for its pong; returns the round-trip time.
     func ping(timeout: Duration) async throws(TransportError) -> Duration
 
-    /// Asks the peer at once whether it lives, for there is a reason to doubt it: silence for the time of a pong fails the connection.
+    /// Checks at once whether the peer is alive, when there is a reason to doubt it; the connection fails if nothing arrives in time for a pong.
     func probe()
 
-    /// Silence of this length calls for an automatic ping from now on; nil for none. The present silence counts from its start.
+    /// Sets the length of silence after which an automatic ping is sent (nil: none); the current silence counts from its start.
     func setPingInterval(_ interval: Duration?)
 
-    /// Tells `observer` what is measured from now on, in place of whoever was told before; nil: nobody is.
+    /// Sets the observer of the connection's measurements, which replaces the previous one; nil removes it.
     ///
-    /// It is let go when the connection ends.
+    /// The connection releases the observer when it ends.
     func observe(_ observer: (any LinkObserver)?)
 
-    /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
+    /// Performs the close handshake after all accepted messages were sent; returns when the outcome is known.
     func close(_ frame: CloseFrame) async -> CloseRecord
 
     /// Drops the link at once, without a close handshake.
@@ -81,26 +81,26 @@ public protocol MessageTransport: AnyObject, Sendable {
 }
 
 extension MessageTransport {
-    /// For a transport whose socket does not tell: nothing counts as written, and that is told when the connection has ended.
+    /// Default for transports whose socket does not report writes: calls `body` with false when the connection has ended.
     public func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) {
-        // SAFETY: ends with the connection, as every transport promises.
+        // SAFETY: ends with the connection, as every transport guarantees.
         Task {
             _ = await ended()
             body(false)
         }
     }
 
-    /// Nothing: this transport does not count.
+    /// All zeros, for transports that do not count.
     public var traffic: LinkTraffic { LinkTraffic() }
 }
 
-/// The right to send one message in pieces.
+/// The reservation to send one message in pieces.
 public struct MessageTicket: Hashable, Sendable {
     let number: UInt64
 }
 
-/// A transport that collects what it receives in a queue, of which all can be taken at once: cheaper than message by message.
+/// A transport that collects received messages in a queue; taking all of them at once is cheaper than one by one.
 package protocol BatchTransport: MessageTransport {
-    /// What was received and not yet taken.
+    /// The queue of received messages.
     var inbound: InboundQueue { get }
 }

@@ -1,21 +1,22 @@
 public import WebSocketCore
 
-/// A message that asks whether the peer lives, in place of a ping: for servers that answer no pings.
+/// A message that is sent instead of a ping, for servers that do not answer pings.
 ///
-/// It leaves whenever an automatic ping would, and as with a ping any byte answers it: only silence is death. The answer tells the
-/// round trip. Both closures are called on the connection's own thread, the second for every message that arrives while an answer is
-/// expected: they must return at once.
+/// It is sent whenever an automatic ping would be, and as with a ping any received byte shows that the peer is alive. The answer gives
+/// the round-trip time. Both closures are called on the connection's own thread, the second for every message that arrives while an
+/// answer is expected. They must return at once.
 public struct PingMessage: Sendable {
-    /// Makes the message.
+    /// Creates the message.
     public var make: @Sendable () -> Message
     /// Whether a message is the answer.
     public var isAnswer: @Sendable (Message) -> Bool
-    /// Whether the app gets the answers, too.
+    /// Whether the app receives the answers, too.
     ///
-    /// An answer that nobody had asked for, or that comes after the next question and later than a pong might, is a message as any other.
+    /// An answer that was not asked for is always delivered as an ordinary message, and so is one that arrives after the next question
+    /// and later than a pong might.
     public var showsAnswers: Bool
 
-    /// A question and its answer; by default the app does not see the answer.
+    /// Creates a ping message; by default the app does not receive the answers.
     public init(
         showsAnswers: Bool = false, _ make: @escaping @Sendable () -> Message, isAnswer: @escaping @Sendable (Message) -> Bool
     ) {
@@ -24,7 +25,7 @@ public struct PingMessage: Sendable {
 }
 
 extension PingMessage {
-    /// Takes the answers that are expected out of what was received.
+    /// Removes the expected answers from a received batch, unless the app receives them, too.
     ///
     /// - Returns: Whether the newest question was answered.
     package func takeAnswers(from batch: inout ReceivedBatch, to questions: inout PingQuestions) -> Bool {

@@ -1,9 +1,9 @@
 package import MachineCore
 package import WebSocketCore
 
-/// What a transport and its link share: all of it may be used from any task.
+/// The state shared by a transport and its link; all of it may be used from any task.
 package final class LinkPorts: Sendable {
-    /// How a connection ended, and why if that was not in peace.
+    /// The end of a connection: its close record, and the error if it did not close regularly.
     package typealias Ending = (record: CloseRecord, error: TransportError?)
 
     package let inbound: InboundQueue
@@ -11,7 +11,7 @@ package final class LinkPorts: Sendable {
     package let ending = LinkOutcome<Ending>()
     package let meter = TrafficMeter()
 
-    /// `room` is told when the app has taken enough to go on, `work` when there is something to send.
+    /// Creates the ports; `room` is called when the app has taken enough to continue reading, `work` when there is something to send.
     package init(
         receiveBuffer: Int, sendBuffer: Int, room: @escaping @Sendable () -> Void, work: @escaping @Sendable () -> Void
     ) {
@@ -20,40 +20,40 @@ package final class LinkPorts: Sendable {
     }
 }
 
-/// One end of a connection that is no channel of SwiftNIO.
+/// One end of a connection that is not a SwiftNIO channel.
 ///
-/// Its extension performs the effects of the close handshake and the heartbeat. What only the link can do, the link does.
+/// The extension performs the effects of the close handshake and the heartbeat; the link implements the rest.
 package protocol RuledLink: AnyObject {
     var now: Moment { get }
     var ports: LinkPorts { get }
     var closing: CloseHandshake { get set }
     var heartbeat: Heartbeat { get set }
-    /// What asks in place of a ping, and how long its answer may take.
+    /// The message that replaces pings, and the timeout for its answer.
     var question: PingMessage? { get }
     var patience: Duration { get }
     var questions: PingQuestions { get set }
-    /// Who hears of the round trips.
+    /// The observer of round-trip times.
     var observer: (any LinkObserver)? { get set }
-    /// Why the connection failed, once it did; the first reason counts.
+    /// The reason why the connection failed; the first reason counts.
     var failure: TransportError? { get set }
     var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] { get set }
     var lastPing: UInt64 { get set }
     var traffic: LinkTraffic { get set }
-    /// The app does not keep up, so nothing more is read.
+    /// Whether reading is paused because the app is too slow.
     var isPaused: Bool { get set }
-    /// Nothing that still arrives counts: the peer has said its last word, or broke a rule.
+    /// Whether further input is ignored: the peer has sent its close frame, or has violated the protocol.
     var isDiscarding: Bool { get set }
 
-    /// Does the link's own part of what the close handshake orders.
+    /// Performs the link's part of an effect of the close handshake.
     func carryOut(_ effect: CloseHandshake.Effect)
-    /// Puts a ping on its way.
+    /// Sends a ping.
     func sendPing(_ payload: [UInt8])
 }
 
 extension RuledLink {
-    /// Its side of the link is gone.
+    /// Whether this side of the link has ended.
     package var isOver: Bool { closing.phase == .closed }
-    /// Whoever closes reads on even when the app does not, or the peer's close frame would never be seen.
+    /// Whether the link reads: while closing it reads even if the app does not, or it would never see the peer's close frame.
     package var reads: Bool { !isPaused || closing.isClosing }
 
     package func feedClosing(_ input: CloseHandshake.Input) {
@@ -68,7 +68,7 @@ extension RuledLink {
         perform(effects)
     }
 
-    /// Lets both machines do what is due.
+    /// Wakes both machines, which then do what is due.
     package func wakeMachines(at now: Moment) {
         var effects: [Heartbeat.Effect] = []
         heartbeat.wake(at: now, into: &effects)
@@ -78,12 +78,12 @@ extension RuledLink {
         perform(steps)
     }
 
-    /// The peer broke a rule: say which, and end (RFC 6455 §7.1.7).
+    /// Handles a protocol violation of the peer: reports it and ends the connection (RFC 6455 §7.1.7).
     package func fail(_ violation: ProtocolViolation) {
         giveUp(TransportError(violation), CloseFrame(violation.closeCode, reason: violation.description))
     }
 
-    /// Gives up what waits and what still comes, and says why.
+    /// Discards everything that waits and still arrives, and closes with an error.
     package func giveUp(_ error: TransportError, _ frame: CloseFrame) {
         isDiscarding = true
         failure = failure ?? error
@@ -91,7 +91,7 @@ extension RuledLink {
         feedClosing(.fail(frame))
     }
 
-    /// Ends at once, without a close handshake.
+    /// Ends the connection at once, without a close handshake.
     package func lose(_ error: TransportError) {
         failure = failure ?? error
         feedClosing(.transportEnded)
@@ -104,11 +104,11 @@ extension RuledLink {
         feedHeartbeat(.pingRequested(id: lastPing, patience: patience))
     }
 
-    /// Hands over what was received.
+    /// Delivers received messages to the app.
     package func hand(_ batch: inout ReceivedBatch) {
-        ports.meter.tell(traffic)
+        ports.meter.notify(traffic)
         if let question, !questions.isEmpty, question.takeAnswers(from: &batch, to: &questions) { feedHeartbeat(.answered) }
-        // An end that closes reads on, and keeps nothing that its app has no room for.
+        // A link that is closing continues to read, but drops messages for which the app has no room.
         guard !batch.isEmpty, !isPaused, !ports.inbound.append(&batch) else { return }
         isPaused = true
         feedHeartbeat(.paused)
@@ -127,7 +127,7 @@ extension RuledLink {
         error?.record = record
         if heartbeat.meetsSilence { error?.wasIdle = true }
         failure = error
-        // First, so that whoever hears of the end finds the record.
+        // The ending is set first, so that anyone notified of the end finds the record.
         ports.ending.settle((record, error))
         ports.inbound.finish(error.map { .failure($0) } ?? .success(()))
         ports.outbound.finish(error ?? .closing, discarding: false)
@@ -145,9 +145,9 @@ extension RuledLink {
                 if let id { pings.removeValue(forKey: id)?.settle(.success(duration)) }
             case .expired(let id):
                 let end = failure ?? .closing
-                let error = closing.isClosing ? end : TransportError(.timedOut, "no pong came in time")
+                let error = closing.isClosing ? end : TransportError(.timedOut, "no pong arrived in time")
                 pings.removeValue(forKey: id)?.settle(.failure(error))
-            case .dead: lose(TransportError(.unresponsive, "the peer was silent for too long and answered no ping"))
+            case .dead: lose(TransportError(.unresponsive, "the peer was silent for too long and did not answer a ping"))
             }
         }
     }

@@ -1,19 +1,19 @@
 public import WebSocketCore
 
-/// Why a transport could not be opened, or stopped carrying messages.
+/// An error that a transport could not be opened, or stopped carrying messages.
 public struct TransportError: Error, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What went wrong, in one word; new codes may be added.
+    /// The kind of an error; new codes may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, as it appears in descriptions.
         public let description: String
 
         /// The host's name could not be resolved.
         public static let unresolved = Code(description: "unresolved")
-        /// No connection could be made: refused, no route, network down.
+        /// No connection could be established: refused, no route, network down.
         public static let unreachable = Code(description: "unreachable")
-        /// The proxy did not open the way; `underlying` is the ``ProxyFailure``, `response` the answer of an HTTP proxy.
+        /// The proxy did not open a tunnel; `underlying` is the ``ProxyFailure``, `response` the answer of an HTTP proxy.
         public static let proxyFailed = Code(description: "proxyFailed")
-        /// A deadline passed while connecting or shaking hands.
+        /// A deadline passed while connecting or during the handshake.
         public static let timedOut = Code(description: "timedOut")
         /// TLS failed: an unknown authority, a wrong host, an expired certificate, no common version.
         public static let tls = Code(description: "tls")
@@ -21,7 +21,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         public static let refused = Code(description: "refused")
         /// The opening handshake was malformed, or the peer agreed to something that was not offered.
         public static let invalidHandshake = Code(description: "invalidHandshake")
-        /// The peer broke RFC 6455 or a limit after the handshake.
+        /// The peer violated RFC 6455, or exceeded a limit, after the handshake.
         public static let protocolViolation = Code(description: "protocolViolation")
         /// The peer closed with a code that is not a normal end, or the connection is closed already.
         public static let closed = Code(description: "closed")
@@ -31,48 +31,48 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         public static let unresponsive = Code(description: "unresponsive")
         /// The peer stopped reading for longer than allowed.
         public static let stalled = Code(description: "stalled")
-        /// The app's provider gave no credential.
+        /// The app's provider returned no credential.
         public static let noCredential = Code(description: "noCredential")
         /// There was no connection, and the policy says not to wait for one.
         public static let disconnected = Code(description: "disconnected")
-        /// What waits to be sent is as much as may wait.
+        /// The send queue is full.
         public static let queueFull = Code(description: "queueFull")
-        /// The message waited to be sent, and gave way to another.
+        /// The message waited to be sent, and was dropped in favour of another one.
         public static let dropped = Code(description: "dropped")
-        /// The message is larger than all that may wait to be sent.
+        /// The message is larger than the whole send queue.
         public static let tooLarge = Code(description: "tooLarge")
-        /// The waiting task was cancelled; the connection lives on.
+        /// The waiting task was cancelled; the connection stays open.
         public static let cancelled = Code(description: "cancelled")
-        /// Too many requests wait for their answers.
+        /// Too many requests are waiting for their answers.
         public static let busy = Code(description: "busy")
-        /// A value could not be encoded, or an answer not be decoded.
+        /// A value could not be encoded, or an answer could not be decoded.
         public static let codec = Code(description: "codec")
-        /// The URL is not that of a WebSocket.
+        /// The URL is not a WebSocket URL.
         public static let invalidURL = Code(description: "invalidURL")
         /// The configuration cannot be honoured.
         public static let invalidConfiguration = Code(description: "invalidConfiguration")
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public var code: Code { storage.code }
-    /// What failed and where, for people; never holds a secret.
+    /// A text that says what failed and where; never contains a secret.
     public var detail: String { storage.detail }
     /// The server's answer, if it refused the upgrade.
     public var response: ResponseHead? {
         get { storage.response }
         set { change { $0.response = newValue } }
     }
-    /// The first bytes of the body that came with a refusal.
+    /// The first bytes of the body of a refusal.
     public var body: [UInt8] {
         get { storage.body }
         set { change { $0.body = newValue } }
     }
-    /// Who closed and with which codes, if the connection was open.
+    /// Which side closed, and with which codes, if the connection was open.
     public var record: CloseRecord? {
         get { storage.record }
         set { change { $0.record = newValue } }
     }
-    /// Whether the link broke while a ping had met nothing but silence: perhaps something on the way had forgotten it.
+    /// Whether the link broke while a ping met only silence; perhaps a device on the path had dropped the idle connection.
     public var wasIdle: Bool {
         get { storage.wasIdle }
         set { change { $0.wasIdle = newValue } }
@@ -83,18 +83,18 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         set { change { $0.underlying = newValue } }
     }
 
-    /// Behind a reference, for most connections meet no error and all have room for several.
+    /// Stored by reference, because most connections meet no error, and each has room for several.
     private var storage: Storage
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ detail: String, underlying: (any Error)? = nil) {
         storage = Storage(code, detail, underlying)
     }
 
-    /// The code and the detail; no secrets.
+    /// The code and the detail; contains no secrets.
     public var description: String { "\(code): \(detail)" }
 
-    /// What an error knows, without what may be secret: of the body its length, of the error below its type.
+    /// The error without possible secrets: of the body only its length, of the underlying error only its type.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -109,7 +109,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         body(storage)
     }
 
-    /// SAFETY: changed only by an error that nobody shares it with.
+    /// SAFETY: changed only by an error that is its only owner.
     private final class Storage: @unchecked Sendable {
         let code: Code
         let detail: String
@@ -129,19 +129,19 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         }
     }
 
-    /// What is told to whoever still wants something of a connection that was closed in peace.
+    /// The error for operations on a connection that was closed regularly.
     package static let closing = TransportError(.closed, "the connection was closed")
 
-    /// The link ended, and nobody had said why.
+    /// The error for a link that ended without a known reason.
     package static let hungUp = TransportError(.lost, "the link ended without a close handshake")
 
-    /// What a violation of the peer's means to the app.
+    /// Converts a protocol violation of the peer.
     package init(_ violation: ProtocolViolation) {
-        let words = violation.kind == .messageTooBig ? "the peer sent too much at once" : "the peer broke the protocol"
+        let words = violation.kind == .messageTooBig ? "the peer sent too much at once" : "the peer violated the protocol"
         self.init(.protocolViolation, "\(words): \(violation)", underlying: violation)
     }
 
-    /// What the end of a connection means to the app: nil where both sides parted in peace.
+    /// Converts the end of a connection; nil if it closed regularly.
     package init?(ending record: CloseRecord) {
         guard record.isClean else {
             self = .hungUp
@@ -149,12 +149,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         }
         let isPeaceful = record.closedFirst == .local || [.normal, .goingAway, .noStatus].contains(record.code)
         if isPeaceful { return nil }
-        // Not what it gave: a peer may repeat a secret.
+        // The reason itself is left out, because a peer may repeat a secret in it.
         let reason = record.received?.reason.isEmpty ?? true ? "" : ", and gave a reason"
         self.init(.closed, "the peer closed with \(record.code)\(reason)")
     }
 
-    /// The same error without secrets that a peer has repeated: in its detail, and in the error of the layer below.
+    /// Returns the same error without secrets that a peer has repeated, in its detail and in the underlying error.
     package func hiding(_ secrets: KnownSecrets) -> TransportError {
         let below: (any Error)? =
             switch underlying {

@@ -1,3 +1,3 @@
-// Whoever runs a hub needs the words of rooms and of servers too.
+// A program that runs a hub also needs the types of rooms and of servers.
 @_exported public import HoldfastServer
 @_exported public import RoomCore

@@ -8,28 +8,31 @@ import NIOPosix
 import RoomCore
 import RoomsWire
 public import ServiceLifecycle
+import WebSocketRuntime
 
 #if !Hub
     #error("HoldfastHub needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Hub\"])")
 #endif
 
-/// A hub of rooms: it keeps what is published in a log on disk, in one order for each room, and brings it to every member.
+/// A hub of rooms: it stores publications in a log on disk, in one order for each room, and delivers them to every member.
 ///
-/// It speaks the protocol of docs/rooms-protocol.md over WebSocket at `/rooms`, and on the same port HTTP: a page to try it with, its status, its
-/// metrics, and an API for programs that publish without joining.
+/// It speaks the protocol of docs/rooms-protocol.md over WebSocket at `/rooms`. On the same port it serves HTTP: a page to try it with,
+/// its status, its metrics, and an API for programs that publish without joining.
 public struct Hub: Service {
     private let configuration: HubConfiguration
     private let bus: any EphemeralBus
 
-    /// Makes a hub; nothing happens until it is run.
+    /// Creates a hub; nothing happens until it runs.
     public init(_ configuration: HubConfiguration) { self.init(configuration, bus: LocalBus()) }
 
-    /// The same, with a bus to the other nodes of the hub.
+    /// Creates a hub with a bus to the other nodes of the hub.
     package init(_ configuration: HubConfiguration, bus: any EphemeralBus) { (self.configuration, self.bus) = (configuration, bus) }
 
-    /// Serves until a graceful shutdown, which tells every client when to come back and acks what it has taken; or until cancelled.
+    /// Serves until a graceful shutdown or until cancelled.
     ///
-    /// - Throws: ``HubError`` if the configuration or the log is not fit, `WebSocketError` if the address is taken.
+    /// A graceful shutdown tells every client when to come back, and acknowledges the publications that the hub has accepted.
+    ///
+    /// - Throws: ``HubError`` if the configuration or the log cannot be used, `WebSocketError` if the address is in use.
     public func run() async throws {
         try await withRunning { _ in
             try? await gracefulShutdown()
@@ -39,7 +42,7 @@ public struct Hub: Service {
 
     /// Serves while `body` runs, then stops gracefully.
     ///
-    /// - Throws: As ``run()`` does, and what `body` throws.
+    /// - Throws: The errors of ``run()``, and those of `body`.
     public func withRunning<Result: Sendable>(_ body: (RunningHub) async throws -> Result) async throws -> Result {
         let log: SQLiteRoomLog
         do {
@@ -55,7 +58,7 @@ public struct Hub: Service {
         for sentence in log.privacy { configuration.logger.warning("\(sentence)") }
         if log.proofs == nil {
             configuration.logger.warning(
-                "cursors get no proofs until the next start: the log's disk is full or broken, and took no key to make them with")
+                "cursors get no proofs until the next start: the log's disk is full or broken, so their key could not be stored")
         }
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await serve(log, body)) } catch { result = .failure(error) }
@@ -66,7 +69,7 @@ public struct Hub: Service {
     private func serve<Result: Sendable>(_ log: SQLiteRoomLog, _ body: (RunningHub) async throws -> Result) async throws -> Result {
         var settings = try configuration.serverConfiguration()
         let registry = PrometheusRegistry()
-        // The hub's own page of metrics has them in any case.
+        // The hub's own metrics page always gets the metrics.
         let outside = settings.metrics ?? MetricsSystem.factory
         let metrics: any MetricsFactory =
             outside is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, outside])
@@ -83,10 +86,10 @@ public struct Hub: Service {
         let server = server(settings, core, pages)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await core.gate.run { core.host.submit([$0]) } }
-            group.addTask { await core.desk.run { replies in core.host.take(replies.map { .log($0) }) } }
+            group.addTask { await core.logDriver.run { replies in core.host.take(replies.map { .log($0) }) } }
             group.addTask {
                 let meters = HubMeters(metrics)
-                await status.watch { meters.tell($0) }
+                await status.watch { meters.notify($0) }
             }
             group.addTask { await tend(log, core) }
             core.start()
@@ -111,56 +114,56 @@ public struct Hub: Service {
     }
 
     private func server(_ settings: WebSocketServerConfiguration, _ core: HubCore, _ pages: HubPages) -> WebSocketServer {
-        let door = Door(
+        let upgradePolicy = UpgradePolicy(
             of: "hub", at: "/rooms", subprotocols: RoomsEncoding.allCases.map(\.subprotocol), takesNone: true,
             isBehindProxy: configuration.isBehindProxy)
         var server = WebSocketServer(configuration: settings) { request in
-            door.decide(request, isStopping: core.host.isStopping)
+            upgradePolicy.decide(request, isStopping: core.host.isStopping)
         } inline: { request in
-            core.host.handler { Visitor(Caller(request, by: door), at: $0) }
+            core.host.handler { HubConnection(Caller(request, by: upgradePolicy), at: $0) }
         }
         server.guests = pages.guests()
         return server
     }
 
-    /// Does what retention asks for, in small steps.
+    /// Enforces retention, in small steps.
     private func tend(_ log: SQLiteRoomLog, _ core: HubCore) async {
-        // Time that the machine sleeps is none in which the hub runs.
+        // Time while the machine sleeps does not count as running time of the hub.
         let (clock, logger) = (SuspendingClock(), configuration.logger)
         let start = clock.now
         var doubts = false
         repeat {
             var care = LogCare(hasMore: true)
             while care.hasMore, !Task.isCancelled {
-                // Each time: to let much go takes minutes, in which the disk may get full, or have room again.
+                // Measured each time: deleting much takes minutes, in which the disk may fill up or get room again.
                 if let space = log.space(within: configuration.quotas) { core.host.submit([.space(space)]) }
-                care = await log.tend(now: HubCalendar.now, ran: (clock.now - start).wholeNanoseconds / 1_000_000)
+                care = await log.tend(now: WallClock.milliseconds, ran: (clock.now - start).wholeNanoseconds / 1_000_000)
                 core.host.submit(care.replies.map { .log($0) } + (care.time > 0 ? [.log(.time(care.time))] : []))
             }
-            if let doubt = care.doubt, !doubts { logger.error("the clock is not believed", metadata: ["reason": "\(doubt)"]) }
-            if care.doubt == nil, doubts { logger.notice("the clock is believed again") }
+            if let doubt = care.doubt, !doubts { logger.error("the clock is not trusted", metadata: ["reason": "\(doubt)"]) }
+            if care.doubt == nil, doubts { logger.notice("the clock is trusted again") }
             doubts = care.doubt != nil
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 }
 
-/// A hub that runs.
+/// A running hub.
 public struct RunningHub: Sendable {
-    /// Where it listens.
+    /// The server that the hub listens with.
     public let server: RunningServer
     let core: HubCore
 
-    /// Where clients connect: `ws://host:port/rooms`.
+    /// The URL for clients: `ws://host:port/rooms`.
     public var url: String { server.url("/rooms") }
 
-    /// Publishes in the name of the server, as `POST /api/rooms/{room}/messages` does.
+    /// Publishes as the server, as `POST /api/rooms/{room}/messages` does.
     ///
     /// - Parameters:
-    ///   - room: Where.
-    ///   - user: Who it is from.
-    ///   - content: What it says.
-    ///   - id: Its name; what is published twice under one name is stored once.
-    /// - Returns: Where it stands in the room's order, once it is on disk.
+    ///   - room: The room to publish in.
+    ///   - user: The user in whose name to publish.
+    ///   - content: The content of the publication.
+    ///   - id: The ID of the publication; repeated publications with the same ID are stored once.
+    /// - Returns: The position of the publication in the room, once it is on disk.
     /// - Throws: ``PublishingRefusal``, or ``HubError/stopped``.
     @discardableResult
     public func publish(
@@ -170,15 +173,15 @@ public struct RunningHub: Sendable {
     }
 }
 
-/// Why a hub does not run, or does not do what it was asked.
+/// The reason why a hub does not run, or does not carry out a request.
 public enum HubError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A choice of the configuration is wrong or does not fit another; it has to be changed.
+    /// A value in the configuration is wrong or conflicts with another; it has to be changed.
     case configuration(String)
     /// A key cannot be used.
     case key(String)
     /// The log cannot be opened or copied.
     case log(String)
-    /// The hub stops, or has too much to do; ask again later.
+    /// The hub is stopping or overloaded; try again later.
     case stopped
 
     /// What failed.
@@ -187,7 +190,7 @@ public enum HubError: Error, Hashable, Sendable, CustomStringConvertible {
         case .configuration(let words): "the configuration is wrong: \(words)"
         case .key(let words): "a key cannot be used: \(words)"
         case .log(let words): "the log: \(words)"
-        case .stopped: "the hub stops, or has too much to do"
+        case .stopped: "the hub is stopping or overloaded"
         }
     }
 }

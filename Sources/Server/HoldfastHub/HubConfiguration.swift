@@ -4,52 +4,54 @@ public import Logging
 public import RoomCore
 import WebSocketCore
 
-/// Everything about a hub that can be chosen; the defaults suit development on one machine.
+/// The configuration of a hub; the defaults suit development on one machine.
 public struct HubConfiguration: Sendable {
-    /// Where to listen, and what a connection may cost.
+    /// The address to listen on, and the limits of connections.
     ///
-    /// The hub speaks HTTP/1.1, in which browsers open WebSockets, and takes frames as long as ``limits`` say. Compression is off unless it is
-    /// asked for here: it costs memory for each connection, and most of what rooms carry is short.
+    /// The hub uses HTTP/1.1, in which browsers open WebSockets, and accepts frames up to the length in ``limits``. Compression is off
+    /// unless it is turned on here: it takes memory for each connection, and most messages in rooms are short.
     public var server: WebSocketServerConfiguration = {
         var server = WebSocketServerConfiguration()
         server.compression = nil
         server.unsentLimit = 128 * 1024
         return server
     }()
-    /// The directory of the log; made if there is none.
+    /// The directory of the log; created if it does not exist.
     public var data: String
-    /// Whether all rooms get new epochs at the start, as when the log was found to have gone back.
+    /// Whether all rooms get new epochs at the start, as if the log had gone back.
     ///
-    /// Every client then gets a snapshot and knows that entries may be lost. A hub finds out by itself that its directory was copied or
-    /// restored, or that one of its files is damaged, gone or an older one; this is for what leaves no trace in the directory, such as a
-    /// snapshot of a whole disk that was put back.
+    /// Every client then gets a snapshot and knows that entries may be lost. The hub detects by itself that its directory was copied or
+    /// restored, or that one of its files is damaged, missing or outdated. Use this option for changes that leave no trace in the
+    /// directory, such as restoring a snapshot of a whole disk.
     public var drawsNewEpochs = false
     /// How much of a room is kept.
     public var retention = RoomRetention()
-    /// What clients may send, as they are told in `welcome`.
+    /// The limits for clients, which `welcome` reports to them.
     public var limits: RoomsLimits {
         get { policy.limits }
         set { policy.limits = newValue }
     }
-    /// What one connection may do.
+    /// The limits of one connection.
     public var perConnection: HubAllowance {
         get { HubAllowance(policy.connection) }
         set {
             newValue.apply(to: &policy.connection)
-            // Frames of all kinds are more than publications: who keeps to this limit is not closed for being quick.
+            // The limit of frames of all kinds must exceed that of publications. Otherwise a client within this limit could be closed for
+            // its speed.
             let frames = 2 * policy.connection.messages.perSecond
             if frames > policy.frames.perSecond { policy.frames = HubPolicy.Rate(perSecond: frames, burst: 4 * frames) }
         }
     }
-    /// What one user may do with all connections.
+    /// The limits of one user over all connections.
     public var perUser: HubAllowance {
         get { HubAllowance(policy.user) }
         set { newValue.apply(to: &policy.user) }
     }
-    /// What one address may do, at first with 1000 connections: many may sit behind it.
+    /// The limits of one address; by default 1000 connections, because many users may share one address.
     ///
-    /// Without a proxy it has half of what the server takes at most, unless `server.maximumConnectionsPerAddress` says more.
-    /// Of IPv6 the first 64 bits count, for whoever has one of those addresses has them all. Those of plain HTTP are counted apart, see ``http``.
+    /// Without a proxy, one address may use at most half of the server's connections, unless `server.maximumConnectionsPerAddress` is
+    /// set. For IPv6 the first 64 bits count, because one owner usually has all addresses of such a block. Connections of plain HTTP are
+    /// counted separately, see ``http``.
     public var perAddress: HubAllowance {
         get { HubAllowance(policy.address) }
         set { newValue.apply(to: &policy.address) }
@@ -63,149 +65,150 @@ public struct HubConfiguration: Sendable {
             (totalQuota, freeSpace) = (newValue.total, max(newValue.free, 0))
         }
     }
-    /// Whether all clients come through a proxy, which writes their addresses into `X-Forwarded-For`.
+    /// Whether all clients connect through a proxy, which writes their addresses into `X-Forwarded-For`.
     ///
-    /// The last address there is then the client's, as long as nobody but the proxy can reach the hub; and no request is one of this machine
-    /// itself. Without this a proxy is one address, and one that says nothing of whom it speaks for, and runs on this machine, opens
-    /// `/metrics` and `/status` to everybody.
+    /// The hub then takes the last address there as the client's, so only the proxy may be able to reach the hub. No request counts as
+    /// local then. Without this option, a proxy counts as one address. A proxy on this machine that does not report its clients would
+    /// then open `/metrics` and `/status` to everybody.
     public var isBehindProxy = false
-    /// Who looks at tokens; nil: nobody, so that only ``takesDevelopmentTokens`` lets anybody in.
+    /// The authority that verifies tokens; nil: only clients with development tokens are accepted, see ``takesDevelopmentTokens``.
     public var authority: (any HubAuthority)?
-    /// Whether `dev:NAME` is a token, for clients on this machine that no proxy speaks for.
+    /// Whether `dev:NAME` is accepted as a token, from clients on this machine without a proxy.
     ///
-    /// Whoever shows it is NAME, and may read, write and be present in all rooms. A hub that listens anywhere but on this machine refuses to
-    /// run so.
+    /// A client with this token is the user NAME, and may read, write and be present in all rooms. With this option, the hub refuses to
+    /// run if it listens on any address other than this machine's.
     public var takesDevelopmentTokens = false
-    /// The keys of those who may use the HTTP API, at least 16 bytes each.
+    /// The keys for the HTTP API, at least 16 bytes each.
     public var apiKeys: [String] = []
-    /// The origins whose pages may connect, such as `https://example.org`, beside the hub's own at an address or `localhost`; `*` is every.
+    /// The origins whose pages may connect, such as `https://example.org`; `*` allows every origin.
     ///
-    /// A hub that browsers reach by a name has to be told its origin here, for any name can be made to lead to it. Only browsers say an
-    /// origin; who says none is let through to show a token.
+    /// The hub's own origin is always allowed if its host is an address or `localhost`. If browsers reach the hub by a name, add its
+    /// origin here, because any name can be made to resolve to the hub. Only browsers send an origin; clients without one are accepted
+    /// and have to send a token.
     public var origins: [String] {
         get { server.origins.allowed }
         set { server.origins.allowed = newValue }
     }
-    /// What plain HTTP may cost.
+    /// The limits of plain HTTP.
     public var http = HubHTTPLimits()
-    /// The directory where `POST /api/backup` puts copies of the log; nil: there are no backups by HTTP.
+    /// The directory where `POST /api/backup` puts copies of the log; nil: no backups over HTTP.
     public var backups: String?
-    /// The name of this process among those that make up the hub.
+    /// The name of this process among the processes of the hub.
     public var node = "hub"
-    /// What the hub tells of itself.
+    /// The logger of the hub.
     public var logger = Logger(label: "holdfast.hub")
 
-    /// Connections of an address, beside those of both kinds that it may have, that have not said which they are.
+    /// The additional connections of an address that may be in a handshake, and so are not yet of a known kind.
     private static let handshakes = 1000
-    /// What the frame of a publication holds beside its payload, at the most: names and types, each byte of them written as an escape.
+    /// The maximum size of a publication's frame without its payload: names and types, with each byte escaped.
     private static let frameOverhead: Int64 = 2048
 
-    /// All limits and times.
+    /// All limits and timeouts.
     package var policy = HubPolicy()
     private var totalQuota: Int64?
     private var freeSpace = HubQuotas().free
-    /// How much may wait for one client, and of one client.
+    /// The limits of queues for and from one client.
     package var lanes = Lanes()
 
-    /// Bounds of what waits between a client and the hub, in bytes.
+    /// The limits of queues between a client and the hub, in bytes.
     package struct Lanes: Hashable, Sendable {
-        /// Entries and answers that wait to be written, before the client gets no more entries until it has those.
+        /// Queued entries and answers beyond which the client gets no more entries until the queue is empty.
         package var stored = 1 << 20
-        /// The same, before it is closed.
+        /// Queued entries and answers beyond which the client is closed.
         package var most = 8 << 20
-        /// Of what nobody stores, before it is dropped.
+        /// Queued ephemeral frames beyond which more are dropped.
         package var ephemeral = 64 << 10
-        /// How long what waits may take to leave when the connection is to be closed; what has not left by then is dropped.
-        package var farewell: Duration = .seconds(5)
-        /// What a client has said and the hub has not looked at, before nothing more is read of it.
+        /// How long queued frames may take to be sent before a close; the rest is dropped then.
+        package var closeTimeout: Duration = .seconds(5)
+        /// Received bytes that the hub has not processed, beyond which it stops reading from the client.
         package var unheard = 256 << 10
-        /// The longest message of one that is not known yet; the room for a token and the joins of some three hundred rooms.
+        /// The longest message of a client before its `welcome`: enough for a token and the joins of about 300 rooms.
         package var shortGreeting = 64 << 10
-        /// So many of one address on one event loop may say longer ones at once: a hello with all rooms, and what follows it.
+        /// The number of clients of one address on one event loop that may send longer messages then: a hello with all rooms, and more.
         package var longGreetings = 16
 
         package init() {}
     }
 
-    /// A hub that keeps its log in a directory.
+    /// Creates a configuration of a hub with its log in this directory.
     public init(data: String) {
         self.data = data
         policy.address.connections = 1000
     }
 
-    /// The configuration of the server below, as the hub needs it.
+    /// Returns the configuration of the underlying server, adjusted for the hub.
     func serverConfiguration() throws(HubError) -> WebSocketServerConfiguration {
         if takesDevelopmentTokens {
             guard !isBehindProxy, server.unixSocket == nil else {
-                throw HubError.configuration("tokens for development are taken without a proxy and on a TCP port of this machine only")
+                throw HubError.configuration("development tokens are accepted on a TCP port of this machine only, without a proxy")
             }
             guard Caller.isLoopback(server.host) else {
-                throw HubError.configuration("tokens for development are taken on this machine only, not on \(server.host)")
+                throw HubError.configuration("development tokens are accepted on this machine only, not on \(server.host)")
             }
         }
         if let odd = server.origins.firstInvalid {
-            throw HubError.configuration("an origin is like https://example.org, without a path, or *; not \(odd)")
+            throw HubError.configuration("an origin must look like https://example.org, without a path, or be *; \(odd) does not")
         }
         guard [retention.count, retention.age, retention.bytes].allSatisfy({ $0 ?? 1 > 0 }) else {
-            throw HubError.configuration("what is kept of a room is more than nothing")
+            throw HubError.configuration("the limits of what is kept of a room must be above 0")
         }
-        // Otherwise a payload that may be published would end its connection, each time it is sent again.
+        // Otherwise an allowed payload would end its connection each time it is sent again.
         guard limits.frame > Self.frameOverhead, (limits.frame - Self.frameOverhead) / 4 * 3 >= limits.body else {
             throw HubError.configuration("a frame of \(limits.frame) bytes does not hold a payload of \(limits.body) bytes in Base64")
         }
         if let short = apiKeys.first(where: { $0.utf8.count < 16 }) {
-            throw HubError.configuration("an API key has to have at least 16 bytes; one has \(short.utf8.count)")
+            throw HubError.configuration("an API key must have at least 16 bytes; one has \(short.utf8.count)")
         }
         var server = server
         server.httpVersion = .http1
         server.limits.message = Int(limits.frame)
         server.handlers = .eventLoop
-        // Those that say nothing yet count here only: else they could be all there may be.
+        // Connections in a handshake are limited only here; without this limit, they could use all connections.
         if !isBehindProxy, server.maximumConnectionsPerAddress == nil {
             let wanted = policy.address.connections + Int(clamping: max(http.perAddress, 1)) + Self.handshakes
-            // One address leaves others as many as it may have itself.
+            // One address leaves at least as many connections to others as it may use itself.
             server.maximumConnectionsPerAddress = min(wanted, max(server.maximumConnections / 2, 1))
         }
-        // Pages of other ports of this machine are not the hub's, and could show its tokens for development.
+        // Pages from other ports of this machine do not belong to the hub and could use development tokens.
         server.origins.isStrict = true
         return server
     }
 }
 
-/// What plain HTTP may cost a hub: its page, its status, its API.
+/// The limits of plain HTTP: the page, the status and the API.
 ///
-/// Each connection holds at most 16 KiB that were read of it and 64 KiB of an answer, and has one request at a time. `/healthz`, `/readyz` and
-/// `/metrics` are answered beyond these numbers as well.
+/// Each connection holds at most 16 KiB of received data and 64 KiB of a response, and handles one request at a time. `/healthz`,
+/// `/readyz` and `/metrics` are answered even beyond these limits.
 public struct HubHTTPLimits: Hashable, Sendable {
-    /// Connections of one address at once; behind a proxy they are not counted by address.
+    /// Simultaneous connections of one address; behind a proxy, connections are not counted by address.
     public var perAddress: Int64 = 100
-    /// Connections at once in all, though never more than half of what the server takes.
+    /// Simultaneous connections in all, but never more than half of the server's connections.
     public var connections: Int64 = 1000
-    /// How long a request may take to arrive, its body included; then it is refused with 408, and the connection closed.
+    /// How long a request may take to arrive, including its body; then it is refused with 408 and the connection is closed.
     public var request: Duration = .seconds(10)
-    /// How long each 64 KiB of an answer may take to leave; then the connection is closed.
+    /// How long each 64 KiB of a response may take to be sent; then the connection is closed.
     public var write: Duration = .seconds(10)
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
 }
 
-/// What one connection, one user, or one address may do; whoever does more is told to slow down, and by when.
+/// The limits of one connection, one user, or one address; a client beyond a limit is told to slow down, and for how long.
 ///
-/// All but ``connections`` and ``rooms`` are by the second, and after a pause some seconds' worth is taken at once. Numbers below 1 count as 1, those above
-/// 2^30 as 2^30.
+/// All limits except ``connections`` and ``rooms`` are per second, and after a pause a burst of some seconds' worth is accepted at once.
+/// Numbers below 1 count as 1, numbers above 2^30 as 2^30.
 public struct HubAllowance: Hashable, Sendable {
-    /// Publications a second.
+    /// Publications per second.
     public var messages: Int64
-    /// Bytes of publications a second.
+    /// Bytes of publications per second.
     public var bytes: Int64
-    /// Joins a second; each page of a long absence is one.
+    /// Joins per second; each page that is fetched after a long absence counts as one.
     public var joins: Int64
-    /// Connections at once; without meaning for one connection.
+    /// Simultaneous connections; ignored for one connection.
     public var connections: Int64
-    /// Rooms in which it may be at once, each counted once; without meaning for one connection, for which `limits.rooms` holds.
+    /// Rooms joined at once, each counted once; ignored for one connection, for which `limits.rooms` applies.
     ///
-    /// Nobody takes the places of all others in the hub, which has 100,000 rooms open at once.
+    /// This keeps one user or address from using up the hub's limit of 100,000 open rooms.
     public var rooms: Int64
 
     init(_ allowance: HubPolicy.Allowance) {
@@ -214,7 +217,7 @@ public struct HubAllowance: Hashable, Sendable {
         rooms = Int64(allowance.rooms)
     }
 
-    /// Puts it into a policy, where what is taken at once stays worth as many seconds as before.
+    /// Applies the limits to a policy; bursts keep their length in seconds.
     func apply(to allowance: inout HubPolicy.Allowance) {
         allowance.messages.change(to: Self.fit(messages))
         allowance.bytes.change(to: Self.fit(bytes))
@@ -228,7 +231,7 @@ public struct HubAllowance: Hashable, Sendable {
 
 extension HubPolicy.Rate {
     fileprivate mutating func change(to number: Int64) {
-        // In floating point, for the product may need more than 64 bits.
+        // Floating point, because the product may need more than 64 bits.
         burst = max(1, Int64((Double(burst) * Double(number) / Double(max(perSecond, 1))).rounded()))
         perSecond = number
     }

@@ -16,24 +16,27 @@ import WAMPCore
 /// try await router.run()                          // over WebSocket, at ws://127.0.0.1:PORT/ws
 /// await router.serve(transport: serverEnd)        // or any transport, such as one in memory
 /// ```
-/// It keeps all it knows in memory, in one process: sessions, subscriptions, registrations, retained events and history end with it. What
-/// it keeps is bounded by numbers, in `RouterPolicy`, and each of those things may be as large as a message. It serves until it is
-/// stopped, once; another life is another router.
+///
+/// It keeps everything in memory, in one process: sessions, subscriptions, registrations, retained events and history are lost when it
+/// ends. `RouterPolicy` limits the number of all these objects; each may be as large as a message. A router can be run and stopped only
+/// once.
 public final class WAMPRouter: Service, Sendable {
     private let configuration: WAMPRouterConfiguration
     let core: RouterCore
 
-    /// Makes a router; it serves nobody until it is run, or given a transport.
+    /// Creates a router.
+    ///
+    /// It serves no clients until it is run, or given a transport.
     public convenience init(_ configuration: WAMPRouterConfiguration = WAMPRouterConfiguration()) {
         self.init(configuration, clock: ContinuousClock())
     }
 
-    /// The same for tests.
+    /// Creates a router for tests.
     ///
     /// - Parameters:
-    ///   - configuration: All that can be chosen.
-    ///   - clock: What its deadlines are measured with.
-    ///   - seed: What its ids follow from; by default they are drawn.
+    ///   - configuration: The configuration.
+    ///   - clock: The clock for its deadlines.
+    ///   - seed: The seed of its ids; random by default.
     public init<C: Clock>(
         _ configuration: WAMPRouterConfiguration = WAMPRouterConfiguration(), clock: C, seed: UInt64 = .random(in: 0 ... .max)
     ) where C.Duration == Duration {
@@ -44,23 +47,25 @@ public final class WAMPRouter: Service, Sendable {
 
     deinit { core.finish() }
 
-    /// What it has done, and has at present.
-    public var status: RouterStatus { core.tally.withLockedValue(\.self) }
+    /// The counts and the present state.
+    public var status: RouterStatus { core.tally.withLockedValue({ $0 }) }
 
-    /// What tests let go wrong.
+    /// Fault injection for tests.
     public var faults: RouterFaults { RouterFaults(core: core) }
 
-    /// Serves one client over a transport, until its connection has ended; if the task is cancelled, the connection is cut.
+    /// Serves one client over a transport, until its connection has ended.
     ///
-    /// Its serialization is the one that the transport's subprotocol stands for, and JSON if there is none.
+    /// If the task is cancelled, the connection is cut.
+    ///
+    /// The transport's subprotocol determines the serialization; without one it is JSON.
     public func serve(transport: any MessageTransport) async {
         guard let port = core.host.port(number: 0) else { return transport.abort() }
-        await TransportExit(transport, at: port).serve()
+        await TransportOutput(transport, at: port).serve()
     }
 
-    /// Serves over WebSocket until a graceful shutdown, which says goodbye to every session; or until cancelled.
+    /// Serves over WebSocket until a graceful shutdown, which says goodbye to every session, or until cancelled.
     ///
-    /// - Throws: `WebSocketError` if the address is taken or the certificate cannot be read.
+    /// - Throws: `WebSocketError` if the address is in use or the certificate cannot be read.
     public func run() async throws {
         try await withRunning { _ in
             try? await gracefulShutdown()
@@ -70,24 +75,26 @@ public final class WAMPRouter: Service, Sendable {
 
     /// Serves over WebSocket while `body` runs, then stops gracefully.
     ///
-    /// - Throws: As ``run()`` does, and what `body` throws.
+    /// - Throws: The errors of ``run()``, and those of `body`.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let settings = configuration.serverConfiguration()
         let core = core
-        let door = Door(
+        let upgradePolicy = UpgradePolicy(
             of: "router", at: "/ws", subprotocols: WAMPSerialization.allCases.map(\.subprotocol), isBehindProxy: configuration.isBehindProxy
         )
         let server = WebSocketServer(configuration: settings) { request in
-            door.decide(request, isStopping: core.host.isStopping) { address in core.seats.withLockedValue { $0.hasRoom(for: address) } }
+            upgradePolicy.decide(request, isStopping: core.host.isStopping) { address in
+                core.slots.withLockedValue { $0.hasRoom(for: address) }
+            }
         } inline: { request in
-            core.host.handler { SocketExit(request, at: $0, by: door) }
+            core.host.handler { SocketOutput(request, at: $0, by: upgradePolicy) }
         }
         let factory = settings.metrics ?? MetricsSystem.factory
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let meters = RouterMeters(factory)
-                while (try? await Task.sleep(for: .seconds(1))) != nil { meters.tell(core.tally.withLockedValue(\.self)) }
-                meters.tell(core.tally.withLockedValue(\.self))
+                while (try? await Task.sleep(for: .seconds(1))) != nil { meters.notify(core.tally.withLockedValue({ $0 })) }
+                meters.notify(core.tally.withLockedValue({ $0 }))
             }
             defer { group.cancelAll() }
             return try await server.withRunning { running in
@@ -99,8 +106,8 @@ public final class WAMPRouter: Service, Sendable {
         }
     }
 
-    /// Says goodbye to every session, and waits for the answers, though not for longer than ``RouterPolicy/goodbyePatience`` and 2 s.
+    /// Says goodbye to every session, and waits for the answers, but not longer than ``RouterPolicy/goodbyePatience`` plus 2 s.
     ///
-    /// Nobody new is let in from then on.
+    /// No new clients are accepted from then on.
     public func stop() async { await core.stop() }
 }

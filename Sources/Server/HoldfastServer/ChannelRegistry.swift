@@ -3,26 +3,26 @@ import WebSocketRuntime
 import NIOCore
 import WebSocketNIO
 
-/// The channels of a server: bounded in number, and ended together.
+/// The channels of a server: limits their number, and ends them together.
 final class ChannelRegistry: Sendable {
     private struct Member {
         let channel: any Channel
-        /// Nil before its handshake, and after its end.
+        /// Nil before its handshake and after its end.
         var socket: WebSocketChannel?
-        /// Another server answers its request.
+        /// Whether another server is answering a request on it.
         var isGuest = false
-        /// Where it comes from, if that is counted.
+        /// The address of the client, if addresses are counted.
         let address: String?
     }
     private struct State {
         var members: [ObjectIdentifier: Member] = [:]
         var byAddress: [String: Int] = [:]
-        /// Those that are to be told that there are too many.
+        /// Channels that are rejected because there are too many.
         var rejected: [ObjectIdentifier: any Channel] = [:]
         var socketCount = 0
         var guestCount = 0
         var isClosing = false
-        /// Who waits for the last socket to end.
+        /// The task that waits for the last socket to end.
         var onDrained: CheckedContinuation<Void, Never>?
 
         mutating func set(_ socket: WebSocketChannel?, of id: ObjectIdentifier) {
@@ -39,50 +39,51 @@ final class ChannelRegistry: Sendable {
             byAddress[address] = count > 1 ? count - 1 : nil
         }
 
-        /// Who is to be told that no socket is left and none will come.
+        /// Returns the waiting task once no socket is left and none can come.
         mutating func takeDrained() -> CheckedContinuation<Void, Never>? {
             isClosing && socketCount == 0 && guestCount == 0 ? onDrained.take() : nil
         }
     }
     private let state = LockedValue(State())
-    /// How many channels it takes.
+    /// The maximum number of channels.
     let capacity: Int
-    /// How many of them one address may have; nil: all.
+    /// The maximum number of channels per address; nil for no limit.
     let perAddress: Int?
 
-    /// Takes so many channels, and so many of an address.
+    /// Creates a registry with these limits.
     init(capacity: Int, perAddress: Int? = nil) { (self.capacity, self.perAddress) = (capacity, perAddress) }
 
-    /// Takes as many channels as a configuration says, and as the process has descriptors for.
+    /// Creates a registry with the limits of a configuration and of the process's descriptors.
     ///
-    /// - Parameter descriptors: Those that connections may have; when they are used up the server accepts nobody, see ``AcceptGate``.
+    /// - Parameter descriptors: The number of descriptors for connections. Once they are used up, the server accepts no connections, see
+    ///   ``AcceptGate``.
     convenience init(_ configuration: WebSocketServerConfiguration, descriptors: Int = AcceptGate.places) {
-        // Connections that are told that there are too many have descriptors, too.
+        // Rejected connections use descriptors too.
         let places = max(descriptors - Self.rejectedCapacity, descriptors / 2, 1)
-        // Streams of HTTP/2 have none.
+        // HTTP/2 streams use no descriptors.
         let isShared = configuration.httpVersion != .http1
-        // An address leaves 1,024 to others, or half of what there is.
+        // One address leaves 1,024 places to others, or half of all.
         let share = max(places / 2, places - 1024, 1)
         self.init(
             capacity: isShared ? configuration.maximumConnections : min(configuration.maximumConnections, places),
             perAddress: configuration.maximumConnectionsPerAddress.map { min($0, share) })
     }
 
-    var count: Int { state.withLockedValue(\.members.count) }
-    /// Those that were taken and have not closed.
+    var count: Int { state.withLockedValue({ $0.members.count }) }
+    /// The accepted channels that have not closed.
     var all: [any Channel] { state.withLockedValue { $0.members.values.map(\.channel) } }
-    /// How many requests another server is answering.
-    var guestCount: Int { state.withLockedValue(\.guestCount) }
+    /// The number of requests that another server is answering.
+    var guestCount: Int { state.withLockedValue({ $0.guestCount }) }
 
-    /// Whether it takes no more.
-    var isClosing: Bool { state.withLockedValue(\.isClosing) }
+    /// Whether it accepts no more channels.
+    var isClosing: Bool { state.withLockedValue({ $0.isClosing }) }
 
-    /// What becomes of a new channel.
+    /// How a new channel is handled.
     enum Welcome {
         case open
-        /// There are too many: it is told so.
+        /// There are too many: the client is told.
         case rejected
-        /// There are too many even of those, or of its address: it is closed without a word.
+        /// There are too many rejected ones, or too many of this address: the channel is closed without an answer.
         case ignored
     }
     private static let rejectedCapacity = 256
@@ -118,7 +119,7 @@ final class ChannelRegistry: Sendable {
         drained?.resume()
     }
 
-    /// Counts a connection in until its end; false if the server is closing, and it has to be told so.
+    /// Counts a connection until its end; returns false if the server is closing and must tell the client.
     func open(_ socket: WebSocketChannel) -> Bool {
         state.withLockedValue { state in
             state.set(socket, of: socket.id)
@@ -126,7 +127,7 @@ final class ChannelRegistry: Sendable {
         }
     }
 
-    /// Another server answers a request of a connection; false if it is closing, or this server is.
+    /// Notes that another server answers a request of a connection; returns false if the connection or this server is closing.
     func host(_ channel: any Channel) -> Bool {
         state.withLockedValue { state in
             guard !state.isClosing, let index = state.members.index(forKey: ObjectIdentifier(channel)) else { return false }
@@ -136,7 +137,7 @@ final class ChannelRegistry: Sendable {
         }
     }
 
-    /// The request is answered.
+    /// Notes that the request was answered.
     func dismiss(_ channel: any Channel) {
         let drained = state.withLockedValue { state in
             guard let index = state.members.index(forKey: ObjectIdentifier(channel)), state.members.values[index].isGuest else {
@@ -149,7 +150,7 @@ final class ChannelRegistry: Sendable {
         drained?.resume()
     }
 
-    /// Counts a connection out.
+    /// Stops counting a connection.
     func end(_ id: ObjectIdentifier) {
         let drained = state.withLockedValue { state in
             state.set(nil, of: id)
@@ -169,7 +170,7 @@ final class ChannelRegistry: Sendable {
         }
     }
 
-    /// Says goodbye to every client (1001).
+    /// Closes all connections with 1001.
     func close() async {
         let (sockets, others, drained) = state.withLockedValue { state in
             state.isClosing = true
@@ -177,14 +178,14 @@ final class ChannelRegistry: Sendable {
             return (state.members.values.compactMap(\.socket), others, state.takeDrained())
         }
         drained?.resume()
-        // Those that speak HTTP/2, or to another server, take no more requests.
+        // HTTP/2 connections and those served by another server accept no more requests.
         for channel in others { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         await withDiscardingTaskGroup { group in
             for socket in sockets { group.addTask { _ = await socket.close(.shutdown) } }
         }
     }
 
-    /// Drops whatever is left, such as clients that are still shaking hands.
+    /// Closes all remaining channels, such as those of clients in the handshake.
     func drop() {
         for channel in state.withLockedValue({ $0.members.values.map(\.channel) + Array($0.rejected.values) }) {
             channel.close(promise: nil)

@@ -4,46 +4,48 @@ package import WebSocketNIO
 
 /// Another HTTP server on the port of a ``WebSocketServer``.
 ///
-/// It answers the requests that ask for no WebSocket, one after the other on each connection, which may ask for a WebSocket at last. The
-/// connection counts as one of the server's, and the graceful end of the server waits for a request that is being answered.
+/// It answers plain HTTP requests, one after another on each connection; the last one may ask for a WebSocket. The connection counts as one
+/// of the server's, and a graceful shutdown waits for requests in progress.
 package struct GuestServer: Sendable {
-    /// Finds a connection a seat; nil: there is none free.
+    /// Reserves a place for a connection; returns nil if none is free.
     ///
-    /// The seat is let go of when the connection closes or becomes a WebSocket.
-    package var seat: @Sendable (any Channel) -> (any Sendable & AnyObject)?
-    /// Answers a request; cancelled when the server's patience ends.
+    /// The place is released when the connection closes or becomes a WebSocket.
+    package var permit: @Sendable (any Channel) -> (any Sendable & AnyObject)?
+    /// Answers a request; cancelled when the shutdown time limit ends.
     package var answer: @Sendable (PlainExchange) async -> Void
-    /// Answers a request of a connection that has no seat, or that the server has no room for: without its body, and it is the last.
+    /// Answers a request of a connection without a place, or beyond the server's limit.
+    ///
+    /// The body is not read, and the connection ends.
     package var turnAway: @Sendable (RequestHead, SocketAddress?) async -> HTTPResponse
-    /// How long requests and answers may take.
+    /// The time limits for requests and answers.
     package var times = PlainGuests.Times()
 
-    /// Makes a server.
+    /// Creates a server.
     package init(
-        seat: @escaping @Sendable (any Channel) -> (any Sendable & AnyObject)?, answer: @escaping @Sendable (PlainExchange) async -> Void,
+        permit: @escaping @Sendable (any Channel) -> (any Sendable & AnyObject)?, answer: @escaping @Sendable (PlainExchange) async -> Void,
         turnAway: @escaping @Sendable (RequestHead, SocketAddress?) async -> HTTPResponse
     ) {
-        (self.seat, self.answer, self.turnAway) = (seat, answer, turnAway)
+        (self.permit, self.answer, self.turnAway) = (permit, answer, turnAway)
     }
 }
 
-/// Runs what serves the requests of a ``GuestServer``.
+/// Runs the tasks that answer the requests of a ``GuestServer``.
 struct GuestList: Sendable {
     let server: GuestServer
     private let channels: ChannelRegistry
-    // No longer than there are connections, whose number is bounded.
-    private let visits: AsyncStream<PlainExchange>
+    // No longer than the number of connections, which is limited.
+    private let exchanges: AsyncStream<PlainExchange>
     private let arriving: AsyncStream<PlainExchange>.Continuation
 
     init(_ server: GuestServer, _ channels: ChannelRegistry) {
         (self.server, self.channels) = (server, channels)
-        (visits, arriving) = AsyncStream.makeStream()
+        (exchanges, arriving) = AsyncStream.makeStream()
     }
 
-    /// What the connections are told of it.
+    /// The settings for the connections.
     var guests: PlainGuests {
         PlainGuests(
-            seat: server.seat,
+            permit: server.permit,
             take: { exchange in
                 guard channels.host(exchange.channel) else { return false }
                 arriving.yield(exchange)
@@ -51,14 +53,14 @@ struct GuestList: Sendable {
             }, onEnd: { channels.dismiss($0) }, times: server.times)
     }
 
-    /// Runs until the server is closing and nobody is left.
+    /// Runs until the server is closing and no connection is left.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 await channels.drained()
                 arriving.finish()
             }
-            for await exchange in visits {
+            for await exchange in exchanges {
                 group.addTask {
                     await server.answer(exchange)
                     await exchange.conclude()

@@ -5,13 +5,13 @@ import WebSocketNIO
 
 /// The metrics of a server.
 ///
-/// The only labels are `reason` and `code`, and both have few values, whatever clients send.
+/// The only labels are `reason` and `code`. Both have few values, whatever clients send.
 final class ServerMeters: Sendable {
     /// Why a request for a WebSocket was refused.
     enum Refusal: String, CaseIterable {
         case full, declined, invalid, timeout
     }
-    /// A connection that is open, and how much of what it has carried the metrics know.
+    /// An open connection, and the part of its traffic that was already reported.
     private struct Live {
         let meter: TrafficMeter
         var reported = LinkTraffic()
@@ -23,7 +23,7 @@ final class ServerMeters: Sendable {
         }
     }
 
-    /// How often the metrics hear of what connections carry while they are open.
+    /// How often the traffic of open connections is reported.
     static let watchInterval = Duration.seconds(10)
 
     private let open: Meter
@@ -35,7 +35,7 @@ final class ServerMeters: Sendable {
     private let live = LockedValue<[ObjectIdentifier: Live]>([:])
     private let factory: any MetricsFactory
 
-    /// Nil when there is nobody to tell.
+    /// Returns nil if metrics are not collected.
     init?(_ factory: any MetricsFactory) {
         if factory is NOOPMetricsHandler { return nil }
         self.factory = factory
@@ -61,7 +61,7 @@ final class ServerMeters: Sendable {
         }
     }
 
-    /// Counts a connection, until its end.
+    /// Counts a connection until its end.
     func opened(_ socket: WebSocketChannel) {
         let meter = socket.meter
         live.withLockedValue { $0[ObjectIdentifier(meter)] = Live(meter: meter) }
@@ -70,8 +70,8 @@ final class ServerMeters: Sendable {
         socket.whenFinished { record in self.closed(meter, record) }
     }
 
-    /// Tells what was carried since the last time.
-    func tellTraffic() {
+    /// Reports the traffic since the last call.
+    func notifyTraffic() {
         traffic.add(
             live.withLockedValue { live in
                 live.keys.reduce(into: LinkTraffic()) { news, id in news += live[id]?.takeNews() ?? LinkTraffic() }
@@ -92,7 +92,9 @@ final class ServerMeters: Sendable {
 }
 
 extension CloseCode {
-    /// What it counts as: a peer may send some thousand codes, and each would be a series of its own.
+    /// The label of the code.
+    ///
+    /// Peers may send thousands of codes, and each would be a separate series.
     fileprivate var label: String {
         switch rawValue {
         case 1000...1015: "\(rawValue)"

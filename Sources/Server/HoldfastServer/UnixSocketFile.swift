@@ -1,21 +1,21 @@
 import Foundation
 import NIOCore
 
-/// The file of a Unix domain socket that this server listens on.
+/// The file of the Unix domain socket on which this server listens.
 struct UnixSocketFile: Sendable {
-    /// Why there can be none.
+    /// Why the file could not be created.
     struct Problem: Error, CustomStringConvertible { let description: String }
 
-    /// The socket, which listens already.
+    /// The listening socket.
     let descriptor: Int32
     private let path: String
-    /// The file as it was made: by its end another server may have put its own there.
+    /// Identifies the file: another server may have replaced it by the end.
     private let device: dev_t
     private let number: ino_t
 
-    /// Makes the file, in place of one that nobody listens on any more.
+    /// Creates the file; replaces one on which no server listens any more.
     ///
-    /// - Throws: ``Problem`` if somebody does, or a file stands there that is no socket.
+    /// - Throws: ``Problem`` if a server listens there, or the path is a file that is not a socket.
     static func claim(_ path: String, permissions: UInt16?, backlog: Int32) throws -> UnixSocketFile {
         let address = try SocketAddress(unixDomainSocketPath: path)
         try removeStale(path, address)
@@ -27,7 +27,7 @@ struct UnixSocketFile: Sendable {
             throw error
         }
         do {
-            // Before it listens, so that nobody slips in.
+            // Before it listens, so that no client can connect earlier.
             if let permissions { try check(chmod(path, mode_t(permissions))) }
             var file = stat()
             try check(lstat(path, &file))
@@ -40,7 +40,9 @@ struct UnixSocketFile: Sendable {
         }
     }
 
-    /// Removes the file, unless it is another server's by now; to be called while the socket still listens, so that the number is in use.
+    /// Removes the file, unless it belongs to another server by now.
+    ///
+    /// Call it while the socket still listens, so that its inode number is in use.
     func remove() {
         var file = stat()
         if lstat(path, &file) == 0, file.st_dev == device, file.st_ino == number { unlink(path) }
@@ -49,7 +51,7 @@ struct UnixSocketFile: Sendable {
     private static func removeStale(_ path: String, _ address: SocketAddress) throws {
         var file = stat()
         guard lstat(path, &file) == 0 else { return }
-        guard file.st_mode & S_IFMT == S_IFSOCK else { throw Problem(description: "there is a file that is no socket") }
+        guard file.st_mode & S_IFMT == S_IFSOCK else { throw Problem(description: "there is a file that is not a socket") }
         let probe = try makeSocket()
         defer { close(probe) }
         if address.withSockAddr({ connect(probe, $0, socklen_t($1)) }) == 0 || errno == EAGAIN {
@@ -57,12 +59,12 @@ struct UnixSocketFile: Sendable {
         }
         switch errno {
         case ECONNREFUSED: try check(unlink(path))
-        case ENOENT: break  // It has gone meanwhile.
-        default: throw Problem(description: "whether another server listens there cannot be told: \(words(errno))")
+        case ENOENT: break  // It is gone by now.
+        default: throw Problem(description: "cannot check whether another server listens there: \(words(errno))")
         }
     }
 
-    /// One that does not block: with a full backlog, a connection would wait.
+    /// Creates a non-blocking socket, because connecting would wait if the backlog is full.
     private static func makeSocket() throws -> Int32 {
         #if canImport(Darwin) || canImport(Musl)
             let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)

@@ -10,7 +10,7 @@ extension WebSocketServer {
 
     func listen(
         _ channels: ChannelRegistry, _ arrivals: [Arrivals], _ guestList: GuestList?, _ meters: ServerMeters?
-    ) async throws(WebSocketError) -> Listener {
+    ) async throws(WebSocketError) -> ListeningSocket {
         let tls = try configuration.tls.map { options throws(WebSocketError) in try options.context(configuration.httpVersion) }
         if let odd = configuration.origins.firstInvalid {
             throw WebSocketError(
@@ -42,11 +42,11 @@ extension WebSocketServer {
                         guard welcome != .ignored, let place = places[ObjectIdentifier(channel.eventLoop)] else {
                             throw ChannelError.ioOnClosedChannel
                         }
-                        // At once, and not as options of the bootstrap: those take a future each.
+                        // Set directly and not as bootstrap options, which need a future each.
                         try channel.syncOptions?.setOption(.autoRead, value: false)
                         if isTCP { try channel.syncOptions?.setOption(.tcpOption(.tcp_nodelay), value: 1) }
                         if isTCP, let limit = configuration.unsentLimit {
-                            // A system without it serves all the same.
+                            // Optional: not every system supports it.
                             try? channel.syncOptions?.setOption(.tcpOption(.unsentLimit), value: limit)
                         }
                         if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
@@ -68,9 +68,9 @@ extension WebSocketServer {
         }
     }
 
-    /// What becomes of the connections that open on one event loop.
+    /// Returns the code that handles the connections that open on one event loop.
     private func welcome(_ channels: ChannelRegistry, _ arrivals: Arrivals) -> OnOpen {
-        // A handshake may be done just after the shutdown has begun: its client hears of it, too.
+        // A handshake may finish just after the shutdown has begun: its client is told too.
         if case .task = handler {
             return { socket, request, peer in
                 if arrivals.add(socket, request, peer) { return }
@@ -79,7 +79,7 @@ extension WebSocketServer {
             }
         }
         return { socket, _, _ in
-            // There is no task to keep it: the registry does.
+            // There is no task to keep it alive: the registry does.
             if !channels.open(socket) { socket.sayGoodbye(.shutdown) }
             socket.whenEnded { [id = socket.id] in channels.end(id) }
         }
@@ -134,7 +134,7 @@ extension WebSocketServer {
             maximumStreams: configuration.http2.maximumStreams, idleTimeout: configuration.http2.idleTimeout, welcome: welcome)
     }
 
-    /// What a client meets when there are too many, or the server is about to end.
+    /// The options for clients beyond the limit, or while the server is shutting down.
     private func overloadedOptions(_ guestList: GuestList?, _ meters: ServerMeters?) -> ServerOptions {
         let busy = HTTPResponse(status: 503, headers: ["Retry-After": "5"], body: Array("too many connections\n".utf8)).plain
         let guests = guestList?.server
@@ -146,7 +146,7 @@ extension WebSocketServer {
         if let meters { options.onOutcome = { _ in meters.refused(.full) } }
         (options.headLimit, options.handshakeTimeout) = (configuration.limits.head, configuration.timeouts.handshake)
         options.isSecure = configuration.tls != nil
-        // All are told to come back: 403 would be for good.
+        // All are told to retry: 403 would be permanent.
         options.origins = .any
         return options
     }
@@ -178,22 +178,22 @@ extension ServerTLSOptions {
     }
 }
 
-/// What a server listens with.
-struct Listener: Sendable {
+/// A listening socket.
+struct ListeningSocket: Sendable {
     let channel: any Channel
-    /// nil: it listens on a port.
+    /// Nil if it listens on a port.
     let file: UnixSocketFile?
 }
 
 extension ServerBootstrap {
-    /// Listens where a server is to listen.
-    func bind(to configuration: WebSocketServerConfiguration, backlog: Int32) async throws -> Listener {
+    /// Listens at the configured address.
+    func bind(to configuration: WebSocketServerConfiguration, backlog: Int32) async throws -> ListeningSocket {
         guard let path = configuration.unixSocket else {
-            return Listener(channel: try await bind(host: configuration.host, port: configuration.port).get(), file: nil)
+            return ListeningSocket(channel: try await bind(host: configuration.host, port: configuration.port).get(), file: nil)
         }
         let file = try UnixSocketFile.claim(path, permissions: configuration.unixSocketPermissions, backlog: backlog)
         do {
-            return Listener(channel: try await withBoundSocket(file.descriptor).get(), file: file)
+            return ListeningSocket(channel: try await withBoundSocket(file.descriptor).get(), file: file)
         } catch {
             file.remove()
             throw error
@@ -203,10 +203,10 @@ extension ServerBootstrap {
 
 extension NIOBSDSocket.Option {
     #if canImport(Darwin)
-        /// `TCP_NOTSENT_LOWAT`: how many bytes may wait in the system before the socket takes no more.
+        /// `TCP_NOTSENT_LOWAT`: how many unsent bytes the system may hold before the socket accepts no more.
         static let unsentLimit = NIOBSDSocket.Option(rawValue: 0x201)
     #else
-        /// `TCP_NOTSENT_LOWAT`: how many bytes may wait in the system before the socket takes no more.
+        /// `TCP_NOTSENT_LOWAT`: how many unsent bytes the system may hold before the socket accepts no more.
         static let unsentLimit = NIOBSDSocket.Option(rawValue: 25)
     #endif
 }

@@ -12,7 +12,7 @@ import WebSocketRuntime
     #error("HoldfastServer needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Server\"])")
 #endif
 
-/// A WebSocket server: listens, upgrades, and runs a handler for every connection.
+/// A WebSocket server: listens, upgrades connections, and runs a handler for each of them.
 ///
 /// ```swift
 /// let server = WebSocketServer { connection, request in
@@ -21,12 +21,12 @@ import WebSocketRuntime
 /// try await server.run()
 /// ```
 public struct WebSocketServer: Service {
-    /// Runs for as long as its connection is open.
+    /// The handler of a connection, which runs while the connection is open.
     ///
-    /// When it returns the connection is closed with 1000, when it throws with 1011.
+    /// The connection is closed with 1000 when it returns, and with 1011 when it throws.
     public typealias Handler = @Sendable (WebSocketConnection, UpgradeRequest) async throws -> Void
 
-    /// Who serves a connection.
+    /// How connections are served.
     enum Serving: Sendable {
         case task(Handler)
         case inline(@Sendable (UpgradeRequest) -> any InlineHandler)
@@ -36,15 +36,17 @@ public struct WebSocketServer: Service {
     let upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)?
     let http: @Sendable (RequestHead) async -> HTTPResponse
     let handler: Serving
-    /// Answers the requests that ask for no WebSocket, in place of `http`; over HTTP/2 that still answers.
+    /// Answers plain HTTP requests instead of `http`; over HTTP/2, `http` still answers.
     package var guests: GuestServer?
 
-    /// Makes a server; nothing happens until it is run.
+    /// Creates a server.
+    ///
+    /// It does nothing until it is run.
     ///
     /// - Parameters:
-    ///   - configuration: Where to listen, and what a connection may cost.
-    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; nil: all are accepted, at once.
-    ///   - http: Answers requests for anything else, without their bodies; by default with 404.
+    ///   - configuration: Where to listen, and the limits of connections.
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake timeout; nil accepts all at once.
+    ///   - http: Answers plain HTTP requests, without their bodies; by default with 404.
     ///   - handler: Serves a connection.
     public init(
         configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
@@ -55,13 +57,15 @@ public struct WebSocketServer: Service {
         (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, .task(handler))
     }
 
-    /// Makes a server whose connections are served in line with their I/O; nothing happens until it is run.
+    /// Creates a server whose connections are served inline, on their event loops.
+    ///
+    /// It does nothing until it is run.
     ///
     /// - Parameters:
-    ///   - configuration: Where to listen, and what a connection may cost.
-    ///   - upgrade: Decides about every request for a WebSocket, within the handshake's time; nil: all are accepted, at once.
-    ///   - http: Answers requests for anything else, without their bodies; by default with 404.
-    ///   - inline: Makes the handler of a connection, on its event loop.
+    ///   - configuration: Where to listen, and the limits of connections.
+    ///   - upgrade: Decides about every request for a WebSocket, within the handshake timeout; nil accepts all at once.
+    ///   - http: Answers plain HTTP requests, without their bodies; by default with 404.
+    ///   - inline: Creates the handler of a connection, on its event loop.
     public init(
         configuration: WebSocketServerConfiguration = WebSocketServerConfiguration(),
         upgrade: (@Sendable (UpgradeRequest) async -> UpgradeDecision)? = nil,
@@ -71,14 +75,14 @@ public struct WebSocketServer: Service {
         (self.configuration, self.upgrade, self.http, self.handler) = (configuration, upgrade, http, .inline(inline))
     }
 
-    /// Serves until a graceful shutdown, which says 1001 to every client and waits for them, or until cancelled, which drops them.
+    /// Serves until a graceful shutdown, which closes all connections with 1001 and waits for them, or until cancelled, which drops them.
     public func run() async throws { try await run(onListening: { _ in }) }
 
-    /// Serves as ``run()`` does, and tells once where it listens.
+    /// Serves as ``run()`` does, and reports once where it listens.
     public func run(onListening: @Sendable (RunningServer) async -> Void) async throws {
         try await withRunning { server in
             await onListening(server)
-            // Cancellation is how a service ends that is not asked to end gracefully.
+            // A service that is not asked to shut down gracefully ends by cancellation.
             try? await gracefulShutdown()
             try Task.checkCancellation()
         }
@@ -86,7 +90,7 @@ public struct WebSocketServer: Service {
 
     /// Serves while `body` runs, then shuts down gracefully.
     ///
-    /// - Throws: What `body` throws; `WebSocketError` if the address is taken or the certificate cannot be read.
+    /// - Throws: The error of `body`; `WebSocketError` if the address is in use or the certificate cannot be read.
     public func withRunning<Result: Sendable>(_ body: (RunningServer) async throws -> Result) async throws -> Result {
         let channels = ChannelRegistry(configuration)
         let guestList = guests.map { GuestList($0, channels) }
@@ -105,7 +109,7 @@ public struct WebSocketServer: Service {
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await serve(arrivals, guestList, channels) }
             if let meters {
-                group.addTask { while (try? await Task.sleep(for: ServerMeters.watchInterval)) != nil { meters.tellTraffic() } }
+                group.addTask { while (try? await Task.sleep(for: ServerMeters.watchInterval)) != nil { meters.notifyTraffic() } }
             }
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
@@ -114,7 +118,7 @@ public struct WebSocketServer: Service {
             for arrivals in arrivals { arrivals.finish() }
             async let goodbye: Void = channels.close()
             group.addTask { try await Task.sleep(for: configuration.shutdownGrace) }
-            // Whichever comes first: the last handler's end, or the end of our patience.
+            // Waits for the end of the last handler, or for the shutdown time limit.
             _ = try? await group.next()
             group.cancelAll()
             channels.drop()
@@ -123,7 +127,7 @@ public struct WebSocketServer: Service {
         }
     }
 
-    /// Serves until there is nobody left, and will be nobody.
+    /// Serves until no connection is left and none can come.
     private func serve(_ arrivals: [Arrivals], _ guestList: GuestList?, _ channels: ChannelRegistry) async {
         await withDiscardingTaskGroup { group in
             if let guestList { group.addTask { await guestList.run() } } else { group.addTask { await channels.drained() } }
@@ -136,22 +140,22 @@ public struct WebSocketServer: Service {
     }
 }
 
-/// A server that listens.
+/// A running server.
 public struct RunningServer: Sendable {
-    /// The address it listens on; `localhost` for a Unix domain socket.
+    /// The address on which it listens; `localhost` for a Unix domain socket.
     public let host: String
-    /// The port it listens on; 0 for a Unix domain socket.
+    /// The port on which it listens; 0 for a Unix domain socket.
     public let port: Int
-    /// The Unix domain socket that it listens on; nil: it listens on a port.
+    /// The Unix domain socket on which it listens; nil if it listens on a port.
     public let socketPath: String?
-    /// Whether it speaks `wss`.
+    /// Whether it uses `wss`.
     public let isSecure: Bool
     let channels: ChannelRegistry
 
-    /// How many clients are connected, handshakes included.
+    /// The number of connected clients, including those in the handshake.
     public var connectionCount: Int { channels.count }
 
-    /// The URL of a path on this server.
+    /// Returns the URL of a path on this server.
     public func url(_ path: String = "/") -> String {
         if let socketPath, let url = try? WebSocketURL(unixSocket: socketPath, target: path, isSecure: isSecure) { return url.string }
         return "\(isSecure ? "wss" : "ws")://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
@@ -160,7 +164,7 @@ public struct RunningServer: Sendable {
 
 /// Starts the handlers of the connections that open on one event loop.
 ///
-/// An object, so that a connection's task holds a reference to all that it needs.
+/// It is a class, so that a connection's task holds only one reference to everything it needs.
 final class Reception: Sendable {
     private let arrivals: Arrivals
     private let channels: ChannelRegistry
@@ -176,7 +180,7 @@ final class Reception: Sendable {
         (placement, pingTimeout) = (configuration.handlers, configuration.timeouts.ping)
     }
 
-    /// Runs until no more connections will come, and the last handler has returned.
+    /// Runs until no more connections can come and the last handler has returned.
     func run(on loop: isolated LoopActor) async {
         await withDiscardingTaskGroup { group in
             while let one = await arrivals.next(on: loop) {

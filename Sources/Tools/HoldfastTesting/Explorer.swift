@@ -1,18 +1,18 @@
 public import MachineCore
 
-/// One edge of a machine's state graph.
+/// One transition in a machine's state graph.
 public struct Step<M: Machine>: CustomStringConvertible {
-    /// The machine before the edge.
+    /// The machine before the transition.
     public let before: M
-    /// What happened; nil: time passed.
+    /// The input that was applied; nil if time passed instead.
     public let input: M.Input?
-    /// When it happened.
+    /// The moment of the transition.
     public let now: Moment
-    /// What the machine made of it.
+    /// The effects that the machine returned.
     public let effects: [M.Effect]
-    /// The machine after the edge.
+    /// The machine after the transition.
     public let after: M
-    /// What happened on the way here, this edge included; nil where time passed.
+    /// All inputs from the initial state to here, including this transition; nil where time passed.
     public let path: [(input: M.Input?, at: Moment)]
 
     /// The path and the effects, for the message of a failed expectation.
@@ -22,18 +22,18 @@ public struct Step<M: Machine>: CustomStringConvertible {
     }
 }
 
-/// Applies every input in every reachable state, `depth` steps deep, and checks every edge.
+/// Applies every input in every reachable state, up to `depth` steps deep, and checks every transition.
 ///
-/// From each state, every input happens at once, and time passes: by `tick`, and to the machine's deadline.
-/// A state seen before at the same moment is not entered again, so a small machine is covered completely.
+/// In each state, the function applies every input at the current moment. It also lets time pass: by `tick`, and to the deadline.
+/// A state that was already visited at the same moment is not visited again, so a small machine is covered completely.
 ///
 /// - Parameters:
-///   - initial: Where it starts, at `Moment.start`.
-///   - inputs: What can happen.
-///   - depth: How many edges make the longest path.
-///   - tick: How far a step of time goes.
-///   - check: Called with every edge; what it throws ends the search.
-/// - Returns: How many different states were found.
+///   - initial: The initial state, at `Moment.start`.
+///   - inputs: The possible inputs.
+///   - depth: The maximum number of transitions in a path.
+///   - tick: How much time passes in one step.
+///   - check: Called with every transition; an error that it throws ends the search.
+/// - Returns: The number of different states found.
 @discardableResult
 public func explore<M: Machine & Hashable>(
     _ initial: M, inputs: [M.Input], depth: Int, tick: Duration = .seconds(1), check: (Step<M>) throws -> Void
@@ -63,7 +63,7 @@ public func explore<M: Machine & Hashable>(
     return states.count
 }
 
-/// A state and when it was met: the same state can behave differently at another time.
+/// A state and the moment when it was reached: the same state can behave differently at another time.
 private struct Place<M: Machine & Hashable>: Hashable {
     let machine: M
     let now: Moment

@@ -1,2 +1,2 @@
-// A test writes `import HoldfastTesting` and has what it tests: messages, transports, machines.
+// A test that writes `import HoldfastTesting` also gets what it tests: messages, transports, machines.
 @_exported public import Holdfast

@@ -1,9 +1,9 @@
 internal import WebSocketRuntime
 
-/// A clock that moves only when told to, and says when someone starts to wait.
+/// A clock that moves only when a test advances it, and that reports when code starts to wait.
 ///
-/// A test waits until the code under test sleeps, then moves time to just where it wants it:
-/// no real waiting, no polling, no chance.
+/// A test waits until the code under test sleeps, then moves time exactly to where it is needed. There is no real waiting, no polling and
+/// no randomness.
 /// ```swift
 /// let clock = ManualClock()
 /// let connection = Task { try await connect(timeout: .seconds(10), clock: clock) }
@@ -13,12 +13,12 @@ internal import WebSocketRuntime
 public final class ManualClock: Clock {
     /// A point in this clock's time.
     public struct Instant: InstantProtocol {
-        /// Time since the clock was made.
+        /// The time since the clock was created.
         public let offset: Duration
 
-        /// The instant this much later.
+        /// Returns the instant this much later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        /// The time from this instant to another.
+        /// Returns the time from this instant to another.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
         /// Whether `lhs` comes before `rhs`.
         public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
@@ -39,15 +39,15 @@ public final class ManualClock: Clock {
     private let sleeps: AsyncStream<Instant>
     private let announce: AsyncStream<Instant>.Continuation
 
-    /// A clock that stands at zero.
+    /// Creates a clock at time zero.
     public init() { (sleeps, announce) = AsyncStream.makeStream() }
 
-    /// The time it has been told.
-    public var now: Instant { state.withLockedValue(\.now) }
+    /// The current time of this clock.
+    public var now: Instant { state.withLockedValue({ $0.now }) }
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Suspends until the clock has been moved to the deadline; throws `CancellationError` when cancelled.
+    /// Suspends until the clock has reached the deadline; throws `CancellationError` when cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let (waking, wake) = AsyncStream.makeStream(of: Never.self)
         let sleeper = state.withLockedValue { state -> Sleeper? in
@@ -65,10 +65,10 @@ public final class ManualClock: Clock {
         try Task.checkCancellation()
     }
 
-    /// Waits until somebody sleeps, and returns how far ahead of ``now`` the sleeper's deadline is.
+    /// Waits until a task sleeps on this clock, and returns how far its deadline is ahead of ``now``.
     ///
-    /// Each sleep is told once, in the order in which they began, also those that began before this call; one whose deadline has
-    /// come is none.
+    /// Reports each sleep once, in the order in which the sleeps began, including those that began before this call. A sleep whose
+    /// deadline has already passed is not reported.
     /// Call it from one task at a time; a cancelled task gets zero.
     @discardableResult
     public func nextSleep() async -> Duration {
@@ -77,7 +77,7 @@ public final class ManualClock: Clock {
         return now.duration(to: deadline)
     }
 
-    /// Moves time on and wakes everyone whose deadline has come, the earliest first.
+    /// Advances the time and wakes every task whose deadline has passed, the earliest first.
     public func advance(by duration: Duration) {
         let due = state.withLockedValue { state in
             state.now = state.now.advanced(by: duration)

@@ -1,20 +1,20 @@
 public import MachineCore
 public import ProtocolCore
 
-/// A server for a ``ProtocolSimulation``, as a value: what lasts over connections, and what it knows of the present one.
+/// A server for a ``ProtocolSimulation``, as a value: its lasting state, and its state for the current connection.
 public protocol SimulatedServer {
-    /// The protocol's client.
+    /// The type of the protocol's client.
     associatedtype Client: ProtocolTypes
-    /// There is a new connection; nothing of an earlier one counts.
+    /// Starts a new connection, without any state of an earlier one; returns the first messages to the client.
     mutating func open() -> [Client.Received]
-    /// The client has sent this.
+    /// Handles a message from the client, and returns the answers.
     mutating func receive(_ message: Client.Sent) -> [Client.Received]
 }
 
-/// The machine of a protocol and a server, over connections that are cut by chance.
+/// A simulation of a protocol's client machine and a server, over connections that are cut at random.
 ///
-/// No tasks and no clock: time jumps to whatever happens next. Each direction keeps its order, and a cut loses what is under way. All follows from the
-/// seed, so a failure replays exactly.
+/// It uses no tasks and no clock: time jumps to the next event. Each direction keeps its order, and a cut loses the messages in transit.
+/// The seed decides all random choices, so a failure replays exactly.
 /// ```swift
 /// var world = ProtocolSimulation(rules, server, greeting: nil, seed: seed)
 /// world.perform(command)
@@ -24,22 +24,24 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
     private enum Link {
         case none(until: Moment)
         case open
-        /// The peer gets nothing, and this side does not know.
+        /// The peer gets nothing, and the client has not noticed.
         case silent
     }
     /// The client's machine.
     public private(set) var client: Client
     /// The server, which a test may change between two runs.
     public var server: Server
-    /// What the client has told, in order.
+    /// The events that the client has reported, in order.
     public private(set) var events: [Client.Event] = []
-    /// How the client has ended connections.
+    /// How the client has ended connections, in order.
     public private(set) var ends: [ConnectionEnd] = []
-    /// How many connections there were, and how many of them became ready.
+    /// The number of connections, and how many of them became ready.
     public private(set) var connections = 0, readies = 0
-    /// Where time stands.
+    /// The current simulated time.
     public private(set) var now = Moment.start
-    /// The client has ended all: with `stop`, or with `close`, after which a socket makes no other connection unless its `LossTable` says so.
+    /// Whether the client has ended the simulation, with `stop` or with `close`.
+    ///
+    /// After `close`, a socket makes no other connection unless its `LossTable` says so.
     public private(set) var isOver = false
 
     private var link = Link.none(until: .start)
@@ -48,15 +50,17 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
     private let greeting: Client.Greeting
     private var random: SeededGenerator
 
-    /// A client and a server that do not know each other yet.
+    /// Creates a client and a server that are not connected yet.
     public init(_ client: Client, _ server: Server, greeting: Client.Greeting, seed: UInt64) {
         (self.client, self.server, self.greeting, random) = (client, server, greeting, SeededGenerator(seed: seed))
     }
 
-    /// The app wants something, now.
+    /// Applies a command of the app to the client, now.
     public mutating func perform(_ command: Client.Command) { drive(.command(command)) }
 
-    /// Lets everything happen that is due within a time, with so many cuts at moments by chance; a third of them goes unnoticed by the client.
+    /// Runs everything that is due within a time, with so many cuts at random moments.
+    ///
+    /// The client does not notice a third of the cuts.
     public mutating func run(for duration: Duration, cuts: Int = 0) {
         let end = now + duration
         var moments = (0..<cuts).map { _ in now + duration * Double.random(in: 0..<1, using: &random) }.sorted()
@@ -73,10 +77,10 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
         now = max(now, end)
     }
 
-    /// Cuts the connection, and the client knows it; the next one follows within two seconds.
+    /// Cuts the connection, and the client notices; the next one follows within two seconds.
     public mutating func cut() {
         if case .none = link { return }
-        // Of the last messages on their way, some had not even left.
+        // Some of the last messages in transit had not even been sent.
         let unsent = outbound.suffix(Int.random(in: 0...outbound.count, using: &random)).map(\.message)
         lose(unsent: unsent, pause: .zero)
     }
@@ -142,7 +146,7 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
         case .cut, .reject, .reconnect: break
         }
         if case .none = link { return }
-        // A farewell comes after what was sent before.
+        // Messages that were sent before a farewell still arrive.
         if case .cut = end {} else { for (_, message) in outbound { _ = server.receive(message) } }
         if case .reconnect(let pause, _, _) = end { lose(unsent: [], pause: pause) } else { lose(unsent: [], pause: .zero) }
     }

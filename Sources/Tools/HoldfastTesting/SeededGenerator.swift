@@ -1,14 +1,14 @@
 internal import MachineCore
 
-/// Chance that follows from a seed, so a failing test can be run again exactly as it failed.
+/// A random generator with a seed, so that a failed test can be repeated exactly.
 ///
-/// Not for secrets: a few of its numbers tell all later ones.
+/// Do not use it for secrets: a few of its numbers reveal all later ones.
 public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     private var numbers: SplitMix64
 
-    /// A generator whose numbers follow from this seed.
+    /// Creates a generator with this seed.
     public init(seed: UInt64) { numbers = SplitMix64(seed: seed) }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 { numbers.next() }
 }

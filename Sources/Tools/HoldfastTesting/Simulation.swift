@@ -1,8 +1,9 @@
 public import MachineCore
 
-/// Two machines on a link that is slow and loses things.
+/// A simulation of two machines on a slow, lossy link.
 ///
-/// No tasks and no clock: time jumps straight to whatever happens next. An effect of one machine that the link carries becomes an input of the other, `delay` later. Each direction keeps its order, as TCP does.
+/// It uses no tasks and no clock: time jumps to the next event. An effect of one machine that the link carries becomes an input of the
+/// other machine after `delay`. Each direction keeps its order, as TCP does.
 /// ```swift
 /// var world = Simulation(client, server) { effect in request(of: effect) } inward: { effect in reply(of: effect) }
 /// world.isLost = { Bool.random(using: &random) }
@@ -10,7 +11,7 @@ public import MachineCore
 /// let news = world.run(until: Moment(.seconds(3600)))
 /// ```
 public struct Simulation<Near: Machine, Far: Machine> {
-    /// What the two machines made of what happened.
+    /// The effects of the two machines.
     public struct Effects {
         /// The near machine's effects, in order.
         public var near: [Near.Effect] = []
@@ -22,31 +23,31 @@ public struct Simulation<Near: Machine, Far: Machine> {
     public internal(set) var near: Near
     /// The machine at the other end.
     public internal(set) var far: Far
-    /// Where time stands.
+    /// The current simulated time.
     public private(set) var now = Moment.start
-    /// How long the next crossing takes; what is under way in the same direction is never overtaken.
+    /// The time that the next crossing takes; data never overtakes earlier data in the same direction.
     public var delay: Duration = .milliseconds(50)
-    /// Decides which crossings are lost: seed it, and a failure replays exactly.
+    /// Decides which crossings are lost; with a seeded generator, a failure replays exactly.
     public var isLost: () -> Bool = { false }
 
-    /// On the way to the far end, and to the near one; the first to land is first.
+    /// Inputs in transit to the far end and to the near end, in order of arrival.
     var outbound: [(lands: Moment, input: Far.Input)] = []
     var inbound: [(lands: Moment, input: Near.Input)] = []
     let outward: (Near.Effect) -> Far.Input?
     let inward: (Far.Effect) -> Near.Input?
 
-    /// Two machines and what the link carries between them.
+    /// Creates a simulation of two machines and the link between them.
     ///
     /// - Parameters:
     ///   - near: The machine at this end.
     ///   - far: The machine at the other end.
-    ///   - outward: What the far end gets from an effect of the near one; nil for what does not cross.
-    ///   - inward: What the near end gets from an effect of the far one; nil for what does not cross.
+    ///   - outward: Turns an effect of the near machine into an input of the far one; nil for effects that do not cross the link.
+    ///   - inward: Turns an effect of the far machine into an input of the near one; nil for effects that do not cross the link.
     public init(_ near: Near, _ far: Far, outward: @escaping (Near.Effect) -> Far.Input?, inward: @escaping (Far.Effect) -> Near.Input?) {
         (self.near, self.far, self.outward, self.inward) = (near, far, outward, inward)
     }
 
-    /// Moves to the next arrival or deadline; nil once nothing is left to happen.
+    /// Moves to the next arrival or deadline; returns nil if nothing is left to happen.
     public mutating func step() -> Effects? {
         guard let next = nextMoment else { return nil }
         now = max(now, next)
@@ -64,7 +65,7 @@ public struct Simulation<Near: Machine, Far: Machine> {
         return effects
     }
 
-    /// Lets everything happen that is due by `end`, then moves time there.
+    /// Runs everything that is due by `end`, then moves the time there.
     public mutating func run(until end: Moment) -> Effects {
         var all = Effects()
         while let next = nextMoment, next <= end, let effects = step() {
@@ -75,7 +76,7 @@ public struct Simulation<Near: Machine, Far: Machine> {
         return all
     }
 
-    /// When the next thing happens.
+    /// The time of the next event.
     private var nextMoment: Moment? {
         .earliest(outbound.first?.lands, inbound.first?.lands, near.deadline, far.deadline)
     }
@@ -96,7 +97,7 @@ public struct Simulation<Near: Machine, Far: Machine> {
         return effects.far
     }
 
-    /// Loses everything that is under way, as a cut does.
+    /// Drops everything in transit, as a cut does.
     public mutating func cut() { (outbound, inbound) = ([], []) }
 
     mutating func driveNear(into effects: inout Effects, _ body: (inout Near, Moment, inout [Near.Effect]) -> Void) {

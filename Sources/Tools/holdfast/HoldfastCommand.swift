@@ -22,6 +22,6 @@ import ArgumentParser
         version: "0.1.0",
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
-            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommand.self, WAMPCommand.self,
+            DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommands.self, WAMPCommand.self,
         ])
 }

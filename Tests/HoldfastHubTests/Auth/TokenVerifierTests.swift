@@ -140,7 +140,7 @@ import Testing
             _ = try await verifier([key]).identify(token, isLocal: true)
             Issue.record("it was taken")
         } catch {
-            #expect(error.reason == .claims && error.description.contains("nobody sees (U+"))
+            #expect(error.reason == .claims && error.description.contains("invisible character (U+"))
         }
         var rules = TokenRules()
         rules.allowsHiddenCharacters = true

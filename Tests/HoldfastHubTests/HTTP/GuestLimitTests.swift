@@ -6,20 +6,20 @@ import Testing
 @Suite struct GuestLimitTests {
     @Test func `all together leave room, and those of an address for those of others`() {
         let limit = GuestLimit(most: 3, perAddress: 2)
-        var seats = ["a", "a", "a", "b", "c"].map { limit.seat($0) }
+        var seats = ["a", "a", "a", "b", "c"].map { limit.permit($0) }
         #expect(seats.map { $0 != nil } == [true, true, false, true, false])
         seats[0] = nil
-        let other = limit.seat("c")
-        #expect(other != nil && limit.seat("a") == nil)
+        let other = limit.permit("c")
+        #expect(other != nil && limit.permit("a") == nil)
         seats[3] = nil
-        #expect(limit.seat("a") != nil)
+        #expect(limit.permit("a") != nil)
     }
 
     @Test func `clients without an address are not one address`() {
         let limit = GuestLimit(most: 3, perAddress: 1)
-        let seats = (0..<4).map { _ in limit.seat(nil) }
+        let seats = (0..<4).map { _ in limit.permit(nil) }
         #expect(seats.map { $0 != nil } == [true, true, true, false])
     }
 
-    @Test func `one is always let in`() { #expect(GuestLimit(most: 0, perAddress: .max).seat("a") != nil) }
+    @Test func `one is always let in`() { #expect(GuestLimit(most: 0, perAddress: .max).permit("a") != nil) }
 }

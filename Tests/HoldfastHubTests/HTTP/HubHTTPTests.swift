@@ -7,6 +7,7 @@ import Testing
 import WebSocketCore
 
 @testable import HoldfastHub
+import WebSocketRuntime
 
 extension HubTests {
     /// What a hub serves over plain HTTP.
@@ -255,7 +256,7 @@ extension HubTests {
 
         @Test func `what the hub's clock is behind of is to come again`() async throws {
             try await hub().withRunning { hub in
-                let body = "{\"type\":\"a\",\"body\":1,\"at\":\(HubCalendar.now + 7_200_000)}"
+                let body = "{\"type\":\"a\",\"body\":1,\"at\":\(WallClock.milliseconds + 7_200_000)}"
                 let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
                 #expect(answer.head.status == 503 && answer.body.contains("4005"))
                 let wait = try #require(answer.head.headers["Retry-After"].flatMap { Int($0) })
@@ -363,7 +364,7 @@ extension HubTests {
                 try await hub { $0.backups = place }.withRunning { hub in
                     let answer = try await ask(hub, "POST /api/backup", key: Self.key)
                     #expect(answer.head.status == 409)
-                    #expect(answer.body.contains("the directory for backups is not there: \(place)"))
+                    #expect(answer.body.contains("the directory for backups does not exist: \(place)"))
                 }
             }
             #expect(!FileManager.default.fileExists(atPath: missing))
@@ -409,7 +410,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a WebSocket does not take the seat that its connection had for plain requests`() async throws {
+        @Test func `a WebSocket does not take the permit that its connection had for plain requests`() async throws {
             try await hub { $0.http.perAddress = 1 }.withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("GET /healthz", [:], key: nil, body: ""))

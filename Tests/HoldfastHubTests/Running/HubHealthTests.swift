@@ -6,6 +6,7 @@ import ScriptedPeers
 import Testing
 
 @testable import HoldfastHub
+import WebSocketRuntime
 
 extension HubTests {
     /// What a hub says of a log that fails.
@@ -62,7 +63,7 @@ extension HubTests {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { hub in
                 for await line in lines where line.contains("new epochs") {
-                    #expect(line.contains("the file high is gone"))
+                    #expect(line.contains("the file high is missing"))
                     break
                 }
                 try await wait(for: "\"renewed\":true", on: "/status.json", of: hub)
@@ -77,7 +78,7 @@ extension HubTests {
         {
             try await leaveLog()
             // A log that is no longer young, and 100 days ahead of the calendar.
-            let ahead = HubCalendar.now + 100 * 86_400_000 + 3_600_000
+            let ahead = WallClock.milliseconds + 100 * 86_400_000 + 3_600_000
             try LogBench.edit(
                 directory.path + "/log/rooms.sqlite",
                 """
@@ -86,12 +87,12 @@ extension HubTests {
                 """)
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { hub in
-                for await line in lines where line.contains("the clock is not believed") {
+                for await line in lines where line.contains("the clock is not trusted") {
                     #expect(line.contains("100 days behind"))
                     break
                 }
                 try await wait(for: "\"doubted\":true", on: "/status.json", of: hub)
-                #expect(try await page("/status.json", of: hub).contains("the clock is not believed: it is 100 days behind"))
+                #expect(try await page("/status.json", of: hub).contains("the clock is not trusted: it is 100 days behind"))
                 try await wait(for: "holdfast_hub_clock_doubted 1", on: "/metrics", of: hub)
             }
         }
@@ -163,7 +164,7 @@ extension HubTests {
                 $0.quotas.free = .max / 2
             }
             try await hub.withRunning { hub in
-                for await line in lines where line.contains("no more is stored") { break }
+                for await line in lines where line.contains("nothing more is stored") { break }
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
                 #expect(try await peer.readResponse().status == 503)

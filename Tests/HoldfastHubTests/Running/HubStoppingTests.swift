@@ -44,7 +44,7 @@ extension HubTests {
                 loops: [MultiThreadedEventLoopGroup.singleton.next()])
             let user = try #require(UserName("robot"))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await core.desk.run { replies in core.host.take(replies.map { .log($0) }) } }
+                group.addTask { await core.logDriver.run { replies in core.host.take(replies.map { .log($0) }) } }
                 core.start()
                 let content = Publication.Content(type: "n", payload: .json([0x31]))
                 async let publication = core.publish(to: .abc, from: user, content, id: .number(1))

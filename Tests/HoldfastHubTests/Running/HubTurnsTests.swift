@@ -20,7 +20,7 @@ import Testing
             loops: [MultiThreadedEventLoopGroup.singleton.next()])
         let all = (1...2000 as ClosedRange<UInt64>).map { number in
             let id = ConnectionID(count: number, slot: 0, port: 0)
-            return HostedSaying<HubCore>(.opened(id, address: "10.0.0.\(number % 200)"), of: id)
+            return HostedInput<HubCore>(.opened(id, address: "10.0.0.\(number % 200)"), of: id)
         }
         let first = try await core.host.loop.submit {
             core.host.take(all)

@@ -7,10 +7,10 @@ import Testing
 /// What waits to be written to one client.
 @Suite struct OutboundLanesTests {
     private var lanes: OutboundLanes
-    private let stored = WireFrame(.entries(.abc, epoch: 1, []), .json)
-    private let answer = WireFrame(.pong(1, now: 0), .json)
-    private let ack = WireFrame(.acks(.abc, epoch: 1, []), .json)
-    private let typing = WireFrame(.typing(.abc, UserName("ann") ?? { preconditionFailure("a name") }(), true), .json)
+    private let stored = EncodedFrame(.entries(.abc, epoch: 1, []), .json)
+    private let answer = EncodedFrame(.pong(1, now: 0), .json)
+    private let ack = EncodedFrame(.acks(.abc, epoch: 1, []), .json)
+    private let typing = EncodedFrame(.typing(.abc, UserName("ann") ?? { preconditionFailure("a name") }(), true), .json)
 
     init() {
         var limits = HubConfiguration.Lanes()
@@ -52,7 +52,7 @@ import Testing
     @Test mutating func `a client that misses who is present has to catch up`() {
         let nobody = HubFrame.RoomMembers(
             room: .abc, node: "n", incarnation: 1, version: 1, isFull: true, total: 0, members: [], gone: [])
-        let members = WireFrame(.members(nobody), .json)
+        let members = EncodedFrame(.members(nobody), .json)
         for _ in 1...2 { _ = lanes.add(typing, isEphemeral: true) }
         #expect((1...2).map { _ in lanes.add(members, isEphemeral: true) } == [.congested, .dropped])
         #expect(drain(9) == (["typing", "typing"], true))

@@ -68,7 +68,7 @@ struct LogBackupTests {
         do throws(RoomLogError) {
             _ = try await restored.open()
             Issue.record("it was opened")
-        } catch { #expect(error == .corrupt("beside the backup \(restored.file) lies the journal of another log")) }
+        } catch { #expect(error == .corrupt("beside the backup \(restored.file) is the journal of another log")) }
     }
 
     @Test func `a room is read out in pages, in order`() async throws {

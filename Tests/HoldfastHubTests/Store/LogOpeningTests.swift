@@ -45,7 +45,7 @@ struct LogOpeningTests {
         try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
         let pipe = bench.path + "/" + name
         #expect(mkfifo(pipe, 0o600) == 0)
-        #expect(await failure() == .corrupt("\(pipe) is no file"))
+        #expect(await failure() == .corrupt("\(pipe) is not a regular file"))
     }
 
     @Test func `a file of another program is left alone`() async throws {

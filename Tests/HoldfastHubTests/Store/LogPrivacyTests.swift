@@ -111,10 +111,10 @@ struct LogPrivacyTests {
         defer { try? FileManager.default.removeItem(atPath: link) }
         try Disk.checkOwner(link)
         lchown(link, 4242, 0)
-        #expect(throws: Disk.Exposure.self) { try Disk.checkOwner(link) }
+        #expect(throws: Disk.UnsafeFile.self) { try Disk.checkOwner(link) }
         lchown(link, 0, 0)
         chown(bench.path, 4242, 0)
-        #expect(throws: Disk.Exposure.self) { try Disk.checkOwner(link) }
+        #expect(throws: Disk.UnsafeFile.self) { try Disk.checkOwner(link) }
         chown(bench.path, 0, 0)
         // One that is there already is not taken for our own.
         chown(bench.file, 4242, 0)
@@ -133,7 +133,7 @@ struct LogPrivacyTests {
         try Disk.makeDirectory(bench.path)
         try set(0o1777, bench.path)
         let said = try Disk.closeToOthers([bench.path, bench.path + "/none"])
-        #expect(said.count == 1 && said.first?.contains("for everybody (01777)") == true)
+        #expect(said.count == 1 && said.first?.contains("a shared directory (01777)") == true)
         #expect(try mode(bench.path) == 0o1777)
     }
 
@@ -188,7 +188,7 @@ struct LogPrivacyTests {
         #expect(gauge.health(at: now + .seconds(3)).isHealthy && !gauge.health(at: now + .seconds(4)).isHealthy)
         gauge.end()
         #expect(gauge.health(at: now + .seconds(60)).isHealthy)
-        gauge.tell(.failing(.full))
+        gauge.notify(.failing(.full))
         gauge.begin(at: now)
         #expect(gauge.health(at: now + .seconds(60)) == .failing(.full))
     }

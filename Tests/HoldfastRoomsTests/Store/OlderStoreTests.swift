@@ -53,7 +53,7 @@ struct OlderStoreTests {
         let failure = OutboxFailure(code: Refusal.Code(rawValue: 4031), text: "not now")
         let about = Publication.Content(type: "chat.text", about: Reference(kind: "edit", seq: 7), payload: .binary([]))
         var rows = [StoreSample.row(1), StoreSample.row(2, content: about), StoreSample.row(3, content: nil), StoreSample.row(4)]
-        (rows[2].state, rows[3].state) = (.burning(failure), .failed(failure))
+        (rows[2].state, rows[3].state) = (.voiding(failure), .failed(failure))
         return rows
     }
 

@@ -7,12 +7,12 @@ import WAMPCore
 
 /// The rules of faults, without a router.
 @Suite struct FaultMachineTests {
-    private typealias Passage = FaultMachine.Passage
+    private typealias Transfer = FaultMachine.Transfer
     private let one = RouterConnection(1)
     private let two = RouterConnection(2)
 
-    private func passage(_ number: WAMPID, _ connection: RouterConnection, isFromClient: Bool = false) -> Passage {
-        Passage(
+    private func passage(_ number: WAMPID, _ connection: RouterConnection, isFromClient: Bool = false) -> Transfer {
+        Transfer(
             connection: connection, isFromClient: isFromClient, session: connection.number,
             load: .message(.published(request: number, publication: 1)))
     }
@@ -75,21 +75,22 @@ import WAMPCore
     }
 
     @Test func `a client's request that is lost or late counts in its turn, also behind what is stalled`() {
-        func request(_ load: (WAMPMessage) -> Passage.Load, _ number: WAMPID) -> Passage {
+        func request(_ load: (WAMPMessage) -> Transfer.Load, _ number: WAMPID) -> Transfer {
             let message = WAMPMessage.subscribe(request: number, options: ValueMap(), topic: "a")
-            return Passage(connection: one, isFromClient: true, session: 1, load: load(message))
+            return Transfer(connection: one, isFromClient: true, session: 1, load: load(message))
         }
         var machine = FaultMachine()
         for (number, fault) in [RouterFault.drop(.subscribe), .stall(.subscribe), .late(.subscribe, by: .seconds(1))].enumerated() {
             _ = effects(&machine, .add(fault, number: UInt64(number)))
         }
-        #expect(effects(&machine, .passing(request(Passage.Load.message, 1))) == [.over(number: 0), .pass(request(Passage.Load.lost, 1))])
-        for number in WAMPID(2)...3 { _ = effects(&machine, .passing(request(Passage.Load.message, number))) }
-        let released = [FaultMachine.Effect.pass(request(Passage.Load.message, 2)), .pass(request(Passage.Load.lost, 3))]
+        #expect(
+            effects(&machine, .passing(request(Transfer.Load.message, 1))) == [.over(number: 0), .pass(request(Transfer.Load.lost, 1))])
+        for number in WAMPID(2)...3 { _ = effects(&machine, .passing(request(Transfer.Load.message, number))) }
+        let released = [FaultMachine.Effect.pass(request(Transfer.Load.message, 2)), .pass(request(Transfer.Load.lost, 3))]
         #expect(effects(&machine, .release) == released)
         var woken: [FaultMachine.Effect] = []
         machine.wake(at: Moment(.seconds(1)), into: &woken)
-        #expect(woken == [.pass(request(Passage.Load.again, 3))])
+        #expect(woken == [.pass(request(Transfer.Load.again, 3))])
     }
 
     @Test func `every kind of message has the number that the message has`() {

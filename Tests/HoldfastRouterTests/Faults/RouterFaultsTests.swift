@@ -26,7 +26,7 @@ import WAMPCore
                 try await callee.answer()
             }
             #expect(try await caller.result(of: 2) == [2])
-            await fault.befallen()
+            await fault.triggered()
         }
     }
 
@@ -48,7 +48,7 @@ import WAMPCore
                 try await callee.answer()
             }
             _ = try await caller.result(of: 2)
-            await fault.befallen()
+            await fault.triggered()
             clock.advance(by: .seconds(2))
             _ = try await caller.result(of: 1)
         }
@@ -61,7 +61,7 @@ import WAMPCore
                 try await caller.call(request, "com.app.echo")
                 try await callee.answer()
             }
-            await fault.befallen()
+            await fault.triggered()
             // Another client gets its answer meanwhile.
             try await callee.say(.call(request: 2, options: ValueMap(), procedure: "wamp.session.count", .none))
             #expect(try await callee.result(of: 2) == [2])
@@ -78,7 +78,7 @@ import WAMPCore
                 try await caller.call(request, "com.app.echo")
                 try await callee.answer()
             }
-            await fault.befallen()
+            await fault.triggered()
             stage.router.faults.release()
             for request in WAMPID(1)...3 { _ = try await caller.result(of: request) }
         }
@@ -88,7 +88,7 @@ import WAMPCore
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.stall(.call))
             try await caller.call(1, "com.app.echo", [1])
-            await fault.befallen()
+            await fault.triggered()
             try await caller.call(2, "com.app.echo", [2])
             stage.router.faults.release()
             for request in WAMPID(1)...2 {
@@ -143,18 +143,18 @@ import WAMPCore
         }
     }
 
-    @Test func `a fault that is taken back befalls nothing`() async throws {
+    @Test func `a fault that is taken back matches nothing`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.drop(.result, times: 10))
             fault.remove()
-            await fault.befallen()
+            await fault.triggered()
             try await caller.call(1, "com.app.echo")
             try await callee.answer()
             _ = try await caller.result(of: 1)
         }
     }
 
-    @Test func `a fault befalls the messages that it names only`() async throws {
+    @Test func `a fault matches the messages that it names only`() async throws {
         try await run { stage, caller, callee in
             _ = try await callee.register(2, "com.app.other")
             var fault = RouterFault.drop(.call)
@@ -178,7 +178,7 @@ import WAMPCore
         try await run { stage, caller, _ in
             let late = stage.router.faults.add(.late(.subscribe, by: .seconds(2)))
             try await caller.say(.subscribe(request: 1, options: ValueMap(), topic: "com.app.late"))
-            await late.befallen()
+            await late.triggered()
             _ = try await caller.subscribe(2, "com.app.early")
             clock.advance(by: .seconds(2))
             guard case .subscribed(1, let subscription) = try await caller.next() else { throw RouterGuest.Ended() }

@@ -14,7 +14,7 @@ import WebSocketNIO
     /// Takes all, and knows whether more may come.
     ///
     /// SAFETY: touched on the event loop of its link only, but for what is constant.
-    private final class Exit: LinkExit, @unchecked Sendable {
+    private final class Exit: LinkOutput, @unchecked Sendable {
         let resumed: EventLoopPromise<Void>
         var isPaused = false
         /// Whether it takes what it is told.
@@ -78,7 +78,7 @@ import WebSocketNIO
                 exit.resumed.succeed()
                 link.opened(exit)
                 let message = WAMPMessage.event(subscription: 1, publication: 1, details: ValueMap(), .none)
-                return (0..<count).count { _ in link.tell(written, of: message, from: RouterConnection(9)) }
+                return (0..<count).count { _ in link.notify(written, of: message, from: RouterConnection(9)) }
             }
         }.get()
     }

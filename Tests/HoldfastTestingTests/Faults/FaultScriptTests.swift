@@ -52,7 +52,7 @@ import Testing
         ("at soon cut", 1, 4, "a time", "soon"),
         ("at 5 cut", 1, 4, "a time", "5"),
         ("at -5s cut", 1, 4, "a time", "-5s"),
-        ("at 9s..5s cut", 1, 4, "a range from less to more", "9s..5s"),
+        ("at 9s..5s cut", 1, 4, "a range from a smaller to a greater value", "9s..5s"),
         ("at 5s..", 1, 4, "a time", "5s.."),
         ("at 367000h cut", 1, 4, "at most 366 days", "367000h"),
         ("at 99999999999999999999h cut", 1, 4, "at most 366 days", "99999999999999999999h"),

@@ -22,7 +22,7 @@ import Testing
         try channel.writeInbound(ByteBuffer(bytes: bytes))
     }
 
-    private func next() throws -> Heard { try handler.next(within: .seconds(30)).wait() }
+    private func next() throws -> ScriptedInput { try handler.next(within: .seconds(30)).wait() }
 
     private func request() throws {
         try channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))

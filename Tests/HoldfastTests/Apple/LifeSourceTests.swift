@@ -5,9 +5,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LifeSourceTests {
     private struct Told: LifeSource {
         let stream: AsyncStream<AppLife.Input>
-        let tell: AsyncStream<AppLife.Input>.Continuation
+        let notify: AsyncStream<AppLife.Input>.Continuation
 
-        init() { (stream, tell) = AsyncStream.makeStream() }
+        init() { (stream, notify) = AsyncStream.makeStream() }
 
         func updates() -> AsyncStream<AppLife.Input> { stream }
     }
@@ -17,12 +17,12 @@ import Testing
         let stage = Stage { $0.lifeSource = source }
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
-        source.tell.yield(.background)
+        source.notify.yield(.background)
         await stage.pause(of: .seconds(3))
         _ = await peer.ended()
         #expect(peer.closeRecord?.received?.code == .goingAway)
         await stage.state { if case .held = $0 { true } else { false } }
-        source.tell.yield(.foreground)
+        source.notify.yield(.foreground)
         let second = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
         #expect(second.closeRecord == nil)
@@ -31,7 +31,7 @@ import Testing
     @Test func `a source is let go with the socket`() async throws {
         let source = Told()
         let (released, release) = AsyncStream.makeStream(of: Never.self)
-        source.tell.onTermination = { _ in release.finish() }
+        source.notify.onTermination = { _ in release.finish() }
         let stage = Stage { $0.lifeSource = source }
         try await stage.refuse()
         await stage.socket.close()

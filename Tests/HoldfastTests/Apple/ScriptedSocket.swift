@@ -10,7 +10,7 @@ final class ScriptedSocket: SystemSocket {
         case close(Int, String)
     }
     private struct State {
-        var hear: (@Sendable (SystemEvent) -> Void)?
+        var handle: (@Sendable (SystemEvent) -> Void)?
         var takers: [@Sendable (Result<Message, SystemFailure>) -> Void] = []
         var pongs: [@Sendable (SystemFailure?) -> Void] = []
     }
@@ -21,7 +21,7 @@ final class ScriptedSocket: SystemSocket {
 
     init() { (asked, ask) = AsyncStream.makeStream() }
 
-    func start(_ hear: @escaping @Sendable (SystemEvent) -> Void) { state.withLockedValue { $0.hear = hear } }
+    func start(_ handle: @escaping @Sendable (SystemEvent) -> Void) { state.withLockedValue { $0.handle = handle } }
 
     func receive(_ take: @escaping @Sendable (Result<Message, SystemFailure>) -> Void) {
         state.withLockedValue { $0.takers.append(take) }
@@ -42,7 +42,7 @@ final class ScriptedSocket: SystemSocket {
     func abort() { ask.yield(.abort) }
 
     /// The system tells something.
-    func tell(_ event: SystemEvent) { state.withLockedValue(\.hear)?(event) }
+    func notify(_ event: SystemEvent) { state.withLockedValue(\.handle)?(event) }
 
     /// The system has a message, or none ever again, for whoever asked first; false if nobody did.
     @discardableResult func give(_ result: Result<Message, SystemFailure>) -> Bool {

@@ -29,7 +29,7 @@ final class StandInSocket: SystemSocket {
 
     deinit { task.withLockedValue { $0?.cancel() } }
 
-    func start(_ hear: @escaping @Sendable (SystemEvent) -> Void) {
+    func start(_ handle: @escaping @Sendable (SystemEvent) -> Void) {
         let (end, orders, reading) = (end, orders, reading)
         let running = Task {
             await withTaskGroup { group in
@@ -38,16 +38,16 @@ final class StandInSocket: SystemSocket {
                 group.addTask {
                     _ = await end.ended()
                     if let frame = end.closeRecord?.received {
-                        hear(.closed(code: Int(frame.code?.rawValue ?? 1005), reason: Array(frame.reason.utf8)))
-                        hear(.ended(nil))
+                        handle(.closed(code: Int(frame.code?.rawValue ?? 1005), reason: Array(frame.reason.utf8)))
+                        handle(.ended(nil))
                     } else {
-                        hear(.ended(.standInLost))
+                        handle(.ended(.standInLost))
                     }
                 }
             }
         }
         task.withLockedValue { $0 = running }
-        hear(.opened(Agreement(response: ResponseHead(status: 101))))
+        handle(.opened(Agreement(response: ResponseHead(status: 101))))
     }
 
     func receive(_ take: @escaping @Sendable (Result<Message, SystemFailure>) -> Void) { read.yield(take) }

@@ -79,7 +79,7 @@ import WebSocketCore
         (-67818, "old", .certificateExpired, "`Trust old` expired on 20"),
         (-67843, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`; if `Trust between`, which issued it"),
         (-25318, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`"),
-        (-67843, "self", .unknownAuthority, "nobody trusted vouches for `Trust self`, which is signed by itself"),
+        (-67843, "self", .unknownAuthority, "`Trust self` is self-signed and not trusted"),
         // An authority that is missing is what the system says first, whatever the dates.
         (-67843, "old", .certificateExpired, "`Trust old` expired on 20"),
         (-67820, "leaf", .tls, "the system's words (-67820)"),

@@ -16,7 +16,7 @@ import WebSocketApple
         var settings = SystemSettings()
         settings.pingInterval = nil
         configure(&settings)
-        let transport = try await opening(settings) { $0.tell(.opened(Agreement(response: ResponseHead(status: 101)))) }
+        let transport = try await opening(settings) { $0.notify(.opened(Agreement(response: ResponseHead(status: 101)))) }
         return (transport, socket.asked.makeAsyncIterator())
     }
 
@@ -109,7 +109,7 @@ import WebSocketApple
         #expect(await asked.next() == .receive)
         async let record = transport.close(CloseFrame(CloseCode(rawValue: UInt16(code)), reason: "done"))
         #expect(await asked.next() == .close(code, "done"))
-        socket.tell(.closed(code: code, reason: Array("bye".utf8)))
+        socket.notify(.closed(code: code, reason: Array("bye".utf8)))
         socket.give(.failure(lost))
         let told = await record
         #expect(told.received == CloseFrame(CloseCode(rawValue: UInt16(code)), reason: "bye") && told.isClean)
@@ -120,7 +120,7 @@ import WebSocketApple
     func `a number that cannot travel stands for a close frame without a code`(code: Int) async throws {
         var (transport, asked) = try await open()
         #expect(await asked.next() == .receive)
-        socket.tell(.closed(code: code, reason: []))
+        socket.notify(.closed(code: code, reason: []))
         socket.give(.failure(lost))
         #expect(try await end(of: transport).get().received == CloseFrame())
     }
@@ -129,9 +129,9 @@ import WebSocketApple
     func `the close frame and the end of reading may come in any order`(isFrameFirst: Bool) async throws {
         var (transport, asked) = try await open()
         #expect(await asked.next() == .receive)
-        if isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
+        if isFrameFirst { socket.notify(.closed(code: 4001, reason: [])) }
         socket.give(.failure(lost))
-        if !isFrameFirst { socket.tell(.closed(code: 4001, reason: [])) }
+        if !isFrameFirst { socket.notify(.closed(code: 4001, reason: [])) }
         _ = await end(of: transport)
         #expect(transport.closeRecord?.received?.code?.rawValue == 4001 && transport.closeRecord?.closedFirst == .remote)
         // The system answers a close frame by itself.
@@ -141,7 +141,7 @@ import WebSocketApple
     @Test func `what the system still holds when the close frame is told is read first`() async throws {
         var (transport, asked) = try await open()
         #expect(await asked.next() == .receive)
-        socket.tell(.closed(code: 1000, reason: []))
+        socket.notify(.closed(code: 1000, reason: []))
         socket.give(.success(.text("last")))
         #expect(await asked.next() == .receive)
         socket.give(.failure(lost))
@@ -153,7 +153,7 @@ import WebSocketApple
     func `half an end is a whole one after a moment`(isReading: Bool) async throws {
         var (transport, asked) = try await open()
         #expect(await asked.next() == .receive)
-        if isReading { socket.give(.failure(lost)) } else { socket.tell(.ended(nil)) }
+        if isReading { socket.give(.failure(lost)) } else { socket.notify(.ended(nil)) }
         while !Task.isCancelled, await clock.nextSleep() != .seconds(1) {}
         clock.advance(by: .seconds(1))
         #expect(await end(of: transport).failureCode == .lost)
@@ -210,13 +210,13 @@ import WebSocketApple
         var (transport, asked) = try await open()
         #expect(await asked.next() == .receive)
         let ticket = try await transport.beginMessage()
-        let (told, tell) = AsyncStream.makeStream(of: String.self)
+        let (told, notify) = AsyncStream.makeStream(of: String.self)
         try await transport.send(MessageChunk(kind: .text, bytes: [0x61], isLast: false), of: ticket)
-        transport.whenWritten { tell.yield("written \($0)") }
+        transport.whenWritten { notify.yield("written \($0)") }
         // A step of the link later nothing has been told.
         transport.probe()
         #expect(await asked.next() == .ping)
-        tell.yield("the last piece")
+        notify.yield("the last piece")
         try await transport.send(MessageChunk(kind: .text, bytes: [0x62], isLast: true), of: ticket)
         #expect(await asked.next() == .send(.text("ab")))
         var answers = told.makeAsyncIterator()
@@ -227,14 +227,14 @@ import WebSocketApple
     @Test func `a refusal tells the status and the headers`() async throws {
         var refusal = SystemFailure(domain: "NSURLErrorDomain", code: -1011, detail: "bad response")
         refusal.response = ResponseHead(status: 503, headers: ["Retry-After": "7"])
-        let failure = await opened { [refusal] in $0.tell(.ended(refusal)) }
+        let failure = await opened { [refusal] in $0.notify(.ended(refusal)) }
         #expect(failure?.code == .refused && failure?.response?.status == 503 && failure?.response?.headers["Retry-After"] == "7")
     }
 
     @Test func `our own verdict on a server is what the app is told`() async throws {
         var refusal = SystemFailure(domain: "NSURLErrorDomain", code: -999, detail: "cancelled")
         refusal.verdict = TransportError(.tls, "no pin matches")
-        let failure = await opened { [refusal] in $0.tell(.ended(refusal)) }
+        let failure = await opened { [refusal] in $0.notify(.ended(refusal)) }
         #expect(failure?.code == .tls && failure?.detail == "no pin matches")
     }
 
@@ -244,7 +244,7 @@ import WebSocketApple
         (-1204, .certificateExpired), (-1203, .unknownAuthority), (-1205, .clientCertificateRefused), (-1206, .clientCertificateWanted),
     ])
     func `the numbers of the system become words`(number: Int, code: TransportError.Code) async throws {
-        let failure = await opened { $0.tell(.ended(SystemFailure(domain: "NSURLErrorDomain", code: number, detail: "no"))) }
+        let failure = await opened { $0.notify(.ended(SystemFailure(domain: "NSURLErrorDomain", code: number, detail: "no"))) }
         #expect(failure?.code == code)
         #expect(failure?.detail == "no (NSURLErrorDomain \(number))")
     }

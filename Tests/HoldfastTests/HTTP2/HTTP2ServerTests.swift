@@ -49,7 +49,7 @@ extension SocketTests {
                 for stream in [1, 3] {
                     try await peer.send(HTTP2Wire.frame(.headers, flags: 5, stream: stream, Self.get))
                     #expect(try await peer.http2(.headers).first == 0x8D, "404")
-                    #expect(String(decoding: try await peer.http2(.data), as: UTF8.self) == "Here is a WebSocket, and nothing else.\n")
+                    #expect(String(decoding: try await peer.http2(.data), as: UTF8.self) == "This server only accepts WebSockets.\n")
                 }
             }
         }

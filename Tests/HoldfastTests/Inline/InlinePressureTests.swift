@@ -119,7 +119,7 @@ extension SocketTests {
         @Test(arguments: [500, 10_000, 64 << 10])
         func `messages from outside are refused as well when there are too many, each in a turn of its own`(size: Int) async throws {
             let most = 2 * Self.slack / size
-            let (heard, hear) = AsyncStream.makeStream(of: Void.self)
+            let (heard, handle) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 try await peer.stopReading()
@@ -146,7 +146,7 @@ extension SocketTests {
                     sent += 1
                 }
                 #expect(sent * size < Self.slack)
-                hear.yield()
+                handle.yield()
                 try #require(isRefused)
                 await log.expect(.writable)
                 #expect(await connection.close().isClean)

@@ -106,7 +106,7 @@ import Testing
         #expect(try await peer.receive() == .message(.text("in pieces")))
         #expect(sight.entries("piece sent").map { $0.metadata["start"] } == ["\"in \"", nil, nil])
         let receipt = try await stage.socket.send(tracked: .text("bye"))
-        #expect(await receipt.fate() == .written)
+        #expect(await receipt.outcome() == .written)
         _ = await peer.close(CloseFrame(.normal))
         #expect(await story.next() == .closed(nil))
     }

@@ -37,10 +37,10 @@ import Testing
         #expect(first.request.credential?.secret == "token-1")
         let peer = first.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
-        await stage.socket.tell(away)
+        await stage.socket.notify(away)
         _ = await peer.ended()
         stage.clock.advance(by: .seconds(1))  // Attempts are a second apart, whatever happens.
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         #expect(try #require(await stage.server.nextAttempt()).request.credential?.secret == "token-2")
     }
 
@@ -53,9 +53,9 @@ import Testing
         var story = stage.story()
         let peer = try await stage.accept()
         #expect(await story.next() == .opened)
-        await stage.socket.tell(.background)
+        await stage.socket.notify(.background)
         peer.stall()
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         await stage.pause(of: .seconds(10))
         #expect(await story.next() == .reconnecting(attempt: 1, delay: .seconds(1), .unresponsive))
         #expect(stage.clock.now.offset == .seconds(10))
@@ -64,7 +64,7 @@ import Testing
     @Test func `pain 19: another network cuts a long backoff short, by itself`() async throws {
         let paths = HeartPaths()
         let stage = Stage { $0.pathSource = paths }
-        paths.tell(.satisfied(Self.home))
+        paths.notify(.satisfied(Self.home))
         for _ in 1...5 {
             try await stage.refuse()
             await stage.pause()
@@ -73,7 +73,7 @@ import Testing
         while await stage.clock.nextSleep() != .seconds(30) {}
         stage.clock.advance(by: .seconds(1))
         // What an interface that gives way to another is told as, see `InterfaceWatch`.
-        for update: PathWatch.Input in [.unsatisfied, .satisfied(Self.away)] { paths.tell(update) }
+        for update: PathWatch.Input in [.unsatisfied, .satisfied(Self.away)] { paths.notify(update) }
         #expect(try #require(await stage.server.nextAttempt()).request.number == 1)
     }
 
@@ -82,7 +82,7 @@ import Testing
         let peer = try await stage.accept()
         await stage.socket.waitUntilConnected()
         peer.stall()
-        await stage.socket.tell(.unsatisfied)
+        await stage.socket.notify(.unsatisfied)
         await stage.pause(of: .seconds(10))
         for await case .held in stage.socket.states { break }
         #expect(stage.clock.now.offset == .seconds(10), "the interval was not waited for")

@@ -21,10 +21,10 @@ import Testing
             // It is closed, and its peer does not answer: its end comes when the next one is there, and keeps nothing of that one back.
             peer.stall()
             gone.append(peer)
-            await stage.socket.tell(.background)
+            await stage.socket.notify(.background)
             await stage.pause(of: .seconds(3))
             await stage.state { if case .held = $0 { true } else { false } }
-            await stage.socket.tell(.foreground)
+            await stage.socket.notify(.foreground)
         }
     }
 

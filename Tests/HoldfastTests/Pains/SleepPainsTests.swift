@@ -83,11 +83,11 @@ import Testing
         var story = stage.story()
         let first = try await stage.accept()
         #expect(await story.next() == .opened)
-        await stage.socket.tell(.background)
+        await stage.socket.notify(.background)
         while await stage.clock.nextSleep() != .seconds(3) {}
         stage.clock.advance(by: Self.night)
         _ = await first.ended()
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         let second = try await stage.accept()
         #expect(await story.next() == .opened)
         try await second.send(.text("good morning"))

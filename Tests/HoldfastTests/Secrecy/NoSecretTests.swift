@@ -33,18 +33,18 @@ extension SocketTests {
                 options.connection.redirects = RedirectPolicy()
                 ear.watch(&options, logsPayloads: logsPayloads)
                 let socket = WebSocket(place) { $0 = options }
-                ear.hear(socket)
+                ear.handle(socket)
                 for message in [carrier.login(secret), carrier.login(inBytes: secret), carrier.login(secret)] {
-                    do throws(WebSocketError) { try await socket.send(message) } catch { ear.hear(error) }
+                    do throws(WebSocketError) { try await socket.send(message) } catch { ear.handle(error) }
                 }
                 for await event in socket.events {
                     // What a message carries that nothing announces as a secret is the app's to show or not.
                     if case .message(.text(let text)) = event, text.hasPrefix("you are") { continue }
-                    ear.hear(event)
-                    ear.hear(socket.state)
-                    ear.hear(socket)
+                    ear.handle(event)
+                    ear.handle(socket.state)
+                    ear.handle(socket)
                 }
-                ear.hear(socket.statistics)
+                ear.handle(socket.statistics)
             }
             #expect(ear.leaks(of: secret) == [])
             // The test has heard what it was to hear.
@@ -71,23 +71,23 @@ extension SocketTests {
                     var options = WAMPOptions()
                     (options.logger, options.logsPayloads) = (ear.logger, logsPayloads)
                     let authentication = way.authentication(user, secret)
-                    ear.hear(authentication)
-                    ear.hear(options)
+                    ear.handle(authentication)
+                    ear.handle(options)
                     let wamp = WAMPClient(server.url("/ws"), realm: "realm1", authentication: authentication, options: options) {
                         ear.watch(&$0, logsPayloads: logsPayloads)
                     }
                     do throws(WAMPError) {
-                        ear.hear(try await wamp.joined(within: .seconds(20)))
+                        ear.handle(try await wamp.joined(within: .seconds(20)))
                         #expect(user == "ann")
                         _ = try await wamp.call("com.app.login", [], keywords: ["password": .text(secret)])
                         Issue.record("nobody offers this")
                     } catch {
-                        ear.hear(error)
-                        if let underlying = error.underlying { ear.hear(underlying) }
+                        ear.handle(error)
+                        if let underlying = error.underlying { ear.handle(underlying) }
                         #expect(error.code == (user == "ann" ? .refused : .dismissed))
                     }
-                    ear.hear(wamp)
-                    ear.hear(wamp.state)
+                    ear.handle(wamp)
+                    ear.handle(wamp.state)
                     await wamp.close()
                 }
             }
@@ -117,13 +117,13 @@ extension SocketTests {
                         let room = try await rooms.join("abc")
                         try await rooms.whenOnline(within: .seconds(20))
                         #expect(isTaken)
-                        ear.hear(room)
+                        ear.handle(room)
                     } catch {
                         #expect(!isTaken)
-                        ear.hear(error)
+                        ear.handle(error)
                     }
-                    ear.hear(rooms)
-                    ear.hear(rooms.state)
+                    ear.handle(rooms)
+                    ear.handle(rooms.state)
                     await rooms.close()
                 }
             }

@@ -23,43 +23,43 @@ final class SecretEar: Sendable {
     func watch(_ options: inout WebSocketOptions, logsPayloads: Bool) {
         sight.watch(&options)
         options.logsPayloads = logsPayloads
-        hear(options)
-        hear(options.connection)
+        handle(options)
+        handle(options.connection)
     }
 
     /// How something describes itself: to people, to who debugs, and in a dump.
-    func hear(_ anything: Any) {
+    func handle(_ anything: Any) {
         var dumped = ""
         dump(anything, to: &dumped)
         let words = ["\(anything)", String(reflecting: anything), dumped]
         heard.withLockedValue { $0 += words }
     }
 
-    func hear(_ error: WebSocketError) {
-        hear(error as Any)
-        hear(error.transport)
-        hear(error.responseHeaders)
-        for header in error.responseHeaders { hear(header) }
-        for challenge in error.challenges { hear(challenge) }
-        if let response = error.transport.response { hear(response) }
-        if let record = error.closeRecord { hear(record) }
-        if let underlying = error.underlying { hear(underlying) }
+    func handle(_ error: WebSocketError) {
+        handle(error as Any)
+        handle(error.transport)
+        handle(error.responseHeaders)
+        for header in error.responseHeaders { handle(header) }
+        for challenge in error.challenges { handle(challenge) }
+        if let response = error.transport.response { handle(response) }
+        if let record = error.closeRecord { handle(record) }
+        if let underlying = error.underlying { handle(underlying) }
     }
 
-    func hear(_ event: WebSocketEvent) {
-        hear(event as Any)
+    func handle(_ event: WebSocketEvent) {
+        handle(event as Any)
         switch event {
         case .opened(let opening):
-            hear(opening)
-            hear(opening.headers)
-            hear(opening.connection)
-            hear(opening.connection.response)
-        case .reconnecting(_, _, let cause): hear(cause)
-        case .state(let state): hear(state)
-        case .dropped(let dropped): hear(dropped.message)
+            handle(opening)
+            handle(opening.headers)
+            handle(opening.connection)
+            handle(opening.connection.response)
+        case .reconnecting(_, _, let cause): handle(cause)
+        case .state(let state): handle(state)
+        case .dropped(let dropped): handle(dropped.message)
         case .closed(let closure):
-            hear(closure)
-            if let error = closure.error { hear(error) }
+            handle(closure)
+            if let error = closure.error { handle(error) }
         case .message, .undecodable, .missed: break
         }
     }

@@ -62,7 +62,7 @@ final class HeartPaths: PathSource {
 
     func updates() -> AsyncStream<PathWatch.Input> { stream }
 
-    func tell(_ update: PathWatch.Input) { continuation.yield(update) }
+    func notify(_ update: PathWatch.Input) { continuation.yield(update) }
 }
 
 /// Gives everybody who asks another token: `token-1`, then `token-2`.

@@ -107,7 +107,7 @@ import Testing
         while let event = await events.next() {
             guard case .closed(let closure) = event else { continue }
             #expect(closure.code == .normal && closure.reason == "done" && closure.wasClean)
-            #expect("\(closure)" == "in peace, 1000 (normal closure)")
+            #expect("\(closure)" == "without an error, 1000 (normal closure)")
         }
     }
 

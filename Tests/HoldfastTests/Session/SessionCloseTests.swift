@@ -111,6 +111,30 @@ import Testing
         #expect(stage.attempts.total == 1)
     }
 
+    @Test func `a task that runs the socket closes it with 1001 when it is cancelled`() async throws {
+        let stage = Stage()
+        var story = stage.story()
+        let peer = try await stage.accept()
+        #expect(await story.next() == .opened)
+        let running = Task { try await stage.socket.run() }
+        running.cancel()
+        #expect(try await peer.ended().get().received?.code == .goingAway)
+        try await running.value
+        #expect(await story.next() == .closed(nil))
+    }
+
+    @Test func `running ends with the socket, and throws what ended it`() async throws {
+        let stage = Stage(ReconnectPolicy(backoff: Stage.policy.backoff, maximumAttempts: 1))
+        let running = Task { await code { () async throws(WebSocketError) in try await stage.socket.run() } }
+        try await stage.refuse(.refused(502))
+        #expect(await running.value == .refused)
+
+        let closed = Stage()
+        let peaceful = Task { try await closed.socket.run() }
+        await closed.socket.close()
+        try await peaceful.value
+    }
+
     @Test func `closing while it connects gives up the attempt`() async throws {
         let stage = Stage()
         var story = stage.story()

@@ -14,10 +14,10 @@ import Testing
         try await first.send(.text("before"))
         _ = try await first.ping(timeout: .seconds(20))
         first.stall()
-        await stage.socket.tell(.background)
+        await stage.socket.notify(.background)
         await stage.pause(of: .seconds(3))
         await stage.state { if case .held = $0 { true } else { false } }
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         let second = try await stage.accept()
         try await second.send(.text("after"))
         #expect(await story.next() == .message(.text("before")))

@@ -93,10 +93,10 @@ import Testing
             try await stage.socket.send(.text("over the first"))
             _ = try await first.texts(1)
             stage.clock.advance(by: .seconds(12))
-            await stage.socket.tell(.betterPathAvailable)
+            await stage.socket.notify(.betterPathAvailable)
             let attempt = try #require(await stage.server.nextAttempt())
             // The second opens just when the network goes: the session hears of one before the other, now this, now that.
-            let telling = Task { await stage.socket.tell(.unsatisfied) }
+            let telling = Task { await stage.socket.notify(.unsatisfied) }
             for _ in 0..<round % 5 { await Task.yield() }
             let second = attempt.accept()
             await telling.value
@@ -104,8 +104,8 @@ import Testing
             let (present, carried) = first.closeRecord == nil ? (first, 1) : (second, 0)
             #expect(await Sight.eventually { await (try? stage.socket.ping()) != nil })
             #expect(await Sight.eventually { stage.socket.statistics.connectionTraffic.messagesOut == carried })
-            let desk = await stage.socket.session.desk
-            #expect(desk.offer(.text("at once")) != nil)
+            let driver = await stage.socket.session.sendDriver
+            #expect(driver.offer(.text("at once")) != nil)
             #expect(try await present.texts(1) == ["at once"])
         }
     }
@@ -195,7 +195,7 @@ import Testing
                 try await peer.send(.text("unread"))
                 _ = try await stage.socket.ping()
                 let receipt = try await stage.socket.send(tracked: .text("a"))
-                _ = await receipt.fate()
+                _ = await receipt.outcome()
             }, "connected")
         #expect(
             try await isFreed { weak in

@@ -13,10 +13,10 @@ import Testing
         let paths = HeartPaths()
         let stage = Stage { $0.pathSource = paths }
         try await stage.refuse()
-        paths.tell(.unsatisfied)
+        paths.notify(.unsatisfied)
         await stage.state { if case .held = $0 { true } else { false } }
         stage.clock.advance(by: .seconds(3600))
-        paths.tell(.satisfied(Self.home))
+        paths.notify(.satisfied(Self.home))
         // An attempt of the time without a network would count the failure before it.
         #expect(try #require(await stage.server.nextAttempt()).request.number == 1)
     }
@@ -48,8 +48,8 @@ import Testing
     @Test func `a source that sees no network holds back a socket, unless it connects within this device`() async throws {
         try await WebSocketServer.echo().withRunning { server in
             let (paths, local) = (HeartPaths(), HeartPaths())
-            paths.tell(.unsatisfied)
-            local.tell(.unsatisfied)
+            paths.notify(.unsatisfied)
+            local.notify(.unsatisfied)
             let remote = WebSocket("ws://192.0.2.1/") { $0.pathSource = paths }
             for await case .held in remote.states { break }
             let near = WebSocket(server.url()) { $0.pathSource = local }

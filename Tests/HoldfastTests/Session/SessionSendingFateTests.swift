@@ -10,18 +10,18 @@ import Testing
         let peer = try await stage.connect()
         for number in 0..<100 {
             let receipt = try await stage.socket.send(tracked: .text("\(number)"))
-            #expect(await receipt.fate() == .written)
+            #expect(await receipt.outcome() == .written)
         }
         #expect(try await peer.texts(100) == (0..<100).map(String.init))
     }
 
-    @Test func `what waited for its connection is written as well, and its fate stays when the link is gone`() async throws {
+    @Test func `what waited for its connection is written as well, and its outcome stays when the link is gone`() async throws {
         let stage = Stage(sending: .queue(10))
         let receipt = try await stage.socket.send(tracked: .text("waits"))
         let peer = try await stage.connect()
-        #expect(await receipt.fate() == .written)
+        #expect(await receipt.outcome() == .written)
         peer.cut()
-        #expect(await receipt.fate() == .written)
+        #expect(await receipt.outcome() == .written)
     }
 
     @Test func `what a link took and had not carried when it died is unknown`() async throws {
@@ -29,21 +29,21 @@ import Testing
         let peer = try await stage.connect()
         peer.stall()
         let receipt = try await stage.socket.send(tracked: .text("on its way"))
-        let fate = Task { await receipt.fate() }
+        let outcome = Task { await receipt.outcome() }
         peer.cut()
-        #expect(await fate.value == .unknown)
-        #expect(await receipt.fate() == .unknown)
+        #expect(await outcome.value == .unknown)
+        #expect(await receipt.outcome() == .unknown)
     }
 
-    @Test func `a wait for a fate that is cancelled harms nothing`() async throws {
+    @Test func `a wait for a outcome that is cancelled harms nothing`() async throws {
         let stage = Stage(sending: .queue(10))
         let receipt = try await stage.socket.send(tracked: .text("waits"))
-        let waiting = Task { await receipt.fate() }
+        let waiting = Task { await receipt.outcome() }
         waiting.cancel()
         #expect(await waiting.value == .unknown)
         let peer = try await stage.connect()
         #expect(try await peer.texts(1) == ["waits"])
-        #expect(await receipt.fate() == .written)
+        #expect(await receipt.outcome() == .written)
     }
 
     @Test func `what was sent before a close with a handshake is known to be written, asked about or not`() async throws {
@@ -52,18 +52,18 @@ import Testing
         let receipt = try await stage.socket.send(tracked: .text("last words"))
         await stage.socket.close()
         #expect(try await peer.texts(1) == ["last words"])
-        #expect(await receipt.fate() == .written)
+        #expect(await receipt.outcome() == .written)
     }
 
     @Test func `once somebody has asked, what is written is known even if nobody asks before the loss`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
-        #expect(try await stage.socket.send(tracked: .text("1")).fate() == .written)
+        #expect(try await stage.socket.send(tracked: .text("1")).outcome() == .written)
         let second = try await stage.socket.send(tracked: .text("2"))
         #expect(try await peer.texts(2) == ["1", "2"])
         peer.cut()
         guard case .failure = await peer.ended() else { throw CancellationError() }
-        #expect(await second.fate() == .written)
+        #expect(await second.outcome() == .written)
     }
 
     @Test func `however links come and go, every send ends, and what is called written arrived`() async throws {
@@ -89,12 +89,12 @@ import Testing
             while case .text(let text)? = try await last.message() { arrived.insert(text) }
             return arrived
         }
-        let (sent, fates) = await withTaskGroup(of: (Int, SendFate).self) { group in
+        let (sent, outcomes) = await withTaskGroup(of: (Int, SendOutcome).self) { group in
             var sent = 0
             while !isEnough.withLockedValue(\.self), !Task.isCancelled {
                 await stage.waiting { $0 < 40 }
                 guard let receipt = try? await stage.socket.send(tracked: .text("\(sent)")) else { break }
-                group.addTask { [sent] in (sent, await receipt.fate()) }
+                group.addTask { [sent] in (sent, await receipt.outcome()) }
                 sent += 1
             }
             await stage.waiting(0)
@@ -103,8 +103,8 @@ import Testing
         }
         await listening.value
         let arrived = try await receiving.value
-        #expect(fates.count == sent && sent >= 400)
-        for (number, fate) in fates where fate == .written { #expect(arrived.contains("\(number)"), "\(number)") }
-        #expect(fates.values.contains(.written))
+        #expect(outcomes.count == sent && sent >= 400)
+        for (number, outcome) in outcomes where outcome == .written { #expect(arrived.contains("\(number)"), "\(number)") }
+        #expect(outcomes.values.contains(.written))
     }
 }

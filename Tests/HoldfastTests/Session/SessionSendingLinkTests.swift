@@ -29,7 +29,7 @@ import Testing
         try await withLink(refusing: true) { link, socket in
             let receipts = [try await socket.send(tracked: .text("1")), try await socket.send(tracked: .text("2"))]
             link.welcome()
-            for receipt in receipts { #expect(await receipt.fate() == .written) }
+            for receipt in receipts { #expect(await receipt.outcome() == .written) }
             var echoes: [Message] = []
             for await case .message(let message) in socket.events {
                 echoes.append(message)
@@ -41,14 +41,14 @@ import Testing
 
     @Test func `what a link has in part when it dies is unknown, and the socket goes on`() async throws {
         try await withLink { link, socket in
-            #expect(try await socket.send(tracked: .text("before")).fate() == .written)
+            #expect(try await socket.send(tracked: .text("before")).outcome() == .written)
             link.stall()
             let receipt = try await socket.send(tracked: TransportWrittenTests.flood)
-            let fate = Task { await receipt.fate() }
+            let outcome = Task { await receipt.outcome() }
             link.cut()
-            #expect(await fate.value == .unknown)
+            #expect(await outcome.value == .unknown)
             link.resume()
-            #expect(try await socket.send(tracked: .text("after")).fate() == .written)
+            #expect(try await socket.send(tracked: .text("after")).outcome() == .written)
         }
     }
 }

@@ -45,7 +45,7 @@ import Testing
         for text in ["1", "2"] { receipts[text] = try await stage.socket.send(tracked: .text(text), lane: .bulk) }
         try await stage.socket.send(.text("3"), lane: overflow == .dropOldest ? .bulk : .urgent)
         #expect(await story.next() == .dropped(.text(dropped), .dropped))
-        #expect(await receipts[dropped]?.fate() == .refused(.dropped))
+        #expect(await receipts[dropped]?.outcome() == .refused(.dropped))
         #expect(stage.socket.droppedSends == 1)
         let peer = try await stage.connect()
         #expect(try await peer.texts(2) == kept)
@@ -65,7 +65,7 @@ import Testing
         var story = stage.story()
         let receipt = try await stage.socket.send(tracked: .text("soon"), timeout: .seconds(3))
         await stage.pause(of: .seconds(3))
-        #expect(await receipt.fate() == .refused(.timedOut))
+        #expect(await receipt.outcome() == .refused(.timedOut))
         #expect(await story.next() == .dropped(.text("soon"), .timedOut))
         #expect(stage.socket.droppedSends == 1 && stage.socket.sendQueueDepth == SendVolume())
     }
@@ -185,7 +185,7 @@ import Testing
         var story = stage.story()
         let receipt = try await stage.socket.send(tracked: .text("waits"))
         await stage.socket.close()
-        #expect(await receipt.fate() == .refused(.closed))
+        #expect(await receipt.outcome() == .refused(.closed))
         #expect(await stage.refusal(of: .text("late")) == .closed)
         #expect(await story.next() == .dropped(.text("waits"), .closed))
         #expect(await story.next() == .closed(nil))
@@ -217,6 +217,6 @@ import Testing
         var socket: WebSocket? = WebSocket(options, clock: clock, connect: server.connect)
         let receipt = try await socket?.send(tracked: .text("waits"))
         socket = nil
-        #expect(await receipt?.fate() == .refused(.closed))
+        #expect(await receipt?.outcome() == .refused(.closed))
     }
 }

@@ -10,12 +10,12 @@ import WebSocketCore
     @Test func `in the background the connection is closed after the grace, and the foreground brings another at once`() async throws {
         let stage = Stage()
         let first = try await stage.accept()
-        await stage.socket.tell(.background)
+        await stage.socket.notify(.background)
         await stage.pause(of: .seconds(3))
         guard case .success(let record) = await first.ended() else { return #expect(Bool(false), "no close handshake") }
         #expect(record.code == .goingAway)
         await stage.state { if case .held = $0 { true } else { false } }
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         let second = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
         #expect(second.closeRecord == nil)
@@ -24,7 +24,7 @@ import WebSocketCore
     @Test func `a suspended app drops its connection at once`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        await stage.socket.tell(.suspended)
+        await stage.socket.notify(.suspended)
         guard case .failure(let error) = await peer.ended() else { return #expect(Bool(false), "a close handshake") }
         #expect(error.code == .lost)
     }
@@ -39,8 +39,8 @@ import WebSocketCore
         let wait = await stage.clock.nextSleep()
         #expect(wait == .seconds(16))
         stage.clock.advance(by: .seconds(2))
-        await stage.socket.tell(.unsatisfied)
-        await stage.socket.tell(.satisfied(Self.home))
+        await stage.socket.notify(.unsatisfied)
+        await stage.socket.notify(.satisfied(Self.home))
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(attempt.request.number == 1)
     }
@@ -48,10 +48,10 @@ import WebSocketCore
     @Test func `without a network nothing is tried`() async throws {
         let stage = Stage()
         try await stage.refuse()
-        await stage.socket.tell(.unsatisfied)
+        await stage.socket.notify(.unsatisfied)
         await stage.state { if case .held = $0 { true } else { false } }
         stage.clock.advance(by: .seconds(3600))
-        await stage.socket.tell(.satisfied(Self.home))
+        await stage.socket.notify(.satisfied(Self.home))
         // An attempt of the time without a network would count the failure before it.
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(attempt.request.number == 1)
@@ -65,7 +65,7 @@ import WebSocketCore
         let peer = try await stage.accept()
         #expect(await story.next() == .opened)
         peer.stall()
-        await stage.socket.tell(.notViable)
+        await stage.socket.notify(.notViable)
         #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .unresponsive))
     }
 

@@ -8,32 +8,32 @@ struct EventShareElsewhereTests {
 
     private var mayRead: Bool {
         mutating get {
-            let party = share.pump ?? share.newParty()
-            guard case .read = share.askToRead(party) else {
-                share.forget(party)
+            let consumer = share.pump ?? share.newConsumer()
+            guard case .read = share.askToRead(consumer) else {
+                share.forget(consumer)
                 return false
             }
-            share.release(party)
+            share.release(consumer)
             return true
         }
     }
 
     @Test mutating func `somebody reads for it, and it is given nothing here`() {
-        let (party, rest) = share.subscribeElsewhere()
+        let (consumer, rest) = share.subscribeElsewhere()
         #expect(rest.isEmpty)
         let pump = share.pump
-        #expect(pump != nil && pump != party)
+        #expect(pump != nil && pump != consumer)
         guard case .read = share.askToRead(pump!) else { return #expect(Bool(false)) }
         #expect(share.deliver(1, .message, by: pump!) == false)
         #expect(share.isElsewhere)
-        share.leave(party)
+        share.leave(consumer)
         #expect(share.pump == nil && !share.isElsewhere)
         // It was taken: the next consumer does not get it.
         guard case .read = share.take(share.subscribe(.suspend(), .everything)) else { return #expect(Bool(false)) }
     }
 
     @Test mutating func `it gets what waited for the next consumer`() {
-        let reader = share.newParty()
+        let reader = share.newConsumer()
         for event in 1...3 {
             guard case .read = share.askToRead(reader) else { return #expect(Bool(false)) }
             _ = share.deliver(event, .message, by: reader)
@@ -43,7 +43,7 @@ struct EventShareElsewhereTests {
     }
 
     @Test mutating func `nobody reads while one of them has enough, and the pump is called when none has`() {
-        let (one, other) = (share.subscribeElsewhere().party, share.subscribeElsewhere().party)
+        let (one, other) = (share.subscribeElsewhere().consumer, share.subscribeElsewhere().consumer)
         #expect(mayRead)
         share.hold(one, true)
         share.hold(other, true)
@@ -55,7 +55,7 @@ struct EventShareElsewhereTests {
     }
 
     @Test mutating func `one that leaves while it has enough holds up nobody`() {
-        let (one, _) = (share.subscribeElsewhere().party, share.subscribeElsewhere().party)
+        let (one, _) = (share.subscribeElsewhere().consumer, share.subscribeElsewhere().consumer)
         share.hold(one, true)
         guard case .wait = share.askToRead(share.pump!) else { return #expect(Bool(false)) }
         share.leave(one)
@@ -70,7 +70,7 @@ struct EventShareElsewhereTests {
         let pump = share.pump!
         guard case .read = share.askToRead(pump) else { return #expect(Bool(false)) }
         _ = share.deliver(1, .message, by: pump, staysReader: true)
-        guard case .wait = share.askToRead(share.newParty()) else { return #expect(Bool(false)) }
+        guard case .wait = share.askToRead(share.newConsumer()) else { return #expect(Bool(false)) }
         guard case .wait = share.askToRead(pump) else { return #expect(Bool(false)) }
         share.release(pump)
         #expect(share.takeCalls() == [pump])

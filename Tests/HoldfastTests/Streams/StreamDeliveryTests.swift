@@ -179,8 +179,8 @@ import WebSocketCore
         try await stage.send("A", 4)
         #expect(try await every.next()?.price == 4)
         let total = stage.socket.statistics.deliveries
-        stage.socket.session.instruments.tellTraffic()
-        stage.socket.session.instruments.tellTraffic()
+        stage.socket.session.instruments.notifyTraffic()
+        stage.socket.session.instruments.notifyTraffic()
         #expect(total.conflated == 2 && sight.count("stream_conflated") == 2)
         // The marks count, too.
         #expect(total.received > 4 && sight.count("stream_received") == total.received)

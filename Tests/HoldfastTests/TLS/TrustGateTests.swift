@@ -15,7 +15,7 @@ import WebSocketRuntime
 
     /// Puts the gate in place and writes to it; `isInspection`: whatever the server shows is good enough.
     private func write(_ text: String, isInspection: Bool) throws -> EventLoopFuture<Void> {
-        let errand = TrustErrand(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
+        let errand = TrustContext(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
         let tls = try NIOSSLClientHandler(
             context: NIOSSLContext(configuration: .makeClientConfiguration()), serverHostname: errand.serverName)
         try channel.pipeline.syncOperations.addHandler(TrustGate(errand, watch: ChainWatch(takesAny: isInspection), tls: tls))

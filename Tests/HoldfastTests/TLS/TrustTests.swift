@@ -89,7 +89,7 @@ extension SocketTests {
             let own = try files.path("self.pem")
             try await TrustPeer(certificates: try files, identity: "self", chain: "self").run { port in
                 let url = "wss://localhost:\(port)/"
-                await expectFailure(.unknownAuthority, ["`Trust self`, which is signed by itself"], url, try rooted())
+                await expectFailure(.unknownAuthority, ["`Trust self` is self-signed"], url, try rooted())
                 try await expectOpen(url, TLSOptions(trust: .file(own)))
                 try await expectOpen(url, rooted { $0.additionalRoots = [.file(own)] })
                 await expectFailure(.wrongHost, ["is for localhost"], "wss://127.0.0.1:\(port)/", TLSOptions(trust: .file(own)))
@@ -293,7 +293,7 @@ extension SocketTests {
             let pem = try Data(contentsOf: URL(filePath: files.path("client.pem")))
             let der = PEMSource.bytes(try #require(PEM.certificates(in: Array(pem))?.first))
             let key = PEMSource.file(try files.path("client.key"))
-            let (url, words) = ("wss://127.0.0.1:1/", ["it is DER, and PEM is wanted", "openssl x509 -inform der"])
+            let (url, words) = ("wss://127.0.0.1:1/", ["it is DER, but PEM is required", "openssl x509 -inform der"])
             await expectFailure(.invalidConfiguration, words, url, try rooted { $0.additionalRoots = [der] })
             await expectFailure(
                 .invalidConfiguration, words + ["the client certificate"], url,
@@ -309,10 +309,10 @@ extension SocketTests {
         @Test func `an older version than asked for is not spoken`() async throws {
             try await TrustPeer(certificates: try files, version: .tlsv12).run { port in
                 let options = try rooted { $0.minimumVersion = .tls13 }
-                await expectFailure(.tls, ["no TLS of version 1.3 or later", "minimumVersion"], "wss://localhost:\(port)/", options)
+                await expectFailure(.tls, ["not support TLS 1.3 or later", "minimumVersion"], "wss://localhost:\(port)/", options)
             }
             try await TrustPeer(certificates: try files, version: .tlsv11).run { port in
-                await expectFailure(.tls, ["no TLS of version 1.2 or later"], "wss://localhost:\(port)/", try rooted())
+                await expectFailure(.tls, ["not support TLS 1.2 or later"], "wss://localhost:\(port)/", try rooted())
             }
         }
 
@@ -379,8 +379,8 @@ extension SocketTests {
                 ("application protocol", { $0.applicationProtocols = [""] }),
                 ("application protocol", { $0.applicationProtocols = [String(repeating: "a", count: 256)] }),
                 ("application protocol", { $0.applicationProtocols = ["é"] }),
-                ("no host name", { $0.serverName = "192.0.2.1" }), ("no host name", { $0.serverName = "::1" }),
-                ("no host name", { $0.serverName = "" }), ("no host name", { $0.serverName = "wss://a" }),
+                ("not a host name", { $0.serverName = "192.0.2.1" }), ("not a host name", { $0.serverName = "::1" }),
+                ("not a host name", { $0.serverName = "" }), ("not a host name", { $0.serverName = "wss://a" }),
                 ("additional roots", { $0.additionalRoots = [.file("/nonexistent.pem")] }),
             ]
             for (words, change) in changes {

@@ -73,7 +73,7 @@ import Testing
         let peer = try await stage.connect()
         let sender = stage.socket.sender(of: Cursor.self, debounce: .seconds(60), by: \.id)
         sender.send(Cursor(id: 1, x: 1))
-        await stage.socket.tell(.background)
+        await stage.socket.notify(.background)
         #expect(try await cursors(peer, 1) == ["1:1.0"])
     }
 

@@ -66,7 +66,7 @@ import Testing
         let stage = Stage()
         let peer = try await stage.connect()
         peer.stall()
-        let readings = stage.socket.numbers(count: 1) { $0.farewell = .seconds(3) }
+        let readings = stage.socket.numbers(count: 1) { $0.flushTimeout = .seconds(3) }
         for number in 1...4 { readings.record(number) }
         #expect(await telemetryEventually { readings.counts.leaving == 1 })
         let closing = Task { await stage.socket.close() }
@@ -92,7 +92,7 @@ import Testing
         let peer = try await stage.connect()
         let readings = stage.socket.numbers()
         for number in 1...3 { readings.record(number) }
-        let leaving = Task { await stage.socket.tell(.background) }
+        let leaving = Task { await stage.socket.notify(.background) }
         #expect(try await peer.batch() == [1, 2, 3])
         #expect(try await peer.message() == nil)
         #expect(peer.closeRecord?.code == .goingAway)
@@ -100,7 +100,7 @@ import Testing
         await stage.state { if case .held = $0 { true } else { false } }
         readings.record(4)
         stage.clock.advance(by: .seconds(1))  // Attempts are a second apart.
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         let next = try await stage.connect()
         readings.record(5)
         let flushing = Task { await readings.flush() }
@@ -108,15 +108,15 @@ import Testing
         #expect(await flushing.value)
     }
 
-    @Test func `an app that is back before its farewell is over stays connected`() async throws {
+    @Test func `an app that is back before its flushTimeout is over stays connected`() async throws {
         let stage = Stage { $0.background = .close(after: .zero) }
         let peer = try await stage.connect()
         peer.stall()
-        let readings = stage.socket.numbers { $0.farewell = .seconds(3) }
+        let readings = stage.socket.numbers { $0.flushTimeout = .seconds(3) }
         readings.record(1)
-        let leaving = Task { await stage.socket.tell(.background) }
+        let leaving = Task { await stage.socket.notify(.background) }
         while !Task.isCancelled, await stage.clock.nextSleep() != .seconds(3) {}
-        await stage.socket.tell(.foreground)
+        await stage.socket.notify(.foreground)
         stage.clock.advance(by: .seconds(3))
         await leaving.value
         peer.resume()

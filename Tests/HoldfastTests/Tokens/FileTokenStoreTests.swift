@@ -94,7 +94,7 @@ import Testing
         #expect(try directory.store.load() == StoredToken("another"))
         try directory.store.delete()
         try #require(mkfifo(directory.store.path, 0o600) == 0)
-        #expect(directory.loading() == .exposed("\(directory.store.path) is no plain file"))
+        #expect(directory.loading() == .exposed("\(directory.store.path) is not a regular file"))
     }
 
     @Test(arguments: ["", "{", "{\"version\":1}", "[]", "{\"version\":1,\"secret\":7}", "\u{0}"]) func `a damaged file is told as one`(
@@ -102,7 +102,7 @@ import Testing
     ) throws {
         let directory = try TokenDirectory()
         try directory.put(text)
-        #expect(directory.loading() == .damaged("it is no token"))
+        #expect(directory.loading() == .damaged("it is not a token"))
         try directory.store.save(Self.token)
         #expect(try directory.store.load() == Self.token)
     }
@@ -121,7 +121,7 @@ import Testing
     @Test func `a newer form is refused, and so is what is too long`() throws {
         let directory = try TokenDirectory()
         try directory.put("{\"version\":2,\"secret\":\"s\"}")
-        #expect(directory.loading() == .damaged("its form has version 2, which is not known here"))
+        #expect(directory.loading() == .damaged("its format has the unknown version 2"))
         try directory.put("{\"version\":1,\"secret\":\"\(String(repeating: "s", count: StoredToken.limit))\"}")
         #expect(directory.loading() == .damaged("it is too long"))
         let before = try directory.names()

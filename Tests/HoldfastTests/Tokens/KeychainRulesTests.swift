@@ -106,9 +106,9 @@ import Testing
 
     @Test func `bytes of somebody else are damage`() {
         items.bytes.withLockedValue { $0 = Data("theirs".utf8) }
-        #expect(failure { _ = try rules.load() } == .damaged("it is no token"))
+        #expect(failure { _ = try rules.load() } == .damaged("it is not a token"))
         items.answers.withLockedValue { $0 = [0] }
-        #expect(failure { _ = try rules.load() } == .damaged("the keychain gave no bytes"))
+        #expect(failure { _ = try rules.load() } == .damaged("the keychain returned no data"))
     }
 
     @Test func `no description and no dump shows a token`() {

@@ -108,7 +108,7 @@ import Testing
             func save(_ token: StoredToken) throws { throw error }
             func delete() throws { throw error }
         }
-        for error in [TokenStoreError.locked, .damaged("it is no token"), .exposed("open")] {
+        for error in [TokenStoreError.locked, .damaged("it is not a token"), .exposed("open")] {
             let keeper = Self.keeper(Broken(error: error), BackEnd())
             let failure = await Self.failure { _ = try await keeper.token() }
             #expect(failure?.isRetryable == error.isRetryable)

@@ -30,8 +30,8 @@ import Testing
             link.stall()
             try await client.send(Self.flood)
             let isMoving = LockedValue(false)
-            let (told, tell) = AsyncStream.makeStream(of: Bool.self)
-            client.whenWritten { isWritten in tell.yield(isWritten && isMoving.withLockedValue(\.self)) }
+            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            client.whenWritten { isWritten in notify.yield(isWritten && isMoving.withLockedValue(\.self)) }
             // Time for what must not happen. A ping would not do: it may have to wait for the frame, and no time runs for it until then.
             try await Task.sleep(for: .milliseconds(300))
             isMoving.withLockedValue { $0 = true }
@@ -48,8 +48,8 @@ import Testing
         try await kind.withLink(Self.large) { client, _, link in
             link.stall()
             try await client.send(Self.flood)
-            let (told, tell) = AsyncStream.makeStream(of: Bool.self)
-            for _ in 1...2 { client.whenWritten { tell.yield($0) } }
+            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            for _ in 1...2 { client.whenWritten { notify.yield($0) } }
             link.cut()
             _ = await client.ended()
             var answers = told.makeAsyncIterator()
@@ -77,8 +77,8 @@ import Testing
     func `what was sent before a close is told to be written`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             try await client.send(block(1))
-            let (told, tell) = AsyncStream.makeStream(of: Bool.self)
-            client.whenWritten { tell.yield($0) }
+            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            client.whenWritten { notify.yield($0) }
             #expect(await client.close(CloseFrame(.normal)).isClean)
             var answers = told.makeAsyncIterator()
             #expect(await answers.next() == true)

@@ -30,8 +30,8 @@ import Testing
         #expect(
             lines.prefix(18) == [
                 "ws://a/",
-                "2 connections, 4 in flight on each at most, text of 100 bytes, permessage-deflate",
-                "closed loop: a reply lets the next message go, so a slow server is asked less (see --rate)",
+                "2 connections, at most 4 in flight on each, text of 100 bytes, permessage-deflate",
+                "closed loop: a reply triggers the next message, so a slow server gets fewer (see --rate)",
                 "measured 2 s after 1 s of warm-up",
                 "",
                 "latency",
@@ -57,13 +57,13 @@ import Testing
         #expect(lines[3] == "measured 2 s after 1 s of warm-up, then stopped")
         #expect(lines[5] == "latency     due to reply   due to sent")
         #expect(lines[6] == "         p50        2 ms          1 ms")
-        #expect(lines.contains("unsent      1,500 messages never left: the rate was too high, true latencies are longer"))
+        #expect(lines.contains("unsent      1,500 messages could not be sent: the rate was too high, the real latencies are longer"))
     }
 
     @Test func `errors are named, those that were not are not`() throws {
         let lines = try report(tally([], .init(wrong: 1, lost: 2000)), connectionsEnded: 1).lines(style: .plain)
         #expect(lines.contains("no message was answered in the time measured"))
-        #expect(lines.last == "errors      1 of another kind or length, 2,000 without a reply, 1 connection(s) ended early")
+        #expect(lines.last == "errors      1 of the wrong kind or length, 2,000 without a reply, 1 connection(s) ended early")
     }
 
     @Test(arguments: [Tally.Counts(wrong: 1), .init(disordered: 1), .init(lost: 1)])

@@ -6,7 +6,7 @@ import WebSocketCore
 @Suite struct PayloadTests {
     @Test(arguments: PayloadKind.allCases, [0, 1, 2, 7, 8, 9, 1000, 200_000])
     func `an echo has as much of the number as the size allows`(kind: PayloadKind, size: Int) {
-        var payload = Payload(kind: kind, size: size)
+        var payload = BenchPayload(kind: kind, size: size)
         for number in [0, 1, 255, 256, 65_535, 1 << 40, Int.max] {
             let message = payload.message(number)
             #expect(message.byteCount == size)
@@ -15,14 +15,14 @@ import WebSocketCore
     }
 
     @Test func `eight bytes hold every number, eight digits 32 bits of it`() {
-        #expect(Payload(kind: .binary, size: 8).mask == .max)
-        #expect(Payload(kind: .text, size: 100).mask == 0xFFFF_FFFF)
-        #expect(Payload(kind: .text, size: 1).mask == 0xF)
-        #expect(Payload(kind: .binary, size: 0).mask == 0)
+        #expect(BenchPayload(kind: .binary, size: 8).mask == .max)
+        #expect(BenchPayload(kind: .text, size: 100).mask == 0xFFFF_FFFF)
+        #expect(BenchPayload(kind: .text, size: 1).mask == 0xF)
+        #expect(BenchPayload(kind: .binary, size: 0).mask == 0)
     }
 
     @Test func `messages are alike but for their number`() {
-        var payload = Payload(kind: .binary, size: 12)
+        var payload = BenchPayload(kind: .binary, size: 12)
         guard case .binary(let first) = payload.message(1), case .binary(let second) = payload.message(2) else {
             Issue.record("not binary")
             return
@@ -30,7 +30,7 @@ import WebSocketCore
         #expect(first.prefix(8) == [1, 0, 0, 0, 0, 0, 0, 0])
         #expect(second.prefix(8) == [2, 0, 0, 0, 0, 0, 0, 0])
         #expect(first.dropFirst(8) == second.dropFirst(8))
-        var text = Payload(kind: .text, size: 4)
+        var text = BenchPayload(kind: .text, size: 4)
         #expect(text.message(0x1A2B) == .text("b2a1"))
     }
 
@@ -39,12 +39,12 @@ import WebSocketCore
         .binary(Array("b2a10000".utf8)),
     ])
     func `what is no echo of a text has no number`(reply: Message) {
-        #expect(Payload(kind: .text, size: 8).number(in: reply) == nil)
+        #expect(BenchPayload(kind: .text, size: 8).number(in: reply) == nil)
     }
 
     @Test func `what is no echo of a binary message has no number`() {
-        #expect(Payload(kind: .binary, size: 2).number(in: .binary([1])) == nil)
-        #expect(Payload(kind: .binary, size: 2).number(in: .text("ab")) == nil)
-        #expect(Payload(kind: .binary, size: 0).number(in: .text("")) == nil)
+        #expect(BenchPayload(kind: .binary, size: 2).number(in: .binary([1])) == nil)
+        #expect(BenchPayload(kind: .binary, size: 2).number(in: .text("ab")) == nil)
+        #expect(BenchPayload(kind: .binary, size: 0).number(in: .text("")) == nil)
     }
 }

@@ -48,18 +48,18 @@ import Testing
 
     @Test func `one whose number is not burnt yet keeps it, and goes on under another name`() async throws {
         let (outbox, room) = try await outbox()
-        try await store.commit([.mark(room, cseq: 1, .burning(OutboxFailure(code: .rights, text: "no")))])
+        try await store.commit([.mark(room, cseq: 1, .voiding(OutboxFailure(code: .rights, text: "no")))])
         let old = try await outbox.rows(of: room)[0]
         let new = try #require(try await outbox.retry([old], at: 9).first)
         #expect(new.publication.cseq == 4 && new.publication.id != old.publication.id && new.state == .queued)
         let (stored, rows) = (await store.room(room).outbox, try await outbox.rows(of: room))
-        #expect(stored.map(\.state) == [.burning(.discarded), .failed(.expired), .queued, .queued])
+        #expect(stored.map(\.state) == [.voiding(.discarded), .failed(.expired), .queued, .queued])
         #expect(rows.map(\.publication.cseq) == [2, 3, 4])
     }
 
     @Test func `one that was given up here is not retried before the hub has said what became of it`() async throws {
         let (outbox, room) = try await outbox()
-        try await store.commit([.mark(room, cseq: 1, .burning(.expired))])
+        try await store.commit([.mark(room, cseq: 1, .voiding(.expired))])
         let given = try await outbox.rows(of: room)[0]
         #expect(given.hasFailed && !given.canBeRetried)
         let (renewed, discarded) = (try await outbox.retry([given], at: 9), try await outbox.discard([given]))

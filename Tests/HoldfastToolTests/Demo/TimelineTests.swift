@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TimelineTests {
     @Test func `columns line up for every party`() {
-        let lines = Timeline.Party.allCases.map { Timeline(style: .plain).line(at: .milliseconds(1234), $0, "x") }
+        let lines = DemoTimeline.Party.allCases.map { DemoTimeline(style: .plain).line(at: .milliseconds(1234), $0, "x") }
         #expect(lines.first == " 1.234 s  hub   x")
         #expect(Set(lines.map(\.count)).count == 1)
     }

@@ -14,15 +14,15 @@ enum DoctorCase {
         upgrade.take(ResponseHead(status: 101, headers: ["Upgrade": "websocket"]))
         seen.upgrade = upgrade
         seen.pings = PingView(sent: 10, roundTrips: (1...10).map { Double($0) })
-        for trial in Trial.allCases { seen[trial] = Reaction(kind: .echoed, ms: 1) }
-        seen[.invalidUTF8] = Reaction(kind: .closed, closeCode: 1007, ms: 1)
-        seen[.unmasked] = Reaction(kind: .closed, closeCode: 1002, ms: 1)
+        for trial in Trial.allCases { seen[trial] = CloseReaction(kind: .echoed, ms: 1) }
+        seen[.invalidUTF8] = CloseReaction(kind: .closed, closeCode: 1007, ms: 1)
+        seen[.unmasked] = CloseReaction(kind: .closed, closeCode: 1002, ms: 1)
         seen.compression = CompressionView(
             isAgreed: true, serverNoContextTakeover: false, clientNoContextTakeover: true, serverMaxWindowBits: 15, clientMaxWindowBits: 12,
-            sampleBytes: 10_000, sentBytes: 800, reaction: Reaction(kind: .echoed, ms: 1), echoBytes: 790, isEchoCompressed: true)
+            sampleBytes: 10_000, sentBytes: 800, reaction: CloseReaction(kind: .echoed, ms: 1), echoBytes: 790, isEchoCompressed: true)
         var limit = LimitView(cap: 4 << 20)
         (limit.largestTaken, limit.smallestRefused) = (1 << 20, 1 << 20 + 1)
-        limit.refusal = Reaction(kind: .closed, closeCode: 1009, ms: 1)
+        limit.refusal = CloseReaction(kind: .closed, closeCode: 1009, ms: 1)
         seen.limit = limit
         seen.close = CloseView(isAnswered: true, code: 1000, answerMs: 21, endsTCP: true, endMs: 22)
         seen.unknownPath = RequestView(isAccepted: false, status: 404)

@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a proxy is told, and who named it`() {
         let finding = DoctorCase.finding("network.proxy") { $0.proxy = ProxyView(url: "http://proxy:3128", isFromEnvironment: true) }
-        #expect(finding?.text == "all goes through the proxy http://proxy:3128, which the environment names")
+        #expect(finding?.text == "all connections go through the proxy http://proxy:3128, from the environment")
         #expect(finding?.advice?.contains("--no-proxy") == true)
     }
 
@@ -68,14 +68,14 @@ import Testing
 
     @Test(arguments: ["certificateExpired", "wrongHost", "unknownAuthority", "tls"])
     func `a chain that is not trusted is broken, with its own name and advice`(code: String) {
-        let finding = DoctorCase.finding("tls.\(code)") { $0.security?.distrust = SecurityView.Distrust(code: code, text: "why") }
+        let finding = DoctorCase.finding("tls.\(code)") { $0.security?.distrust = SecurityView.TrustFailure(code: code, text: "why") }
         #expect(finding?.severity == .broken && finding?.text == "why" && finding?.advice != nil)
     }
 
     @Test func `an expired certificate is told once`() {
         let findings = Diagnosis.findings(
             of: DoctorCase.but {
-                $0.security?.distrust = SecurityView.Distrust(code: "certificateExpired", text: "why")
+                $0.security?.distrust = SecurityView.TrustFailure(code: "certificateExpired", text: "why")
                 $0.security?.chain = [DoctorCase.certificate(daysLeft: -5)]
             })
         #expect(findings.count { $0.topic == .tls && $0.severity > .good } == 1)
@@ -212,7 +212,7 @@ import Testing
 
     @Test(arguments: [Trial.text, .binary, .fragmented, .pingWithin, .empty])
     func `a connection that is dropped on what every server should take is broken`(trial: Trial) {
-        let finding = DoctorCase.finding("messages.\(trial)") { $0[trial] = Reaction(kind: .hungUp, ms: 1) }
+        let finding = DoctorCase.finding("messages.\(trial)") { $0[trial] = CloseReaction(kind: .hungUp, ms: 1) }
         #expect(finding?.severity == .broken && finding?.advice != nil)
     }
 
@@ -220,32 +220,33 @@ import Testing
         (1003, Finding.Severity.note), (1008, .note), (4400, .note), (1002, .broken), (1011, .warning),
     ])
     func `to close on text is the application's right, if the code says so`(code: Int, severity: Finding.Severity) {
-        #expect(DoctorCase.finding("messages.text") { $0[.text] = Reaction(kind: .closed, closeCode: code, ms: 1) }?.severity == severity)
+        #expect(
+            DoctorCase.finding("messages.text") { $0[.text] = CloseReaction(kind: .closed, closeCode: code, ms: 1) }?.severity == severity)
     }
 
     @Test func `no sign of life is broken, unless the server never gives one`() {
-        let nothing = Reaction(kind: .nothing, ms: 1)
+        let nothing = CloseReaction(kind: .nothing, ms: 1)
         #expect(DoctorCase.finding("messages.text") { $0[.text] = nothing }?.severity == .broken)
         #expect(
             DoctorCase.finding("messages.text") { ($0[.text], $0.pings) = (nothing, PingView(sent: 2, roundTrips: [])) }?.severity == .note)
     }
 
     @Test func `what a server says that also speaks unasked is not taken for an answer`() {
-        let answered = Reaction(kind: .answered, detail: "the text \"tick\"", ms: 1)
+        let answered = CloseReaction(kind: .answered, detail: "the text \"tick\"", ms: 1)
         #expect(DoctorCase.finding("messages.text") { $0[.text] = answered }?.text.contains("tick") == true)
         let talkative = PingView(sent: 1, roundTrips: [1], messages: 3)
         #expect(DoctorCase.finding("messages.text") { ($0[.text], $0.pings) = (answered, talkative) }?.text.contains("unasked") == true)
     }
 
     @Test func `a ping that waits for the end of a message is a warning`() {
-        let late = Reaction(kind: .echoed, ms: 1, isPongInTime: false)
+        let late = CloseReaction(kind: .echoed, ms: 1, isPongInTime: false)
         #expect(DoctorCase.finding("messages.pingWithin") { $0[.pingWithin] = late }?.severity == .warning)
     }
 
     @Test func `bytes that are not UTF-8 and frames without a mask should not be taken`() {
         for trial in [Trial.invalidUTF8, .unmasked] {
-            #expect(DoctorCase.finding("messages.\(trial)") { $0[trial] = Reaction(kind: .silent, ms: 1) }?.severity == .warning)
-            let refusal = Reaction(kind: .closed, closeCode: 1002, ms: 1)
+            #expect(DoctorCase.finding("messages.\(trial)") { $0[trial] = CloseReaction(kind: .silent, ms: 1) }?.severity == .warning)
+            let refusal = CloseReaction(kind: .closed, closeCode: 1002, ms: 1)
             #expect(DoctorCase.finding("messages.\(trial)") { $0[trial] = refusal }?.severity == .good)
         }
     }
@@ -260,20 +261,20 @@ import Testing
     }
 
     @Test func `to agree on compression and to die of it is broken`() {
-        let dead = Reaction(kind: .hungUp, ms: 1)
+        let dead = CloseReaction(kind: .hungUp, ms: 1)
         #expect(DoctorCase.finding("compression.broken") { $0.compression?.reaction = dead }?.severity == .broken)
     }
 
     @Test func `a limit is told to the byte where it was found so`() {
         let text = DoctorCase.finding("limit.found") { _ in }?.text
-        #expect(text == "messages of 1 MiB (1,048,576 bytes) are taken, and not one byte more; larger ones are refused with 1009")
+        #expect(text == "messages of 1 MiB (1,048,576 bytes) are accepted, and not one byte more; larger ones are refused with 1009")
         let vague = DoctorCase.finding("limit.found") { $0.limit?.smallestRefused = 2 << 20 }?.text
         #expect(vague?.hasPrefix("the largest message has 1 MiB (1,048,576 bytes) to 2 MiB") == true)
     }
 
     @Test func `to hang up on a large message, or to swallow it, is a warning`() {
-        #expect(DoctorCase.finding("limit.hangsUp") { $0.limit?.refusal = Reaction(kind: .hungUp, ms: 1) }?.severity == .warning)
-        #expect(DoctorCase.finding("limit.silent") { $0.limit?.refusal = Reaction(kind: .nothing, ms: 1) }?.severity == .warning)
+        #expect(DoctorCase.finding("limit.hangsUp") { $0.limit?.refusal = CloseReaction(kind: .hungUp, ms: 1) }?.severity == .warning)
+        #expect(DoctorCase.finding("limit.silent") { $0.limit?.refusal = CloseReaction(kind: .nothing, ms: 1) }?.severity == .warning)
     }
 
     @Test func `up to the cap there may be no limit`() {
@@ -286,7 +287,7 @@ import Testing
 
     @Test func `an idle connection that ends asks for pings twice as often, if they help`() {
         let ended = IdleView(
-            watchedMs: 90_000, ended: Reaction(kind: .closed, closeCode: 1001, ms: 60_000), pingEveryMs: 20_000, isKeptByPings: true)
+            watchedMs: 90_000, ended: CloseReaction(kind: .closed, closeCode: 1001, ms: 60_000), pingEveryMs: 20_000, isKeptByPings: true)
         let finding = DoctorCase.finding("idle.ends") { $0.idle = ended }
         #expect(finding?.text == "a silent connection is closed with 1001 after 60 s")
         #expect(finding?.advice == "set WebSocketTimeouts.pingInterval to 30 s or less: pings keep it alive")

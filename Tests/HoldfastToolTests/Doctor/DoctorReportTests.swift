@@ -53,9 +53,9 @@ import Testing
 
     @Test func `people see marks, facts and advice in order`() {
         let text = report { $0.pings = PingView(sent: 2, roundTrips: []) }.text(.plain)
-        let network = "Network\n  ✓ api.example.com leads to 1 address, found in 12 ms\n      IPv4  192.0.2.1  answered in 20 ms\n"
+        let network = "Network\n  ✓ api.example.com resolves to 1 address, found in 12 ms\n      IPv4  192.0.2.1  answered in 20 ms\n"
         #expect(text.hasPrefix(network))
-        #expect(text.contains("\n  ✗ the server never pongs (RFC 6455 §5.5.3)\n    → use an application-level ping: "))
+        #expect(text.contains("\n  ✗ the server never answers pings (RFC 6455 §5.5.3)\n    → use an application-level ping: "))
         #expect(text.hasSuffix("\n\nNot healthy: 1 thing is broken.\n"))
     }
 
@@ -67,8 +67,8 @@ import Testing
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}\u{7}"
         let report = report {
             $0.upgrade?.take(ResponseHead(status: 101, headers: ["Server": evil]))
-            $0[.text] = Reaction(kind: .answered, detail: evil, ms: 1)
-            $0[.binary] = Reaction(kind: .closed, closeCode: 4000, detail: evil, ms: 1)
+            $0[.text] = CloseReaction(kind: .answered, detail: evil, ms: 1)
+            $0[.binary] = CloseReaction(kind: .closed, closeCode: 4000, detail: evil, ms: 1)
             $0.upgrade?.failure = .init(code: "refused", text: evil, body: evil)
             $0.unfinished = [.init(probe: "idle", why: evil)]
         }
@@ -97,6 +97,7 @@ import Testing
 
     @Test func `what brought nothing is listed with its reason`() {
         #expect(
-            report { $0.unfinished = [.init(probe: "limit", why: "no time")] }.text(.plain).contains("\nNot seen\n  - limit: no time\n"))
+            report { $0.unfinished = [.init(probe: "limit", why: "no time")] }.text(.plain).contains(
+                "\nNot examined\n  - limit: no time\n"))
     }
 }

@@ -16,24 +16,25 @@ import Testing
     @Test func `binary, if it saves bytes with and without compression`() throws {
         let advice = try advice(plain: 500, packed: 300, time: 5)
         #expect(advice[0] == "Binary: CBOR has 50 % fewer bytes than JSON and takes 2 times less processor time, without compression.")
-        #expect(advice[1] == "permessage-deflate with context takeover makes 40 % of JSON, for 50 µs more a message; CBOR then takes 30 %.")
+        #expect(
+            advice[1] == "permessage-deflate with context takeover reduces JSON to 40 %, for 50 µs more per message; CBOR then needs 30 %.")
     }
 
     @Test func `binary if you do not compress, if compression takes the difference away`() throws {
         let advice = try advice(plain: 500, packed: 390, time: 10)
         #expect(advice[0].hasPrefix("Binary if you do not compress: CBOR has 50 % fewer bytes"))
-        #expect(advice[1].hasSuffix("CBOR then takes about as much."))
+        #expect(advice[1].hasSuffix("CBOR then needs about as much."))
     }
 
     @Test func `binary if the processor counts, if that is all it saves`() throws {
-        #expect(try advice(plain: 950, packed: 390, time: 4)[0].hasPrefix("Binary if the processor counts: CBOR has 5 % fewer bytes"))
+        #expect(try advice(plain: 950, packed: 390, time: 4)[0].hasPrefix("Binary if processor time matters: CBOR has 5 % fewer bytes"))
     }
 
     @Test func `JSON, if binary saves nothing that counts`() throws {
         #expect(try advice(plain: 950, packed: 400, time: 8)[0].hasPrefix("JSON: CBOR has 5 % fewer bytes"))
         let advice = try advice(plain: 1100, packed: 500, time: 20)
         #expect(advice[0] == "JSON: CBOR has 10 % more bytes than JSON and takes 2 times more processor time, without compression.")
-        #expect(advice[1].hasSuffix("CBOR then takes 50 %."))
+        #expect(advice[1].hasSuffix("CBOR then needs 50 %."))
     }
 
     @Test func `short messages are not compressed by default, and that is said`() {

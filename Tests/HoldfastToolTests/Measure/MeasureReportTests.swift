@@ -19,14 +19,14 @@ import Testing
             lines == [
                 "100 messages",
                 "",
-                "bytes a message              plain           deflate     with takeover",
+                "bytes/message                plain           deflate     with takeover",
                 "JSON                  400 B  100 %      300 B   75 %      100 B   25 %",
                 "MessagePack           300 B   75 %      261 B   65 %       95 B   24 %",
                 "",
-                "CPU a message               encode            decode   de- and inflate     with takeover",
+                "CPU/message                 encode            decode   deflate+inflate     with takeover",
                 "JSON                          2 µs              3 µs             30 µs             20 µs",
                 "MessagePack                 0.5 µs           0.75 µs             40 µs           12.3 µs",
-                "of values whose shape is unknown; of types that are known less",
+                "for values of unknown types; known types take less",
                 "",
                 "JSON         plain          ████████████████████████████████████████ 400 B",
                 "             deflate        ██████████████████████████████ 300 B",
@@ -36,7 +36,7 @@ import Testing
                 "             with takeover  █████████▌ 95 B",
                 "",
                 "Binary if you do not compress: MessagePack has 25 % fewer bytes than JSON and takes 4 times less processor time, without compression.",
-                "permessage-deflate with context takeover makes 25 % of JSON, for 20 µs more a message; MessagePack then takes about as much.",
+                "permessage-deflate with context takeover reduces JSON to 25 %, for 20 µs more per message; MessagePack then needs about as much.",
             ])
     }
 

@@ -89,10 +89,10 @@ import Testing
 
     @Test(
         arguments: [
-            (#"{"prot": 1}"#, "no option prot"), (#"{"port": "x"}"#, "port has a value of another kind"),
-            (#"{"keep-bytes": "1T"}"#, "keep-bytes: 1T is no number of bytes"),
+            (#"{"prot": 1}"#, "no option prot"), (#"{"port": "x"}"#, "port has a value of the wrong kind"),
+            (#"{"keep-bytes": "1T"}"#, "keep-bytes: 1T is not a number of bytes"),
             (#"{"limit": {"user.joins": "x"}}"#, "user.joins has a value"),
-            (#"{"dev": 1}"#, "dev has a value of another kind"), ("[]", "value of another kind"), ("{", "not valid JSON"),
+            (#"{"dev": 1}"#, "dev has a value of the wrong kind"), ("[]", "value of the wrong kind"), ("{", "not valid JSON"),
         ])
     func `a file that cannot be meant says what is wrong`(json: String, words: String) {
         do {

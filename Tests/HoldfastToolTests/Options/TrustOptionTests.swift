@@ -72,7 +72,7 @@ import Testing
     @Test func `what makes no sense says so`() {
         expectProblem("is not a pin", "--pin", "sha256/short")
         expectProblem("exclude each other", "--pin", pin, "--insecure")
-        expectProblem("give one", "--pin-report-only")
+        expectProblem("needs at least one --pin", "--pin-report-only")
         expectProblem("give both", "--key", file)
         expectProblem("cannot read", "--cert", "/nonexistent.pem")
         expectProblem("use 1.2 or 1.3", "--tls-min", "1.1")
@@ -88,6 +88,6 @@ import Testing
 
     @Test func `settings that an error advises are told by their names here`() {
         let error = WebSocketError(TransportError(.unknownAuthority, "name it in TLSOptions.additionalRoots"))
-        #expect(error.lines == ["name it in TLSOptions.additionalRoots", "TLSOptions.additionalRoots is --ca, with a PEM file, here"])
+        #expect(error.lines == ["name it in TLSOptions.additionalRoots", "TLSOptions.additionalRoots is the option --ca, with a PEM file"])
     }
 }

@@ -34,7 +34,7 @@ import Testing
     private static let url = "ws://127.0.0.1:1/feed"
 
     @Test(arguments: [
-        ([], "Missing"), (["http://127.0.0.1/"], "use ws: or wss:"), ([url, "a b"], "is no symbol"), ([url, ""], "is no symbol"),
+        ([], "Missing"), (["http://127.0.0.1/"], "use ws: or wss:"), ([url, "a b"], "is not a symbol"), ([url, ""], "is not a symbol"),
         ([url, "--rate", "0"], "--rate"), ([url, "--rate", "1001"], "--rate"), ([url, "--rows", "0"], "--rows"),
         ([url, "--every", "0"], "--every"), ([url, "--encoding", "xml"], "--encoding"), ([url, "--subprotocol", "x"], "--encoding"),
         ([url] + Array(repeating: "A", count: 101), "at most 100"),

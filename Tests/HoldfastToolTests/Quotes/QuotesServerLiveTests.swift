@@ -24,8 +24,8 @@ import Testing
     }
 
     /// Reads into a book until that says what the market does.
-    private func follow(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ book: inout Book) async throws {
-        var effects: [Book.Effect] = []
+    private func follow(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ book: inout QuotesMachine) async throws {
+        var effects: [QuotesMachine.Effect] = []
         for try await message in connection.messages {
             let reply = try #require(try codec.decode(message))
             book.handle(.received(reply), at: .start, into: &effects)
@@ -35,8 +35,8 @@ import Testing
         Issue.record("the connection ended")
     }
 
-    private func subscribe(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ symbols: [String]) async throws -> Book {
-        var (book, effects) = (Book(), [Book.Effect]())
+    private func subscribe(_ connection: WebSocketConnection, _ codec: QuotesCodec, _ symbols: [String]) async throws -> QuotesMachine {
+        var (book, effects) = (QuotesMachine(), [QuotesMachine.Effect]())
         book.handle(.opened(nil), at: .start, into: &effects)
         book.handle(.command(.subscribe(id: 1, symbols.compactMap { SymbolPattern($0) })), at: .start, into: &effects)
         for case .send(let request) in effects { try await connection.send(codec.encode(request)) }
@@ -98,7 +98,7 @@ import Testing
                 floor.beat()
                 try await connection.send(codec.encode(.subscribe(id: id, symbols: ["BANK"], rate: nil)))
                 id += 1
-                var effects: [Book.Effect] = []
+                var effects: [QuotesMachine.Effect] = []
                 let message = try #require(try await connection.messages.first { _ in true })
                 book.handle(.received(try #require(try codec.decode(message))), at: .start, into: &effects)
             }

@@ -30,7 +30,7 @@ import Testing
                 "time        12.3 s, 2 connections, 1 lost",
                 "sent        3,000 messages, 6 KiB, 4 KiB on the wire",
                 "received    20 messages, 6 KiB, 2 KiB on the wire",
-                "a byte on the wire carried 2.00 bytes of messages",
+                "one byte on the wire carried 2.00 bytes of messages",
                 "round trip  4 pings: p50 2.02 ms, p95 4 ms, p99 4 ms, longest 4 ms",
             ])
     }

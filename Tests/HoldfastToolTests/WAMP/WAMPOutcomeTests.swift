@@ -7,7 +7,7 @@ import WAMPCore
 
 @Suite struct WAMPOutcomeTests {
     @Test(arguments: [
-        (WAMPError.Code.refused, Outcome.answeredWithError), (.dismissed, .refused), (.imposter, .refused), (.unsupported, .refused),
+        (WAMPError.Code.refused, Outcome.answeredWithError), (.dismissed, .refused), (.untrustedServer, .refused), (.unsupported, .refused),
         (.notJoined, .unreachable), (.connectionLost, .lost), (.cancelled, .interrupted), (.invalidURI, .usage), (.unencodable, .usage),
         (.closed, .failed),
     ])

@@ -12,11 +12,11 @@ import WAMPCore
     @Test("calls are sent in the order in which they were asked for, and told on the queue")
     func order() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let (results, tell) = AsyncStream.makeStream(of: Int?.self)
+        let (results, notify) = AsyncStream.makeStream(of: Int?.self)
         for number in 0..<20 {
             stage.wamp.call(API.add, number, 1, on: queue) { [queue] result in
                 dispatchPrecondition(condition: .onQueue(queue))
-                tell.yield(try? result.get())
+                notify.yield(try? result.get())
             }
         }
         for number in 0..<20 {
@@ -31,9 +31,9 @@ import WAMPCore
     @Test("a call can be cancelled, and its handler is told once")
     func cancelled() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let (results, tell) = AsyncStream.makeStream(of: WAMPError.Code?.self)
+        let (results, notify) = AsyncStream.makeStream(of: WAMPError.Code?.self)
         let call = stage.wamp.call("com.app.slow", on: queue) { result in
-            if case .failure(let error) = result { tell.yield(error.code) } else { tell.yield(nil) }
+            if case .failure(let error) = result { notify.yield(error.code) } else { notify.yield(nil) }
         }
         let request = try await peer.call().request
         call.cancel()
@@ -46,9 +46,9 @@ import WAMPCore
     @Test("publishing, subscribing and offering work without a task")
     func others() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let (news, tell) = AsyncStream.makeStream(of: String.self)
+        let (news, notify) = AsyncStream.makeStream(of: String.self)
         stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true), on: queue) { result in
-            tell.yield("published \((try? result.get()) ?? nil ?? 0)")
+            notify.yield("published \((try? result.get()) ?? nil ?? 0)")
         }
         guard case .publish(let request, _, _, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
         try await peer.send(.published(request: request, publication: 7))
@@ -56,9 +56,9 @@ import WAMPCore
         #expect(await iterator.next() == "published 7")
 
         let subscription = stage.wamp.subscribe(API.chat, on: queue) { item in
-            if case .event(let event) = item { tell.yield(event.content) }
+            if case .event(let event) = item { notify.yield(event.content) }
         } completion: { result in
-            tell.yield((try? result.get()).map { "\($0)" } ?? "failed")
+            notify.yield((try? result.get()).map { "\($0)" } ?? "failed")
         }
         try await peer.subscribe(as: 5)
         #expect(await iterator.next() == "subscribed")
@@ -67,7 +67,7 @@ import WAMPCore
         subscription.cancel()
         guard case .unsubscribe(let end, 5)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
         // What was told before the router answers would come first.
-        tell.yield("answering")
+        notify.yield("answering")
         try await peer.send(.unsubscribed(request: end, details: [:]))
         #expect(await iterator.next() == "answering")
         #expect(await iterator.next() == "unsubscribed")
@@ -76,7 +76,7 @@ import WAMPCore
             answer(.success(input.0 + input.1))
             answer(.success(0))
         } completion: { result in
-            tell.yield("offered \((try? result.get())?.uri ?? "nothing")")
+            notify.yield("offered \((try? result.get())?.uri ?? "nothing")")
         }
         try await peer.register(as: 3)
         #expect(await iterator.next() == "offered com.app.add")

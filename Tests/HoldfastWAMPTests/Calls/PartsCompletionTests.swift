@@ -13,7 +13,7 @@ import WAMPCore
     /// Told of a part, and of the end, on the queue.
     private func tellers<Output: Sendable>(
         _ line: AsyncStream<String>.Continuation
-    ) -> (hear: @Sendable (Output) -> Void, end: @Sendable (Result<Output, WAMPError>) -> Void) {
+    ) -> (handle: @Sendable (Output) -> Void, end: @Sendable (Result<Output, WAMPError>) -> Void) {
         let queue = queue
         return (
             { part in
@@ -35,8 +35,8 @@ import WAMPCore
         let (stage, peer) = try await WAMPStage.joined()
         let diary = Diary()
         let line = diary.line
-        let (hear, end) = tellers(line) as (hear: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
-        stage.wamp.callProgressively(Self.count, 3, on: queue, hear: hear, completion: end)
+        let (handle, end) = tellers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
+        stage.wamp.callProgressively(Self.count, 3, on: queue, handle: handle, completion: end)
         stage.wamp.callProgressively("com.app.none", on: queue) { _ in
         } completion: {
             line.yield((try? $0.get()) == nil ? "none" : "some")
@@ -56,8 +56,8 @@ import WAMPCore
         let (stage, peer) = try await WAMPStage.joined()
         let diary = Diary()
         let line = diary.line
-        let (hear, end) = tellers(line) as (hear: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
-        let cancellation = stage.wamp.callProgressively(Self.count, 3, on: queue, hear: hear, completion: end)
+        let (handle, end) = tellers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
+        let cancellation = stage.wamp.callProgressively(Self.count, 3, on: queue, handle: handle, completion: end)
         let call = try await peer.call()
         try await peer.answer(call, [1], details: ["progress": true])
         #expect(await diary.next() == "part 1")
@@ -65,7 +65,7 @@ import WAMPCore
         cancellation.cancel()
         #expect(try await peer.cancellation(of: call.request) == "killnowait")
         #expect(await diary.next() == "cancelled")
-        stage.wamp.callProgressively(API.bad, API.Bad(), on: queue, hear: { _ in }) { _ in line.yield("bad") }
+        stage.wamp.callProgressively(API.bad, API.Bad(), on: queue, handle: { _ in }) { _ in line.yield("bad") }
         #expect(await diary.next() == "bad")
     }
 
@@ -74,9 +74,9 @@ import WAMPCore
         let (stage, peer) = try await WAMPStage.joined()
         let diary = Diary()
         let line = diary.line
-        let (hear, end) =
-            tellers(line) as (hear: @Sendable (WAMPArguments) -> Void, end: @Sendable (Result<WAMPArguments, WAMPError>) -> Void)
-        let sum = stage.wamp.callInParts("com.app.sum", [1], on: queue, hear: hear, completion: end)
+        let (handle, end) =
+            tellers(line) as (handle: @Sendable (WAMPArguments) -> Void, end: @Sendable (Result<WAMPArguments, WAMPError>) -> Void)
+        let sum = stage.wamp.callInParts("com.app.sum", [1], on: queue, handle: handle, completion: end)
         sum.send([2], on: queue) { line.yield((try? $0.get()) == nil ? "not sent" : "sent") }
         sum.finish([3], on: queue) { line.yield((try? $0.get()) == nil ? "not finished" : "finished") }
         #expect(await diary.next() == "sent")
@@ -99,10 +99,10 @@ import WAMPCore
     func crowded() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         let sum = stage.wamp.callInParts("com.app.sum", [1], on: queue) { _ in }
-        let (results, tell) = AsyncStream.makeStream(of: WAMPError.Code?.self)
+        let (results, notify) = AsyncStream.makeStream(of: WAMPError.Code?.self)
         for number in 0..<5000 {
             sum.send([.integer(Int64(number))], on: queue) {
-                if case .failure(let error) = $0 { tell.yield(error.code) } else { tell.yield(nil) }
+                if case .failure(let error) = $0 { notify.yield(error.code) } else { notify.yield(nil) }
             }
         }
         var codes: [WAMPError.Code?] = []

@@ -85,7 +85,7 @@ import WebSocketRuntime
         var options = WebSocketOptions()
         WAMPOptions.prepare(&options)
         let socket = WebSocket(options, clock: ManualClock(), connect: server.connect)
-        var wamp: WAMPClient? = WAMPClient(socket: socket, realm: "realm1", clock: ManualClock())
+        var wamp: WAMPClient? = WAMPClient(over: socket, realm: "realm1", clock: ManualClock())
         let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
         let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
         try await peer.welcome()

@@ -46,7 +46,7 @@ import WebSocketCore
                 attempt.yield(far)
                 return WebSocketConnection(near)
             }
-            return WAMPClient(socket: socket, realm: "realm1", authentication: authentication, options: options)
+            return WAMPClient(over: socket, realm: "realm1", authentication: authentication, options: options)
         }
     }
 

@@ -179,7 +179,7 @@ import WebSocketRuntime
         var socketOptions = WebSocketOptions()
         WAMPOptions.prepare(&socketOptions)
         var wamp: WAMPClient? = WAMPClient(
-            socket: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", clock: ManualClock())
+            over: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", clock: ManualClock())
         let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
         let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
         try await peer.welcome()
@@ -257,7 +257,7 @@ import WebSocketRuntime
             socketOptions.logger = log
             if hasOwn { options.logger = other }
             let wamp = WAMPClient(
-                socket: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", options: options,
+                over: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", options: options,
                 clock: ManualClock())
             let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
             let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)

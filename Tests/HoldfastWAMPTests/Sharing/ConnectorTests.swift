@@ -18,7 +18,7 @@ import WebSocketCore
             var socketOptions = WebSocketOptions()
             WAMPOptions.prepare(&socketOptions)
             let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
-            return WAMPClient(socket: socket, realm: "realm1", clock: clock, seed: 7)
+            return WAMPClient(over: socket, realm: "realm1", clock: clock, seed: 7)
         }
     }
 
@@ -54,7 +54,7 @@ import WebSocketCore
     @Test("a grace for ever is no longer than the system's clocks can wait")
     func forEver() async throws {
         let connector = WAMPConnector(closingAfter: .seconds(Int64.max), clock: grace) { [server, clock] in
-            WAMPClient(socket: WebSocket(clock: clock, connect: server.connect), realm: "realm1", clock: clock)
+            WAMPClient(over: WebSocket(clock: clock, connect: server.connect), realm: "realm1", clock: clock)
         }
         _ = connector.lease()
         #expect(await grace.nextSleep() == .seconds(1 << 32))

@@ -199,7 +199,7 @@ import WAMPCore
         var iterator = events.makeAsyncIterator()
         #expect(try await iterator.next()?.content == 4)
         let all = lines.withLockedValue(\.self)
-        #expect(all.count { $0 == "EVENT com.app.kinds brought what is not of the type that was asked for" } == 3)
+        #expect(all.count { $0 == "EVENT com.app.kinds carried a value of an unexpected type" } == 3)
         #expect(!all.joined().contains("hush"))
     }
 }

@@ -10,24 +10,24 @@ import Testing
     private static func quote(_ version: Int64) -> QuotesReply.FullQuote {
         .init(symbol: 0, name: "A", state: QuoteState(version: version, figures: .of(version)))
     }
-    private static func part(_ sequence: Int64, round: Int64, _ version: Int64, isLast: Bool) -> Book.Input {
+    private static func part(_ sequence: Int64, round: Int64, _ version: Int64, isLast: Bool) -> QuotesMachine.Input {
         .received(.snapshot(.init(id: 1, sequence: sequence, round: round, isLast: isLast, quotes: [quote(version)])))
     }
-    private static func tick(_ sequence: Int64, _ version: Int64) -> Book.Input {
+    private static func tick(_ sequence: Int64, _ version: Int64) -> QuotesMachine.Input {
         let tick = QuotesReply.Tick(symbol: 0, version: version, fields: .last, differences: QuoteFigures(last: 1))
         return .received(.ticks(.init(sequence: sequence, ticks: [tick])))
     }
-    private static let inputs: [Book.Input] = [
+    private static let inputs: [QuotesMachine.Input] = [
         .opened(nil), .lost(unsent: []), .undecodable(""), .command(.unsubscribe(id: 1)), .received(.welcome(.init(market: 1, symbols: 1))),
         .received(.refusal(.init(id: 1, code: .badRequest, message: ""))), part(1, round: 0, 1, isLast: true),
         part(1, round: 0, 2, isLast: false), part(2, round: 1, 3, isLast: true), tick(2, 2), tick(3, 4),
     ]
 
     @Test func `every reachable edge keeps the promises`() throws {
-        var book = Book(policy: BookPolicy(garbageLimit: 2))
-        var effects: [Book.Effect] = []
-        book.handle(.command(.subscribe(id: 1, [SymbolPattern("A")!])), at: .start, into: &effects)
-        let states = try explore(book, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
+        var machine = QuotesMachine(policy: QuotesPolicy(garbageLimit: 2))
+        var effects: [QuotesMachine.Effect] = []
+        machine.handle(.command(.subscribe(id: 1, [SymbolPattern("A")!])), at: .start, into: &effects)
+        let states = try explore(machine, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
             // The driver opens no connection while there is one.
             if step.input == .opened(nil), step.before.phase != .offline { return }
             let (before, after) = (step.before, step.after)
@@ -54,6 +54,6 @@ import Testing
     }
 }
 
-extension Step<Book> {
+extension Step<QuotesMachine> {
     fileprivate var gaveUp: Bool { effects.contains { if case .end = $0 { true } else { false } } }
 }

@@ -4,13 +4,13 @@ import QuotesCore
 
 /// A book whose connection the test plays.
 struct BookStage {
-    var book: Book
+    var machine: QuotesMachine
     var now = Moment.start
-    private(set) var effects: [Book.Effect] = []
+    private(set) var effects: [QuotesMachine.Effect] = []
     /// How often a connection became ready.
     var readies = 0
 
-    init(rate: Int64? = nil, policy: BookPolicy = BookPolicy()) { book = Book(rate: rate, policy: policy) }
+    init(rate: Int64? = nil, policy: QuotesPolicy = QuotesPolicy()) { machine = QuotesMachine(rate: rate, policy: policy) }
 
     /// A book that follows these symbols, whose numbers are their places, all at version 1 and price 100.
     init(following first: String, _ others: String...) {
@@ -22,7 +22,7 @@ struct BookStage {
         effects = []
     }
 
-    mutating func handle(_ input: Book.Input) { book.handle(input, at: now, into: &effects) }
+    mutating func handle(_ input: QuotesMachine.Input) { machine.handle(input, at: now, into: &effects) }
 
     mutating func connect(market: Int64 = 1, symbols: Int) {
         handle(.opened(nil))
@@ -48,11 +48,11 @@ struct BookStage {
     /// Lets time pass.
     mutating func wait(_ duration: Duration) {
         now = now + duration
-        book.wake(at: now, into: &effects)
+        machine.wake(at: now, into: &effects)
     }
 
     /// What the book wants to be done since the last time.
-    mutating func takeOrders() -> [Book.Effect] {
+    mutating func takeOrders() -> [QuotesMachine.Effect] {
         defer { effects = [] }
         readies += effects.count { $0 == .ready }
         return effects.filter { if case .event(.changed) = $0 { false } else { $0 != .ready } }
@@ -65,7 +65,7 @@ struct BookStage {
 
     /// Version, last price, and whether it is current: of a symbol that is shown.
     func shown(_ symbol: String) -> Shown? {
-        guard let place = book.place(of: symbol), let quote = book[place] else { return nil }
+        guard let place = machine.place(of: symbol), let quote = machine[place] else { return nil }
         return Shown(quote.version, quote.last, quote.isCurrent)
     }
 

@@ -9,7 +9,7 @@ import Testing
         var stage = BookStage(rate: 30)
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!])))
         #expect(stage.takeOrders() == [], "there is nobody to ask")
-        let request = Book.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
+        let request = QuotesMachine.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
         for _ in 1...2 {
             stage.handle(.opened(nil))
             #expect(stage.takeOrders() == [request])
@@ -31,13 +31,13 @@ import Testing
 
     @Test func `a snapshot is shown, and ticks change it`() {
         var stage = BookStage(following: "SAIL", "BANK.1")
-        #expect(stage.book.phase == .following)
+        #expect(stage.machine.phase == .following)
         stage.tick(2, 1, 5, by: -3)
         stage.tick(3, 1, 6, by: 10)
         #expect(stage.takeChanges() == [[1], [1]])
         #expect(stage.shown("SAIL") == .init(1, 100))
         #expect(stage.shown("BANK.1") == .init(6, 107))
-        #expect(stage.book.counts.ticks == 2 && stage.book.counts.quotes == 2 && stage.book.counts.messages == 3)
+        #expect(stage.machine.counts.ticks == 2 && stage.machine.counts.quotes == 2 && stage.machine.counts.messages == 3)
     }
 
     @Test func `a gap makes everything old, and all is asked for again`() {
@@ -52,11 +52,11 @@ import Testing
         #expect(stage.shown("BANK.1") == .init(1, 100, false))
         stage.tick(6, 0, 5, by: 1)
         #expect(stage.shown("SAIL") == .init(5, 103))
-        #expect(stage.book.phase == .filling)
+        #expect(stage.machine.phase == .filling)
         stage.snapshot(7, [stage.full(1, "BANK.1", 1, 100)], round: 1)
         #expect(stage.shown("BANK.1") == .init(1, 100))
-        #expect(stage.book.phase == .following)
-        #expect(stage.book.counts.gaps == 1 && stage.book.counts.resyncs == 1 && stage.book.counts.garbage == 0)
+        #expect(stage.machine.phase == .following)
+        #expect(stage.machine.counts.gaps == 1 && stage.machine.counts.resyncs == 1 && stage.machine.counts.garbage == 0)
     }
 
     @Test func `a snapshot after a gap is good, but the end of an earlier round is not that of the resync`() {
@@ -65,21 +65,21 @@ import Testing
         stage.snapshot(4, [stage.full(0, "SAIL", 3, 101)], id: 2)
         #expect(stage.shown("SAIL") == .init(3, 101))
         stage.snapshot(5, [stage.full(0, "SAIL", 3, 101), stage.full(1, "BANK.1", 1, 100)])
-        #expect(stage.book.phase == .filling)
+        #expect(stage.machine.phase == .filling)
         stage.snapshot(6, [], round: 1)
         stage.snapshot(7, [], id: 2, round: 1)
-        #expect(stage.book.phase == .following)
+        #expect(stage.machine.phase == .following)
     }
 
     @Test func `gaps in a row are one resync, then another after a while`() {
         var stage = BookStage(following: "SAIL")
         for sequence in [3, 5, 7] as [Int64] { stage.tick(sequence, 0, 2, by: 1) }
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
-        #expect(stage.book.deadline == stage.now + .milliseconds(200))
+        #expect(stage.machine.deadline == stage.now + .milliseconds(200))
         stage.wait(.milliseconds(199))
         #expect(stage.takeOrders() == [])
         stage.snapshot(8, [stage.full(0, "SAIL", 9, 105)], round: 1)
-        #expect(stage.book.phase == .filling, "what was asked for before the last gap may be lacking")
+        #expect(stage.machine.phase == .filling, "what was asked for before the last gap may be lacking")
         stage.wait(.milliseconds(1))
         #expect(stage.takeOrders() == [.send(.resync(round: 2))])
     }
@@ -90,7 +90,7 @@ import Testing
         stage.tick(2, 0, 2, by: 1)
         stage.snapshot(1, [stage.full(0, "SAIL", 9, 9)])
         #expect(stage.shown("SAIL") == .init(2, 101))
-        #expect(stage.book.counts.duplicates == 2)
+        #expect(stage.machine.counts.duplicates == 2)
     }
 
     @Test func `what is not newer is not shown, but is the base of what follows`() {
@@ -103,7 +103,7 @@ import Testing
         #expect(stage.shown("SAIL") == .init(9, 105))
         stage.tick(2, 0, 9, by: 5)
         #expect(stage.shown("SAIL") == .init(9, 105))
-        #expect(stage.book.counts.stale == 2)
+        #expect(stage.machine.counts.stale == 2)
         stage.tick(3, 0, 10, by: 1)
         #expect(stage.shown("SAIL") == .init(10, 56))
     }
@@ -131,7 +131,7 @@ import Testing
         stage.snapshot(1, [stage.full(1, "BANK.1", 1, 100)], isLast: false)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         #expect(stage.shown("BANK.1") == .init(1, 100))
-        #expect(stage.book.phase == .filling)
+        #expect(stage.machine.phase == .filling)
     }
 
     @Test func `what nobody wants any more is gone, but ticks under way do no harm`() {
@@ -145,20 +145,20 @@ import Testing
         stage.tick(5, 0, 3, by: 1)
         #expect(stage.shown("BANK.1") == nil)
         #expect(stage.shown("SAIL") == .init(3, 102))
-        #expect(stage.book.counts.garbage == 0)
+        #expect(stage.machine.counts.garbage == 0)
     }
 
     @Test func `a refusal is told, and not waited for, not even after a gap`() {
         var stage = BookStage(following: "SAIL")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
-        #expect(stage.book.phase == .filling)
+        #expect(stage.machine.phase == .filling)
         _ = stage.takeOrders()
         stage.handle(.received(.refusal(.init(id: 2, code: .tooManySubscriptions, message: "no"))))
         #expect(stage.takeOrders() == [.event(.refused(id: 2, .tooManySubscriptions, "no"))])
-        #expect(stage.book.phase == .following)
+        #expect(stage.machine.phase == .following)
         stage.tick(9, 0, 9, by: 1)
         stage.snapshot(10, [stage.full(0, "SAIL", 9, 101)], round: 1)
-        #expect(stage.book.phase == .following)
+        #expect(stage.machine.phase == .following)
     }
 
     // MARK: - What cannot be trusted
@@ -210,7 +210,7 @@ import Testing
         stage.handle(.received(reply))
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
         #expect(stage.shown("SAIL") == .init(1, 100, false))
-        #expect(stage.book.counts.garbage == 1 && stage.book.phase == .filling)
+        #expect(stage.machine.counts.garbage == 1 && stage.machine.phase == .filling)
     }
 
     @Test func `anything before the welcome is garbage`() {
@@ -218,7 +218,7 @@ import Testing
             var stage = BookStage()
             stage.handle(.opened(nil))
             stage.handle(.received(reply))
-            #expect(stage.book.counts.garbage == 1)
+            #expect(stage.machine.counts.garbage == 1)
         }
     }
 
@@ -229,11 +229,11 @@ import Testing
         stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         stage.wait(.seconds(100))
-        #expect(stage.takeOrders() == [] && stage.book.deadline == nil)
+        #expect(stage.takeOrders() == [] && stage.machine.deadline == nil)
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 1)
         for _ in 1...2 { stage.handle(.undecodable("")) }
-        #expect(stage.book.phase == .filling, "each connection starts afresh")
+        #expect(stage.machine.phase == .filling, "each connection starts afresh")
     }
 
     @Test func `a server of another version, or of too many symbols, is left`() {
@@ -278,7 +278,7 @@ import Testing
         stage = BookStage(following: "SAIL")
         for second in 1...10 {
             stage.tick(Int64(2 * second + 1), 0, 2, by: 1)
-            #expect(stage.book.phase == .filling)
+            #expect(stage.machine.phase == .filling)
             stage.wait(.seconds(1))
         }
         #expect(stage.takeOrders().last == .end(.silence))
@@ -287,22 +287,22 @@ import Testing
     @Test func `a server may be silent to whom it shows nothing`() {
         var stage = BookStage()
         stage.connect(symbols: 1)
-        #expect(stage.book.phase == .following && stage.book.deadline == nil, "nothing was asked for")
+        #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "nothing was asked for")
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.received(.refusal(.init(id: 1, code: .tooManySubscriptions, message: ""))))
-        #expect(stage.book.phase == .following && stage.book.deadline == nil, "it shows nothing")
+        #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "it shows nothing")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("*")!])))
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], id: 2)
-        #expect(stage.book.deadline == stage.now + .seconds(15))
+        #expect(stage.machine.deadline == stage.now + .seconds(15))
         stage.handle(.command(.unsubscribe(id: 2)))
         // It was under way.
         stage.tick(2, 0, 2, by: 1)
         _ = stage.takeOrders()
         stage.wait(.seconds(1000))
-        #expect(stage.takeOrders() == [] && stage.book.phase == .following)
+        #expect(stage.takeOrders() == [] && stage.machine.phase == .following)
         // There is nothing that a resync could bring.
         stage.handle(.undecodable(""))
-        #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.book.phase == .following && stage.book.deadline == nil)
+        #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.machine.phase == .following && stage.machine.deadline == nil)
     }
 
     @Test func `servers with ever new names get no more memory than the largest market`() {
@@ -311,9 +311,9 @@ import Testing
         for connection in 0..<11 {
             stage.connect(symbols: 10_000)
             stage.snapshot(1, (0..<10_000).map { stage.full(UInt32($0), "S\(connection).\($0)", 1, 100) })
-            if connection < 10 { #expect(stage.book.phase == .following) }
+            if connection < 10 { #expect(stage.machine.phase == .following) }
             stage.handle(.lost(unsent: []))
         }
-        #expect(stage.book.count == 100_000 && stage.book.counts.garbage == 1)
+        #expect(stage.machine.count == 100_000 && stage.machine.counts.garbage == 1)
     }
 }

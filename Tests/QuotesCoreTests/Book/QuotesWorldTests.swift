@@ -12,7 +12,7 @@ private struct QuotesWorld {
     let format: QuotesFormat
     var table: QuoteTable
     var feed: Feed?
-    var book: Book
+    var machine: QuotesMachine
     var now = Moment.start
     var replies: [[UInt8]] = []
     var requests: [[UInt8]] = []
@@ -24,7 +24,7 @@ private struct QuotesWorld {
         format = seed % 2 == 0 ? .json : .messagePack
         let count = Int.random(in: 1...450, using: &random)
         table = QuoteTable(market: 3, symbols: (0..<count).map { ("S\($0)", .of(1000)) })
-        book = Book(rate: seed % 3 == 0 ? 5 : nil)
+        machine = QuotesMachine(rate: seed % 3 == 0 ? 5 : nil)
         apply(.command(.subscribe(id: 1, [SymbolPattern("S*")!])))
     }
 
@@ -38,7 +38,7 @@ private struct QuotesWorld {
         case ..<92: if feed?.counts.messages ?? 0 > 0, replies.count > 1 { replies.removeLast() }
         case ..<93: cut()
         case ..<96: if feed == nil { connect() }
-        case ..<97 where book.count > 0 && !book.isSubscribed(2): apply(.command(.subscribe(id: 2, [SymbolPattern("S1*")!])))
+        case ..<97 where machine.count > 0 && !machine.isSubscribed(2): apply(.command(.subscribe(id: 2, [SymbolPattern("S1*")!])))
         default: pass(.milliseconds(Int.random(in: 1...300, using: &random)))
         }
     }
@@ -93,18 +93,18 @@ private struct QuotesWorld {
 
     private mutating func pass(_ duration: Duration) {
         now = now + duration
-        var effects: [Book.Effect] = []
-        book.wake(at: now, into: &effects)
+        var effects: [QuotesMachine.Effect] = []
+        machine.wake(at: now, into: &effects)
         perform(effects)
     }
 
-    private mutating func apply(_ input: Book.Input) {
-        var effects: [Book.Effect] = []
-        book.handle(input, at: now, into: &effects)
+    private mutating func apply(_ input: QuotesMachine.Input) {
+        var effects: [QuotesMachine.Effect] = []
+        machine.handle(input, at: now, into: &effects)
         perform(effects)
     }
 
-    private mutating func perform(_ effects: [Book.Effect]) {
+    private mutating func perform(_ effects: [QuotesMachine.Effect]) {
         for effect in effects {
             switch effect {
             case .send(let request): requests.append(format.encode(request))
@@ -113,7 +113,7 @@ private struct QuotesWorld {
             case .event(.refused(_, let code, let message)): Issue.record("refused: \(code), \(message)")
             case .event(.changed(let places)):
                 for place in places {
-                    guard let quote = book[place] else { continue }
+                    guard let quote = machine[place] else { continue }
                     if quote.version < shown[quote.symbol, default: 0] { Issue.record("\(quote) goes back") }
                     shown[quote.symbol] = quote.version
                     let symbol = table.names.firstIndex(of: quote.symbol) ?? 0
@@ -129,10 +129,10 @@ private struct QuotesWorld {
     }
 }
 
-extension Book {
+extension QuotesMachine {
     /// Whether the one subscription that the world adds was added; a book does not tell.
     fileprivate func isSubscribed(_ id: Int64) -> Bool {
-        var (copy, effects) = (self, [Book.Effect]())
+        var (copy, effects) = (self, [QuotesMachine.Effect]())
         copy.handle(.command(.unsubscribe(id: id)), at: .distantFuture, into: &effects)
         return copy != self
     }
@@ -140,14 +140,14 @@ extension Book {
 
 @Suite struct QuotesWorldTests {
     @Test(arguments: 0..<40)
-    func `for any schedule of changes, slowness, losses and cuts the book ends equal to the market`(seed: UInt64) {
+    func `for any schedule of changes, slowness, losses and cuts the machine ends equal to the market`(seed: UInt64) {
         var world = QuotesWorld(seed: seed)
         for _ in 0..<1500 { world.step() }
         world.rest()
-        let book = world.book
-        #expect(book.phase == .following && book.counts.garbage == 0)
+        let machine = world.machine
+        #expect(machine.phase == .following && machine.counts.garbage == 0)
         for (symbol, name) in world.table.names.enumerated() {
-            let quote = book.place(of: name).flatMap { book[$0] }
+            let quote = machine.place(of: name).flatMap { machine[$0] }
             #expect(quote?.state == world.table[symbol] && quote?.isCurrent == true, "\(name), seed \(seed)")
         }
     }
@@ -155,7 +155,7 @@ extension Book {
     @Test func `the schedules have gaps, cuts, conflation and resyncs in them`() {
         var world = QuotesWorld(seed: 1)
         for _ in 0..<3000 { world.step() }
-        let counts = world.book.counts
+        let counts = world.machine.counts
         #expect(counts.gaps > 5 && counts.resyncs > 5 && counts.connections > 5 && counts.conflated > 50 && counts.ticks > 500)
     }
 }

@@ -79,10 +79,10 @@ struct ClientBench {
     /// A room that is joined and live, with what is stored, and what the hub adds.
     static func live(
         policy: RoomsPolicy = RoomsPolicy(), stored: StoredRoom = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1),
-        wish: JoinWish = JoinWish(), rights: RoomRights = .member, high: Int64? = nil, base: Int64 = 1
+        request: JoinRequest = JoinRequest(), rights: RoomRights = .member, high: Int64? = nil, base: Int64 = 1
     ) -> ClientBench {
         var bench = ClientBench(policy: policy)
-        bench.handle(.join(abc, wish))
+        bench.handle(.join(abc, request))
         bench.load(stored)
         bench.open()
         bench.welcome()

@@ -189,7 +189,7 @@ private struct StormStore {
             case 1:
                 answers = []
                 return .opened(RoomsGreeting(token: "t"))
-            case 4...6: return .command(.join(name, JoinWish(start: [.now, .last(number()), .beginning][pick(3)], limit: number())))
+            case 4...6: return .command(.join(name, JoinRequest(start: [.now, .last(number()), .beginning][pick(3)], limit: number())))
             case 7: return .command(.leave(name))
             case 8: return .command(pick(4) == 0 ? .forget(name) : .storeOpened(ClientBench.device, keeps: .max, waiting: names))
             case 9...14: return .command(.submit(name, id, sent: number(), .text))

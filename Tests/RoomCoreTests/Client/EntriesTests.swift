@@ -55,7 +55,7 @@ import Testing
     ])
     func `a state that does not match the join is not taken; after five in a minute the hub is left for a while`(state: HubFrame) {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -65,6 +65,6 @@ import Testing
             #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
         }
         bench.receive(state)
-        #expect(bench.look().last == .end(.rejected("nothing of it makes sense")))
+        #expect(bench.look().last == .end(.rejected("the hub broke the protocol too often")))
     }
 }

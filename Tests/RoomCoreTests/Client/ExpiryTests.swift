@@ -11,7 +11,7 @@ struct ExpiryTests {
     func `no clock makes a message too old to be sent`(calendar: Int64, hub: Int64) {
         let publication = Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: .text)
         var bench = ClientBench()
-        bench.handle(.calendar(ClientBench.noon + calendar * day), .join(abc, JoinWish()))
+        bench.handle(.calendar(ClientBench.noon + calendar * day), .join(abc, JoinRequest()))
         bench.open()
         bench.welcome { $0.now = ClientBench.noon + hub * day }
         let row = OutboxRow(room: abc, publication: publication)
@@ -28,6 +28,6 @@ struct ExpiryTests {
         bench.write()
         _ = bench.look()
         bench.receive(.refusal(Refusal(.tooOld, room: abc, cseq: 1, "issued too long ago")))
-        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .burning(.expired))])
+        #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .voiding(.expired))])
     }
 }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `the first frame is hello, and resumes the rooms that are read`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()), .join(other, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()), .join(other, JoinRequest()))
         #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
         bench.load(stored)
         bench.open()
@@ -36,12 +36,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (JoinWish.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
+        (JoinRequest.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
         (.last(.max), LogPosition(epoch: 0, seq: 1 - (1 << 53))),
     ])
-    func `a room of which nothing is stored begins where the app wants`(start: JoinWish.Start, cursor: LogPosition) {
+    func `a room of which nothing is stored begins where the app wants`(start: JoinRequest.Start, cursor: LogPosition) {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish(start: start)))
+        bench.handle(.join(abc, JoinRequest(start: start)))
         bench.load()
         bench.open()
         #expect(bench.sent() == [ClientBench.hello(.abc(cursor, limit: 0, next: 1))])
@@ -52,7 +52,7 @@ import Testing
         policy.joinsInHello = 1
         var bench = ClientBench(policy: policy)
         for room in [abc, other] {
-            bench.handle(.join(room, JoinWish()))
+            bench.handle(.join(room, JoinRequest()))
             bench.load(stored, room)
         }
         bench.open()
@@ -99,7 +99,7 @@ import Testing
 
     @Test func `a fresh token is shown on the connection, after the welcome, and rooms that were refused are tried again`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.handle(.token("new"))
@@ -146,7 +146,7 @@ import Testing
     @Test func `after five resumes in a row that fail each room is joined alone, and a bad one keeps no other out`() {
         var bench = ClientBench()
         for room in [abc, other] {
-            bench.handle(.join(room, JoinWish()))
+            bench.handle(.join(room, JoinRequest()))
             bench.load(stored, room)
         }
         for _ in 0..<5 {

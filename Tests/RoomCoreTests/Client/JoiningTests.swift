@@ -14,7 +14,7 @@ import Testing
 
     @Test func `what was missed is stored, then told, then the room is live`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `the next page is asked for only once the last one is on disk`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `a snapshot replaces everything in one transaction, and its entries prove messages stored`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         let row = OutboxRow(room: abc, publication: Publication(cseq: 3, id: .of(3), sent: ClientBench.noon, content: .text))
         bench.load(StoredRoom(cursor: stored.cursor, first: 4, next: 4, outbox: [row]))
         bench.open()
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `a room that begins now stores nothing of what was before`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish(start: .now)))
+        bench.handle(.join(abc, JoinRequest(start: .now)))
         bench.load()
         bench.open()
         bench.welcome()
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a room that is wanted from its beginning is filled up backwards, a page at a time`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish(start: .beginning)))
+        bench.handle(.join(abc, JoinRequest(start: .beginning)))
         bench.load()
         bench.open()
         bench.welcome()
@@ -101,7 +101,7 @@ import Testing
     /// A room that is wanted from its beginning, and asks for what comes before.
     private func filling(_ policy: RoomsPolicy = RoomsPolicy()) -> ClientBench {
         var bench = ClientBench(policy: policy)
-        bench.handle(.join(abc, JoinWish(start: .beginning)))
+        bench.handle(.join(abc, JoinRequest(start: .beginning)))
         bench.load()
         bench.open()
         bench.welcome()
@@ -153,7 +153,7 @@ import Testing
 
     @Test func `a device that another user has in a room is refused there, and the other rooms go on`() {
         var bench = ClientBench.live()
-        bench.handle(.join(other, JoinWish()))
+        bench.handle(.join(other, JoinRequest()))
         bench.load(StoredRoom(), other)
         _ = bench.look()
         let refusal = Refusal(.device, room: other, "another user's")
@@ -166,7 +166,7 @@ import Testing
 
     @Test func `who may not read stores nothing, and may still publish`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load()
         bench.open()
         bench.welcome()
@@ -179,7 +179,7 @@ import Testing
 
     @Test func `a join without an answer for 15 seconds is asked again`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -192,7 +192,7 @@ import Testing
 
     @Test func `a join that is refused for now is asked again then, and for good not before the app or another connection wants it`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -205,7 +205,7 @@ import Testing
         bench.receive(.refusal(Refusal(.rights, room: abc, "")))
         bench.pass(.seconds(100))
         #expect(bench.sent() == [])
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         #expect(bench.sent() == [.join(.abc(stored.cursor))])
         bench.receive(.refusal(Refusal(.rights, room: abc, "")))
         bench.handle(.lost)
@@ -215,7 +215,7 @@ import Testing
 
     @Test func `what is malformed or too long is a status or a signal, and costs no room`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -228,7 +228,7 @@ import Testing
 
     @Test func `a room that the hub has no place for is asked for again, whatever the hub says`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
         bench.open()
         bench.welcome()
@@ -270,7 +270,7 @@ import Testing
         bench.receive(.entries(.of(11)))
         bench.handle(.leave(abc))
         #expect(bench.look().suffix(2) == [.send(.leave(abc)), .news(.phase(abc, .left))])
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         #expect(bench.look() == [.news(.phase(abc, .loading))])
         bench.handle(.committed(bench.machine.lastCommit))
         #expect(bench.look().last == .load(abc))
@@ -278,9 +278,9 @@ import Testing
 
     @Test func `before the end each room that was joined is left, nothing more is said, and what is wanted stays wanted`() {
         var bench = ClientBench.live(stored: stored)
-        bench.handle(.farewell)
+        bench.handle(.prepareToClose)
         #expect(bench.look() == [.send(.leave(abc)), .news(.phase(abc, .waiting))])
-        bench.handle(.farewell, .typing(abc, true))
+        bench.handle(.prepareToClose, .typing(abc, true))
         bench.receive(.entries(.of(11)))
         #expect(bench.look() == [], "nothing of this connection counts any more")
         bench.handle(.lost, .opened(RoomsGreeting(token: nil)))
@@ -288,11 +288,11 @@ import Testing
         #expect(hello.joins.map(\.room) == [abc])
     }
 
-    @Test func `without a connection there is nobody to say farewell to`() {
+    @Test func `without a connection there is nobody to say prepareToClose to`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.lost)
         _ = bench.look()
-        bench.handle(.farewell)
+        bench.handle(.prepareToClose)
         #expect(bench.look() == [])
     }
 
@@ -301,7 +301,7 @@ import Testing
         bench.handle(.forget(abc))
         #expect(bench.look().last == .commit(bench.machine.lastCommit, [.forget(abc)]))
         bench.handle(.committed(bench.machine.lastCommit))
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         #expect(bench.look().last == .load(abc))
     }
 }
@@ -313,7 +313,7 @@ extension ClientBench {
 
 extension ClientFrame.Join {
     /// The room of most tests, from there on.
-    static func abc(_ cursor: LogPosition, limit: Int64 = JoinWish().limit, next: Int64 = 3) -> ClientFrame.Join {
+    static func abc(_ cursor: LogPosition, limit: Int64 = JoinRequest().limit, next: Int64 = 3) -> ClientFrame.Join {
         ClientFrame.Join(room: ClientBench.abc, cursor: cursor, limit: limit, wantsPresence: true, next: next)
     }
 }

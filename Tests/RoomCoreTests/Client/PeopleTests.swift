@@ -164,7 +164,7 @@ import Testing
     @Test func `after joining the own marker is told again only if the hub knows less`() {
         for (known, frames) in [(Int64(6), [ClientFrame.read(ClientBench.abc, upTo: 8)]), (8, [])] {
             var bench = ClientBench()
-            bench.handle(.join(abc, JoinWish(wantsPresence: false)))
+            bench.handle(.join(abc, JoinRequest(wantsPresence: false)))
             bench.load(StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, read: 8))
             bench.open()
             bench.welcome()

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `nothing is sent before the room has its first state`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(next: 1))
         bench.submit(1)
         bench.open()
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `what is submitted while the room is read gets its number afterwards`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.submit(1)
         #expect(bench.commits.isEmpty)
         bench.load(stored(row(4, 9), next: 5))
@@ -93,7 +93,7 @@ import Testing
         #expect(bench.news().last == .refused(abc, .of(3), .tooMuch(bytes: 200)))
         policy.outboxCount = 1
         bench = ClientBench(policy: policy)
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.submit(1, 2)
         #expect(bench.news().last == .refused(abc, .of(2), .tooMany(1)))
     }
@@ -117,7 +117,7 @@ import Testing
             let content = Publication.Content(type: "t", payload: payload)
             for (limit, isTaken) in [(length, false), (length + 512, true)] {
                 var bench = ClientBench()
-                bench.handle(.join(abc, JoinWish()))
+                bench.handle(.join(abc, JoinRequest()))
                 bench.load(stored(next: 1))
                 bench.open()
                 bench.welcome { $0.limits.frame = limit }
@@ -129,16 +129,16 @@ import Testing
         }
     }
 
-    @Test func `what was taken before the hub's limits were known, and no frame of it holds, is burnt`() {
+    @Test func `what was taken before the hub's limits were known, and no frame of it holds, is voided`() {
         let long = Publication.Content(type: "t", payload: .json([UInt8](repeating: 0x31, count: 3000)))
         let rows = [OutboxRow(room: abc, publication: Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: long)), row(2, 2)]
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(rows[0], rows[1], next: 3))
         bench.open()
         bench.welcome { $0.limits.frame = 3000 }
         bench.receive(.state(after: 10))
-        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .burning(.tooLong))]])
+        #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .voiding(.tooLong))]])
         bench.write()
         let void = publication(1, 1, void: true)
         #expect(bench.look().suffix(3) == [.send(void), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
@@ -162,12 +162,12 @@ import Testing
         #expect(bench.look() == [.news(.refused(abc, .of(1), .notJSON))])
     }
 
-    @Test func `a message that the hub cannot read is burnt, and those behind it go on`() {
+    @Test func `a message that the hub cannot read is voided, and those behind it go on`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
         _ = bench.look()
-        let refusal = Refusal(.malformed, room: abc, cseq: 1, "body: values lie too deep in one another")
+        let refusal = Refusal(.malformed, room: abc, cseq: 1, "body: values are nested too deeply")
         bench.receive(.refusal(refusal), .hole(abc, expected: 1))
         bench.write()
         let said = bench.look()
@@ -178,7 +178,7 @@ import Testing
 
     @Test func `times are the hub's, also of what was submitted before its clock was known`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(next: 1))
         bench.submit(1)
         bench.open()
@@ -205,7 +205,7 @@ import Testing
     @Test func `when the connection's window is open again the rooms that waited go on`() {
         var bench = ClientBench()
         let other = RoomName("other")!
-        bench.handle(.join(abc, JoinWish()), .join(other, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()), .join(other, JoinRequest()))
         bench.load(stored(next: 1))
         bench.load(stored(next: 1), other)
         bench.open()
@@ -378,7 +378,7 @@ import Testing
         bench.write()
         _ = bench.look()
         bench.receive(refusal(1), .hole(abc, expected: 1))
-        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .burning(failure))])])
+        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .voiding(failure))])])
         bench.handle(.committed(bench.machine.lastCommit))
         #expect(
             bench.look() == [.news(.failed(abc, .of(1), failure)), .send(publication(1, 1, void: true)), .send(publication(2, 2))])
@@ -388,7 +388,7 @@ import Testing
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 2)])
     }
 
-    @Test func `a second refusal of the same message does not end its burning`() {
+    @Test func `a second refusal of the same message does not end its voiding`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -410,7 +410,7 @@ import Testing
     }
 
     @Test func `a message that is tried again while it burns waits for that`() {
-        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 0)
+        var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 0)
         bench.handle(.retry(abc, .of(1)))
         #expect(bench.commits.isEmpty)
         bench.receive(.ack(1, seq: 0, id: 1))
@@ -418,7 +418,7 @@ import Testing
     }
 
     @Test func `a message that is tried again while it burns, and then discarded, is not sent`() {
-        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 0)
+        var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 0)
         bench.handle(.retry(abc, .of(1)), .discard(abc, .of(1)))
         bench.receive(.ack(1, seq: 0, id: 1))
         bench.write()
@@ -439,7 +439,7 @@ import Testing
         #expect(bench.news() == [.discarded(abc, .of(1))])
     }
 
-    @Test func `a message that is discarded on its way is burnt, or stored if the hub had it already`() {
+    @Test func `a message that is discarded on its way is voided, or stored if the hub had it already`() {
         for (seq, news) in [
             (Int64(0), RoomsNews.discarded(abc, .of(1))), (11, .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))),
         ] {
@@ -448,7 +448,7 @@ import Testing
             bench.write()
             _ = bench.look()
             bench.handle(.discard(abc, .of(1)))
-            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .burning(.discarded))])
+            #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .voiding(.discarded))])
             bench.write()
             #expect(bench.sent() == [publication(1, 1, void: true)])
             bench.receive(.ack(1, seq: seq, id: 1))
@@ -460,7 +460,7 @@ import Testing
 
     @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
     func `a message that was given up, and stored before, is told to be stored`(failure: OutboxFailure) {
-        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1)
+        var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1)
         bench.receive(.ack(1, seq: 5, id: 1, dup: true))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
         bench.write()
@@ -469,14 +469,14 @@ import Testing
 
     @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
     func `a message that was given up is uncertain if the log may have held it, and has lost entries since`(failure: OutboxFailure) {
-        var bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 2)
+        var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1, base: 2)
         bench.receive(.ack(1, seq: 0, id: nil, dup: true))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
         // The last one of a device is known by its name also when it is gone.
-        bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 2)
+        bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1, base: 2)
         bench.receive(.ack(1, seq: 0, id: 1, dup: true))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
-        bench = ClientBench.live(stored: stored(row(1, 1, .burning(failure)), next: 2), high: 1, base: 1)
+        bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1, base: 1)
         bench.receive(.ack(1, seq: 0, id: nil, dup: true))
         let change = failure == .discarded ? StoreChange.remove(abc, cseq: 1) : .mark(abc, cseq: 1, .failed(failure))
         #expect(bench.commits.last?.changes == [change])

@@ -34,7 +34,7 @@ import Testing
     /// A room with a stored outbox, asked and not answered.
     private func asked(_ room: StoredRoom) -> ClientBench {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(room)
         bench.open()
         bench.welcome()
@@ -67,7 +67,7 @@ import Testing
         bench.receive(ack(3, .of(3), seq: 8), ack(4, .of(40), seq: 9), ack(5, nil), ack(6, .of(60), seq: 10))
         let changes = bench.commits.flatMap(\.changes)
         #expect(changes.prefix(2) == [.remove(abc, cseq: 3), .mark(abc, cseq: 5, .failed(.uncertain))])
-        #expect(renewal(bench) == [row(1, 4), row(2, 5, .burning(.uncertain)), row(3, 6)])
+        #expect(renewal(bench) == [row(1, 4), row(2, 5, .voiding(.uncertain)), row(3, 6)])
         bench.write()
         let news = bench.news()
         #expect(news.contains(.stored(abc, .of(3), LogPosition(epoch: epoch, seq: 8))))
@@ -85,11 +85,11 @@ import Testing
 
     @Test(arguments: [OutboxFailure.discarded, .expired, .tooLong])
     func `a message that was given up here, and of which nobody knows whether it was stored, is uncertain`(reason: OutboxFailure) {
-        var bench = asked(stored(row(3, 3, .burning(reason)), row(4, 4, .burning(failure)), next: 5))
+        var bench = asked(stored(row(3, 3, .voiding(reason)), row(4, 4, .voiding(failure)), next: 5))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         #expect(probes(bench.look()).map(\.cseq) == [3, 4])
         bench.receive(.refusal(Refusal(.rights, room: abc, cseq: 3, "no")))
-        #expect(renewal(bench) == [row(1, 3, .burning(.uncertain)), row(2, 4, .burning(failure))])
+        #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain)), row(2, 4, .voiding(failure))])
         bench.write()
         #expect(bench.news().contains(.failed(abc, .of(3), .uncertain)))
     }
@@ -141,10 +141,10 @@ import Testing
         #expect(renewal(bench) == [row(1, 4)])
     }
 
-    @Test func `failed messages keep standing, and burn their new numbers`() {
+    @Test func `failed messages keep standing, and void their new numbers`() {
         var bench = asked(stored(row(3, 3, .failed(failure)), row(4, 4), next: 5))
         bench.receive(.state(after: 10, high: 2))
-        #expect(renewal(bench) == [row(1, 3, .burning(failure)), row(2, 4)])
+        #expect(renewal(bench) == [row(1, 3, .voiding(failure)), row(2, 4)])
         bench.write()
         bench.handle(.lost)
         bench.open()
@@ -159,14 +159,14 @@ import Testing
 
     @Test func `the outboxes of all rooms of the store are renewed; nobody asks about those that are not wanted`() {
         var bench = ClientBench(waiting: [abc, other])
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(next: 3))
         bench.open()
         bench.welcome()
         bench.receive(.state(after: 10, high: 3))
         #expect(bench.look().last == .load(other))
         bench.load(stored(row(4, 4, room: other), row(5, 5, .failed(failure), room: other), next: 6), other)
-        #expect(renewal(bench) == [row(1, 4, .burning(.uncertain), room: other), row(2, 5, .burning(failure), room: other)])
+        #expect(renewal(bench) == [row(1, 4, .voiding(.uncertain), room: other), row(2, 5, .voiding(failure), room: other)])
         bench.write()
         #expect(bench.news().contains(.failed(other, .of(4), .uncertain)))
     }
@@ -178,7 +178,7 @@ import Testing
         bench.write()
         #expect(renewal(bench) == nil)
         bench.load(StoredRoom(), RoomName("third")!)
-        #expect(renewal(bench) == [row(1, 3, .burning(.uncertain))])
+        #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain))])
     }
 
     @Test func `what is submitted meanwhile is numbered for the new device, and never sent under the old one`() {
@@ -198,7 +198,7 @@ import Testing
         bench.pass(.seconds(29))
         #expect(renewal(bench) == nil)
         bench.pass(.seconds(1))
-        #expect(renewal(bench) == [row(1, 3, .burning(.uncertain))])
+        #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain))])
     }
 
     @Test func `time without a hub does not count`() {

@@ -23,8 +23,8 @@ import Testing
     private func takeChanged() -> [UInt64] { record.takeChanged() }
     private func markRead(upTo seq: Int64) -> Bool { record.markRead(upTo: seq) }
     private func skip(after seq: Int64, to first: Int64) -> RoomUpdate? { record.skip(1, after: seq, to: first, generation: 1) }
-    private func hear(_ news: RoomsNews...) { for news in news { record.hear(news) } }
-    private func append(_ seqs: ClosedRange<Int64>) { hear(.appended(Self.abc, epoch: Self.epoch, seqs.map { Entry.of($0) })) }
+    private func handle(_ news: RoomsNews...) { for news in news { record.handle(news) } }
+    private func append(_ seqs: ClosedRange<Int64>) { handle(.appended(Self.abc, epoch: Self.epoch, seqs.map { Entry.of($0) })) }
     private func row(_ number: UInt64, _ state: OutboxRow.State = .queued) -> OutboxRow {
         OutboxRow(room: Self.abc, publication: Publication(cseq: Int64(number), id: .of(number), sent: 0, content: .text), state: state)
     }
@@ -44,11 +44,11 @@ import Testing
     @Test func `a message climbs the ladder, and leaves the outbox when its entry is here`() {
         submit(1)
         #expect(outbox == [.submitted] && record.stage(for: 1) == .submitted)
-        hear(.queued(Self.abc, .of(1), cseq: 1))
+        handle(.queued(Self.abc, .of(1), cseq: 1))
         #expect(outbox == [.queued])
-        hear(.sent(Self.abc, .of(1)))
+        handle(.sent(Self.abc, .of(1)))
         #expect(outbox == [.sent] && takeChanged() == [1, 1])
-        hear(.stored(Self.abc, .of(1), Self.at(11)))
+        handle(.stored(Self.abc, .of(1), Self.at(11)))
         #expect(outbox == [.stored(Self.at(11))])
         append(11...11)
         #expect(outbox.isEmpty && record.stage(for: 1) == .stored(Self.at(11)))
@@ -57,39 +57,39 @@ import Testing
     @Test func `one whose entry is here already leaves at once, as does one of an earlier log`() {
         submit(1)
         submit(2)
-        hear(.stored(Self.abc, .of(1), Self.at(10)), .stored(Self.abc, .of(2), Self.at(90, epoch: 7)))
+        handle(.stored(Self.abc, .of(1), Self.at(10)), .stored(Self.abc, .of(2), Self.at(90, epoch: 7)))
         #expect(outbox.isEmpty)
         #expect(record.stage(for: 2) == .stored(Self.at(90, epoch: 7)))
     }
 
     @Test func `a copy that is sent again does not take back what is known`() {
         submit(1)
-        hear(.stored(Self.abc, .of(1), Self.at(11)), .sent(Self.abc, .of(1)))
+        handle(.stored(Self.abc, .of(1), Self.at(11)), .sent(Self.abc, .of(1)))
         #expect(outbox == [.stored(Self.at(11))] && record.stage(for: 1) == .stored(Self.at(11)))
     }
 
     @Test func `one that is not taken is gone, and whoever follows it knows why`() {
         submit(1)
-        hear(.refused(Self.abc, .of(1), .tooMany(3)))
+        handle(.refused(Self.abc, .of(1), .tooMany(3)))
         #expect(outbox.isEmpty && record.refusal(for: 1) == .tooMany(3) && takeChanged() == [1])
         // Submitted again, it is a message like any other.
         record.submit(.of(1), sent: 0, .text)
         #expect(record.follower(of: .of(1)) == nil && record.refusal(for: 1) == .tooMany(3))
-        hear(.queued(Self.abc, .of(1), cseq: 1))
+        handle(.queued(Self.abc, .of(1), cseq: 1))
         #expect(outbox == [.queued] && record.stage(for: 1) == .submitted)
     }
 
     @Test func `one that is in the outbox is not taken out by a refusal of its copy`() {
         submit(1)
-        hear(.queued(Self.abc, .of(1), cseq: 1), .refused(Self.abc, .of(1), .tooMany(3)))
+        handle(.queued(Self.abc, .of(1), cseq: 1), .refused(Self.abc, .of(1), .tooMany(3)))
         #expect(outbox == [.queued] && record.refusal(for: 1) == nil)
     }
 
     @Test func `a failed one that is not taken again stays failed`() {
         submit(1)
-        hear(.failed(Self.abc, .of(1), Self.failure))
+        handle(.failed(Self.abc, .of(1), Self.failure))
         #expect(retry(1) && outbox == [.submitted] && record.stage(for: 1) == .submitted)
-        hear(.refused(Self.abc, .of(1), .store(full: true)))
+        handle(.refused(Self.abc, .of(1), .store(full: true)))
         #expect(outbox == [.failed(Self.failure)] && record.stage(for: 1) == .failed(Self.failure))
         #expect(!retry(2))
     }
@@ -97,17 +97,17 @@ import Testing
     @Test func `only what has not been stored can be discarded`() {
         submit(1)
         #expect(record.mayDiscard(.of(1)) && !record.mayDiscard(.of(2)))
-        hear(.stored(Self.abc, .of(1), Self.at(11)))
+        handle(.stored(Self.abc, .of(1), Self.at(11)))
         #expect(!record.mayDiscard(.of(1)))
         submit(3)
-        hear(.discarded(Self.abc, .of(3)))
+        handle(.discarded(Self.abc, .of(3)))
         #expect(outbox == [.stored(Self.at(11))] && record.stage(for: 3) == .discarded)
     }
 
     @Test func `what the store holds comes before what was submitted meanwhile`() {
         submit(1)
         submit(2)
-        record.load(StoredRoom(cursor: Self.at(10), outbox: [row(5, .failed(Self.failure)), row(1), row(6, .burning(Self.failure))]))
+        record.load(StoredRoom(cursor: Self.at(10), outbox: [row(5, .failed(Self.failure)), row(1), row(6, .voiding(Self.failure))]))
         #expect(record.status.outbox.map(\.id) == [.of(5), .of(1), .of(6), .of(2)])
         #expect(outbox == [.failed(Self.failure), .queued, .failed(Self.failure), .submitted])
         #expect(record.stage(for: 1) == .queued && record.stage(for: 2) == .submitted && takeChanged() == [1])
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `what was sent is not shown as queued again when the room is read anew`() {
         submit(1)
-        hear(.queued(Self.abc, .of(1), cseq: 1), .sent(Self.abc, .of(1)))
+        handle(.queued(Self.abc, .of(1), cseq: 1), .sent(Self.abc, .of(1)))
         record.load(StoredRoom(cursor: Self.at(10), outbox: [row(1)]))
         #expect(outbox == [.sent])
     }
@@ -123,15 +123,15 @@ import Testing
     @Test func `a failed one that is sent after all goes behind those that came after it`() {
         for number in 1...3 as ClosedRange<UInt64> {
             submit(number)
-            hear(.queued(Self.abc, .of(number), cseq: 10 + Int64(number)))
+            handle(.queued(Self.abc, .of(number), cseq: 10 + Int64(number)))
         }
         submit(4)
-        hear(.failed(Self.abc, .of(2), Self.failure))
+        handle(.failed(Self.abc, .of(2), Self.failure))
         #expect(retry(2) && record.status.outbox.map(\.id) == [.of(1), .of(2), .of(3), .of(4)])
-        hear(.queued(Self.abc, .of(2), cseq: 14))
+        handle(.queued(Self.abc, .of(2), cseq: 14))
         #expect(record.status.outbox.map(\.id) == [.of(1), .of(3), .of(2), .of(4)])
         // A new device numbers all anew, from 1.
-        hear(.renewed(ClientBench.device), .queued(Self.abc, .of(4), cseq: 4))
+        handle(.renewed(ClientBench.device), .queued(Self.abc, .of(4), cseq: 4))
         #expect(record.status.outbox.map(\.id) == [.of(1), .of(3), .of(2), .of(4)])
     }
 
@@ -139,7 +139,7 @@ import Testing
         submit(1)
         submit(2)
         submit(3)
-        hear(.queued(Self.abc, .of(1), cseq: 1), .failed(Self.abc, .of(1), Self.failure), .queued(Self.abc, .of(3), cseq: 3))
+        handle(.queued(Self.abc, .of(1), cseq: 1), .failed(Self.abc, .of(1), Self.failure), .queued(Self.abc, .of(3), cseq: 3))
         #expect(retry(1))
         record.settle()
         #expect(outbox == [.failed(Self.failure), .queued])
@@ -150,20 +150,20 @@ import Testing
 
     @Test func `others who have read up to a message have seen it, the own user has not`() {
         submit(1)
-        hear(.stored(Self.abc, .of(1), Self.at(11)))
+        handle(.stored(Self.abc, .of(1), Self.at(11)))
         append(11...12)
-        hear(.read(Self.abc, ClientBench.bob, upTo: 10), .read(Self.abc, ClientBench.ann, upTo: 12))
+        handle(.read(Self.abc, ClientBench.bob, upTo: 10), .read(Self.abc, ClientBench.ann, upTo: 12))
         #expect(record.stage(for: 1) == .stored(Self.at(11)) && record.status.read == 12)
-        hear(.read(Self.abc, ClientBench.bob, upTo: 11))
+        handle(.read(Self.abc, ClientBench.bob, upTo: 11))
         #expect(record.stage(for: 1) == .seen(Self.at(11), by: [ClientBench.bob]))
         // A marker never goes back.
-        hear(.read(Self.abc, ClientBench.bob, upTo: 3))
+        handle(.read(Self.abc, ClientBench.bob, upTo: 3))
         #expect(record.status.reads[ClientBench.bob] == 11)
     }
 
     @Test func `one that is stored behind what others have read is seen at once`() {
         submit(1)
-        hear(.read(Self.abc, ClientBench.bob, upTo: 10), .stored(Self.abc, .of(1), Self.at(10)))
+        handle(.read(Self.abc, ClientBench.bob, upTo: 10), .stored(Self.abc, .of(1), Self.at(10)))
         #expect(record.stage(for: 1) == .seen(Self.at(10), by: [ClientBench.bob]))
     }
 
@@ -175,8 +175,8 @@ import Testing
 
     @Test(arguments: [9, ClientBench.epoch])
     func `with another log, and one that went back, who has read what is not known`(epoch: UInt64) {
-        hear(.read(Self.abc, ClientBench.bob, upTo: 10), .read(Self.abc, ClientBench.ann, upTo: 10))
-        hear(.replaced(Self.abc, Self.at(3, epoch: epoch), [.of(3)]))
+        handle(.read(Self.abc, ClientBench.bob, upTo: 10), .read(Self.abc, ClientBench.ann, upTo: 10))
+        handle(.replaced(Self.abc, Self.at(3, epoch: epoch), [.of(3)]))
         #expect(record.status.reads.isEmpty && record.status.read == 0 && record.status.first == 3)
     }
 
@@ -214,7 +214,7 @@ import Testing
     @Test func `an answer of the store that comes too late is not taken`() {
         record.addReader(1, after: Self.at(8))
         #expect(take().next == .read(after: Self.at(8), generation: 1))
-        hear(.replaced(Self.abc, Self.at(20, epoch: 9), [.of(9), .of(20)]))
+        handle(.replaced(Self.abc, Self.at(20, epoch: 9), [.of(9), .of(20)]))
         record.fill(1, [.of(9), .of(10)], after: 8, generation: 1)
         #expect(take().next == .update(.replaced(Self.at(20, epoch: 9))))
         record.fill(1, [.of(9), .of(10)], after: 8, generation: 1)
@@ -231,33 +231,33 @@ import Testing
 
     @Test func `who reads from the beginning waits until that is here`() {
         record = RoomRecord()
-        record.join(JoinWish(start: .beginning))
+        record.join(JoinRequest(start: .beginning))
         record.addReader(1, after: nil)
         #expect(take().next == .wait)
         record.load(StoredRoom())
-        hear(.replaced(Self.abc, Self.at(9), [.of(8), .of(9)]))
+        handle(.replaced(Self.abc, Self.at(9), [.of(8), .of(9)]))
         #expect(take().next == .wait)
-        hear(.page(Self.abc, reference: 0, (1...7).map { .of($0) }, reachedBeginning: true))
+        handle(.page(Self.abc, reference: 0, (1...7).map { .of($0) }, reachedBeginning: true))
         #expect(take().next == .read(after: Self.at(0), generation: 1) && record.status.first == 1)
     }
 
     @Test func `who reads from the beginning does not wait for what cannot be had`() {
         record = RoomRecord()
-        record.join(JoinWish(start: .beginning))
+        record.join(JoinRequest(start: .beginning))
         record.addReader(1, after: nil)
         record.load(StoredRoom())
-        hear(.replaced(Self.abc, Self.at(9), [.of(8), .of(9)]), .noPage(Self.abc, reference: 0, nil))
+        handle(.replaced(Self.abc, Self.at(9), [.of(8), .of(9)]), .noPage(Self.abc, reference: 0, nil))
         #expect(take().next == .read(after: Self.at(7), generation: 1))
     }
 
     // MARK: The rest
 
     @Test func `pages are kept for those who wait for them`() {
-        hear(.page(Self.abc, reference: 4, [.of(1)], reachedBeginning: true))
+        handle(.page(Self.abc, reference: 4, [.of(1)], reachedBeginning: true))
         #expect(record.page(4) == nil)
         record.awaitPage(5)
         record.awaitPage(6)
-        hear(.page(Self.abc, reference: 5, [.of(1)], reachedBeginning: true), .noPage(Self.abc, reference: 6, nil))
+        handle(.page(Self.abc, reference: 5, [.of(1)], reachedBeginning: true), .noPage(Self.abc, reference: 6, nil))
         #expect(record.page(5) == .page([.of(1)], reachedBeginning: true) && record.page(6) == RoomRecord.PageOutcome.none(nil))
         record.forgetPage(5)
         #expect(record.page(5) == nil)
@@ -265,11 +265,11 @@ import Testing
 
     @Test func `a room that was left has nobody in it, and is read again when it is joined again`() {
         let member = PresentMember(connection: "c1", user: ClientBench.bob, presence: Presence())
-        hear(.members(Self.abc, [member], total: 1), .typing(Self.abc, [ClientBench.bob]))
+        handle(.members(Self.abc, [member], total: 1), .typing(Self.abc, [ClientBench.bob]))
         #expect(record.status.members.map(\.user) == [ClientBench.bob] && record.status.typing == [ClientBench.bob])
         record.leave()
         #expect(record.status.phase == .left && record.status.members.isEmpty && record.status.total == 0 && record.status.typing.isEmpty)
-        record.join(JoinWish())
+        record.join(JoinRequest())
         #expect(record.status.phase == .loading)
     }
 }

@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a store that fails again and again is asked ever later, up to 30 seconds`() {
         var bench = ClientBench()
-        bench.handle(.join(abc, JoinWish()))
+        bench.handle(.join(abc, JoinRequest()))
         var waits: [Duration] = []
         for _ in 0..<7 {
             _ = bench.look()
@@ -61,7 +61,7 @@ import Testing
     @Test func `other rooms do not suffer from a room that could not be read`() {
         var bench = ClientBench.live()
         let other = RoomName("other")!
-        bench.handle(.join(other, JoinWish()), .notLoaded(other))
+        bench.handle(.join(other, JoinRequest()), .notLoaded(other))
         bench.submit(1)
         bench.write()
         #expect(bench.sent().count == 1)

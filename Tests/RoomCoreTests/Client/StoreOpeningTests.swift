@@ -21,7 +21,7 @@ import Testing
     @Test func `what the app wants before the store is open waits for it, and only the last connection is greeted`() {
         var client = Closed()
         client.handle(
-            .command(.calendar(ClientBench.noon)), .command(.join(abc, JoinWish())), .opened(RoomsGreeting(token: "t")),
+            .command(.calendar(ClientBench.noon)), .command(.join(abc, JoinRequest())), .opened(RoomsGreeting(token: "t")),
             .received(.refusal(Refusal(.order, "no hello came"))), .lost, .opened(RoomsGreeting(token: "u")))
         #expect(client.effects == [] && client.machine.deadline == nil)
         client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])))
@@ -33,7 +33,7 @@ import Testing
     @Test func `a server that is no hub is left also while the store is not open`() {
         var client = Closed()
         client.handle(.opened(RoomsGreeting(token: nil)), .undecodable("220 ready"))
-        #expect(client.effects == [.event(.unreadable), .end(.rejected("what it sent is no frame of the protocol"))])
+        #expect(client.effects == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])
         client.handle(.lost, .command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])))
         #expect(client.effects.count == 2, "no hello without a connection")
     }
@@ -42,7 +42,7 @@ import Testing
         var client = Closed()
         client.handle(.command(.calendar(ClientBench.noon - 9)), .opened(RoomsGreeting(token: nil, calendar: ClientBench.noon)))
         client.now = client.now + .seconds(100)
-        client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), .command(.join(abc, JoinWish())))
+        client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), .command(.join(abc, JoinRequest())))
         // The hub's clock and the calendar agree, so no time is corrected.
         let welcome = HubFrame.Welcome(
             version: 1, connection: "c1", user: ClientBench.ann, now: ClientBench.noon + 100_000, expires: 0, window: 90 * 86_400_000,
@@ -103,7 +103,7 @@ import Testing
     @Test func `a hub that sends what is no frame is left, and another connection follows after the backoff of the socket`() {
         var bench = welcomed(margin: nil, expires: 0)
         bench.handle(.undecodable("no frame"))
-        #expect(bench.look() == [.event(.unreadable), .end(.rejected("what it sent is no frame of the protocol"))])
+        #expect(bench.look() == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])
         bench.handle(.undecodable("nor is this"))
         #expect(bench.look() == [], "nothing of that connection counts")
     }

@@ -56,13 +56,13 @@ import Testing
             tale.change("hub", .log) { _ = $0.items?.removeFirst() }
         }
         expect("the log of abc went back from 3 to 2") {
-            $0.tell("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], seq: 1)
+            $0.notify("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], seq: 1)
         }
     }
 
     @Test func `a log's past does not change`() {
         expect("the log of abc had m3 at 3, and later m9") { tale in
-            tale.tell("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m9")], seq: 1)
+            tale.notify("hub", .log, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m9")], seq: 1)
         }
     }
 

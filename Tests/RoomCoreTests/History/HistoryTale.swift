@@ -13,26 +13,26 @@ struct HistoryTale {
     static var good: HistoryTale {
         var tale = HistoryTale()
         let items = [item(1, "m1"), item(2, "m2"), item(3, "m3")]
-        tale.tell("ann", .replaced, [], seq: 0)
-        tale.tell("bob", .replaced, [], seq: 0)
+        tale.notify("ann", .replaced, [], seq: 0)
+        tale.notify("bob", .replaced, [], seq: 0)
         for item in items {
             tale.events.append(.submitted(item.id, digest: item.digest, room: room, who: "ann"))
             tale.events.append(.queued(item.id, cseq: item.cseq, device: "d1", room: room, who: "ann"))
             tale.events.append(.acked(item.id, epoch: "e1", seq: item.seq, room: room, who: "ann"))
         }
-        for who in ["ann", "bob"] { tale.tell(who, .applied, items) }
+        for who in ["ann", "bob"] { tale.notify(who, .applied, items) }
         for who in ["ann", "bob"] {
-            tale.tell(who, .store, items, seq: 3)
+            tale.notify(who, .store, items, seq: 3)
             tale.events.append(.names(.outbox, [], room: room, who: who))
             tale.events.append(.names(.members, ["ann", "bob"], room: room, who: who))
         }
-        tale.tell("hub", .log, items, seq: 1)
+        tale.notify("hub", .log, items, seq: 1)
         tale.events.append(.names(.present, ["bob", "ann"], room: room, who: "hub"))
         tale.events.append(.counted("cuts", 3, who: "watch"))
         return tale
     }
 
-    mutating func tell(_ who: String, _ what: HistoryEvent.Kind, _ items: [HistoryItem] = [], epoch: String = "e1", seq: Int64? = nil) {
+    mutating func notify(_ who: String, _ what: HistoryEvent.Kind, _ items: [HistoryItem] = [], epoch: String = "e1", seq: Int64? = nil) {
         events.append(.entries(what, items, epoch: epoch, seq: seq, room: Self.room, who: who))
     }
 

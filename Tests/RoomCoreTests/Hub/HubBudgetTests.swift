@@ -23,7 +23,7 @@ import Testing
         let ann = (0..<20).map { _ in stage.member("ann") }
         let others = (0..<200).map { stage.member("u\($0)") }
         for _ in 0..<10 {
-            for id in ann { for _ in 0..<30 { stage.hear(id, .signal(.lobby, Self.long)) } }
+            for id in ann { for _ in 0..<30 { stage.handle(id, .signal(.lobby, Self.long)) } }
             stage.pass(.seconds(1))
         }
         let told = signals(others[0])
@@ -31,7 +31,7 @@ import Testing
         #expect(told > 30 && told < 300 && stage.hub.figures.unsaid > 4000)
         #expect(Int64(told) * 4000 * 220 < HubPolicy().userDeliveries.burst + 10 * HubPolicy().userDeliveries.perSecond)
         // Nobody else is held up by that.
-        stage.hear(others[0], .signal(.lobby, Self.short))
+        stage.handle(others[0], .signal(.lobby, Self.short))
         #expect(signals(others[1]) == told + 1)
     }
 
@@ -43,10 +43,10 @@ import Testing
         let heard = changes.map { change in
             stage = HubStage(Self.policy(change))
             let all = [stage.member("ann"), stage.member("ann"), stage.member("bob"), stage.member("eve")]
-            for id in all.dropLast() { for _ in 0..<3 { stage.hear(id, .signal(.lobby, Self.long)) } }
+            for id in all.dropLast() { for _ in 0..<3 { stage.handle(id, .signal(.lobby, Self.long)) } }
             let first = signals(all[3])
             stage.pass(.seconds(1))
-            stage.hear(all[0], .signal(.lobby, Self.long))
+            stage.handle(all[0], .signal(.lobby, Self.long))
             #expect(signals(all[3]) == 1, "the budget flows back")
             return first
         }
@@ -61,7 +61,7 @@ import Testing
             var all: [ConnectionID] = []
             for room in [RoomName.lobby, RoomName("other")!] { for user in ["ann", "bob"] { all.append(stage.member(user, of: room)) } }
             for (place, id) in all.enumerated() {
-                for _ in 0..<3 { stage.hear(id, .signal(place < 2 ? .lobby : RoomName("other")!, Self.long)) }
+                for _ in 0..<3 { stage.handle(id, .signal(place < 2 ? .lobby : RoomName("other")!, Self.long)) }
             }
             return [signals(all[0]), signals(all[2])]
         }
@@ -75,12 +75,12 @@ import Testing
         stage.publish(bob, 1...30)
         stage.pass(.seconds(2))
         _ = (stage.heard(ann), stage.heard(bob))
-        for seq in 1...30 as ClosedRange<Int64> { stage.hear(ann, .read(.lobby, upTo: seq)) }
+        for seq in 1...30 as ClosedRange<Int64> { stage.handle(ann, .read(.lobby, upTo: seq)) }
         #expect(stage.heard(bob).count == 6 && stage.log.rooms[.lobby]?.reads[UserName("ann")!] == 30, "it is stored all the same")
         stage.pass(.seconds(2))
         let meta = Array(repeating: UInt8(ascii: "1"), count: 900)
         for number in 0..<9 {
-            stage.hear(ann, .presence(.lobby, .init(status: "s\(number)", meta: meta)))
+            stage.handle(ann, .presence(.lobby, .init(status: "s\(number)", meta: meta)))
             stage.pass(.seconds(1))
         }
         #expect((2...5).contains(stage.heard(bob).segments.count))
@@ -106,9 +106,9 @@ import Testing
         stage.pass(.seconds(60))
         _ = stage.heard(bob)
         // Twice the burst is missing after this: it would take more than ten seconds to come back.
-        stage.hear(ann, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
+        stage.handle(ann, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
         #expect(stage.heard(bob).segments.count == 1)
-        stage.hear(ann, .presence(.lobby, .init(status: "t")))
+        stage.handle(ann, .presence(.lobby, .init(status: "t")))
         stage.pass(.seconds(3))
         #expect(stage.heard(bob).segments.isEmpty)
         stage.pass(.seconds(1))
@@ -121,18 +121,18 @@ import Testing
         let (bob, eve) = (stage.member("bob", of: other), stage.member("eve", of: other))
         for number in 0..<40 {
             let id = stage.member("u\(number)", presence: true)
-            stage.hear(id, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
+            stage.handle(id, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
         }
         // A megabyte and more is told, whatever the budget.
         stage.pass(.seconds(2))
         _ = stage.heard(eve)
-        stage.hear(bob, .signal(other, Self.short))
+        stage.handle(bob, .signal(other, Self.short))
         #expect(signals(eve) == 0)
         // Those who wait to be told who is present take what has come back, and more than that once; then others have their turn.
         var heard = 0
         for _ in 0..<12 {
             stage.pass(.seconds(1))
-            stage.hear(bob, .signal(other, Self.short))
+            stage.handle(bob, .signal(other, Self.short))
             heard += signals(eve)
         }
         #expect(heard >= 3, "two bursts are the most that is missing: \(heard)")

@@ -13,7 +13,7 @@ import Testing
     }
 
     private mutating func join(_ id: ConnectionID, _ names: String..., presence: Bool = false) -> [HubFrame] {
-        for name in names { stage.hear(id, .join(.init(room: RoomName(name)!, wantsPresence: presence))) }
+        for name in names { stage.handle(id, .join(.init(room: RoomName(name)!, wantsPresence: presence))) }
         return stage.heard(id)
     }
 
@@ -34,9 +34,9 @@ import Testing
         #expect(join(two, "a", "b").states.count == 2, "the same rooms again")
         #expect(areLater(join(one, "c")) && areLater(join(two, "d")))
         #expect(join(bob, "c").states.count == 1, "another user")
-        stage.hear(one, .leave(RoomName("a")!))
+        stage.handle(one, .leave(RoomName("a")!))
         #expect(areLater(join(one, "c")), "the other connection is there still")
-        stage.hear(two, .leave(RoomName("a")!))
+        stage.handle(two, .leave(RoomName("a")!))
         #expect(join(one, "c").states.count == 1)
     }
 
@@ -70,11 +70,11 @@ import Testing
         let (eve, bob) = (stage.client("eve"), stage.client("bob"))
         #expect(join(eve, "a", "b", "c").states.count == 3)
         #expect(areLater(join(bob, "d")))
-        for name in ["a", "b"] { stage.hear(eve, .leave(RoomName(name)!)) }
+        for name in ["a", "b"] { stage.handle(eve, .leave(RoomName(name)!)) }
         #expect(join(bob, "d", "e").states.count == 2)
         #expect(stage.hub.figures.rooms == 3 && stage.hub.figures.crowdedOut == 2)
         // What was let go early is opened again as it was.
-        stage.hear(bob, .leave(RoomName("e")!))
+        stage.handle(bob, .leave(RoomName("e")!))
         stage.publish(bob, 1...1, in: RoomName("d")!)
         #expect(stage.heard(bob).acks.count == 1 && join(eve, "a").states.count == 1)
     }
@@ -102,7 +102,7 @@ import Testing
         stage.give(.gone(ann))
         #expect(areLater(join(bob, "b")))
         stage.answer()
-        stage.hear(bob, .join(.init(room: RoomName("b")!)))
+        stage.handle(bob, .join(.init(room: RoomName("b")!)))
         stage.answer()
         #expect(stage.heard(bob).states.count == 1 && stage.log.rooms[.lobby]?.head == 1)
     }
@@ -136,7 +136,7 @@ import Testing
         stage.pass(.seconds(2))
         #expect(areLater(join(bob, "b")) && stage.hub.figures.rooms == 1)
         stage.answer()
-        stage.hear(bob, .join(.init(room: RoomName("b")!)))
+        stage.handle(bob, .join(.init(room: RoomName("b")!)))
         stage.answer()
         #expect(stage.heard(bob).states.count == 1)
     }
@@ -145,14 +145,14 @@ import Testing
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(5))
-        stage.hear(ann, .presence(.lobby, .init(status: "away")))
+        stage.handle(ann, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(5))
         for id in [ann, bob] { stage.give(.gone(id)) }
         let before = stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }
         // The room is crowded out, and so is the one that did it.
         let eve = stage.client("eve")
         #expect(join(eve, "b").states.count == 1)
-        stage.hear(eve, .leave(RoomName("b")!))
+        stage.handle(eve, .leave(RoomName("b")!))
         let last = stage.heardBus().compactMap { if case .segment(let segment) = $0, segment.room == .lobby { segment } else { nil } }
         #expect(last.last?.total == 0)
         let again = stage.member("ann", device: 70, presence: true)

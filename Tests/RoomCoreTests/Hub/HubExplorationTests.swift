@@ -171,7 +171,7 @@ import Testing
                     inbox.append(.unidentified(id, Refusal(.token, "none")))
                 }
             case .log(let order): orders.append(order)
-            case .tell(let message): inbox.append(.heard(message))
+            case .notify(let message): inbox.append(.heard(message))
             case .answer(_, .stored(let epoch, let ack)):
                 _ = epoch
                 if ack.seq < 0 { complaints.append("a place below 0") }
@@ -238,7 +238,7 @@ import Testing
                         if written.updateValue(entry.id, forKey: LogPosition(epoch: epoch, seq: entry.seq)) != nil {
                             complaints.append("a number twice")
                         }
-                    case .void(let burnt, let owner, let number, _, _): (device, user, cseq) = (burnt, owner, number)
+                    case .void(let voided, let owner, let number, _, _): (device, user, cseq) = (voided, owner, number)
                     }
                     if owners.updateValue(user, forKey: device) ?? user != user { complaints.append("two users have \(device)") }
                     if cseq != numbers[device, default: 0] + 1 { complaints.append("\(cseq) of \(device) after \(numbers[device] ?? 0)") }
@@ -293,7 +293,7 @@ import Testing
                     case .authenticate(let id, _):
                         answers.append(.identified(id, Identity(user: UserName("u")!, grants: [Grant("*", .member)], expires: nil)))
                     case .log(let order): if let reply = log.carryOut(order) { answers.append(.log(reply)) }
-                    case .tell(let message): answers.append(.heard(message))
+                    case .notify(let message): answers.append(.heard(message))
                     default: break
                     }
                 }

@@ -22,8 +22,8 @@ import Testing
         let (ann, bob, eve) = (stage.member("ann"), stage.member("bob", presence: true), stage.member("eve", presence: true))
         stage.give(.congested(bob))
         stage.publish(ann, 1...2)
-        stage.hear(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "cursor", payload: .json([49]))), .read(.lobby, upTo: 1))
-        stage.hear(eve, .presence(.lobby, .init(status: "away")))
+        stage.handle(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "cursor", payload: .json([49]))), .read(.lobby, upTo: 1))
+        stage.handle(eve, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
         #expect(stage.heard(bob).isEmpty)
         #expect(stage.heard(eve).entries == [1, 2])
@@ -37,7 +37,7 @@ import Testing
         #expect(stage.heard(bob) == [.lag(.lobby, head: 2)] && stage.hub.figures.lagged == 1)
         stage.publish(ann, 3...3)
         #expect(stage.heard(bob).isEmpty)
-        stage.hear(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
+        stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
         stage.publish(ann, 4...4)
         let said = stage.heard(bob)
         #expect(said.states.flatMap(\.items).map(\.seq) + said.entries == [1, 2, 3, 4])
@@ -46,11 +46,11 @@ import Testing
     @Test mutating func `one that has caught up sees who is there with its next state, not before`() {
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.give(.congested(bob))
-        stage.hear(ann, .presence(.lobby, .init(status: "away")))
+        stage.handle(ann, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
         stage.give(.drained(bob))
         #expect(stage.heard(bob) == [.lag(.lobby, head: 0)])
-        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
         let segments = stage.heard(bob).segments
         #expect(segments.count == 1 && segments[0].isFull && segments[0].members.contains { $0.presence.status == "away" })
     }
@@ -67,7 +67,7 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.give(.congested(bob))
         stage.publish(ann, 1...1)
-        stage.hear(bob, .join(.init(room: .lobby)), .history(.init(reference: 1, room: .lobby, before: 9, limit: 9)), .ping(1))
+        stage.handle(bob, .join(.init(room: .lobby)), .history(.init(reference: 1, room: .lobby, before: 9, limit: 9)), .ping(1))
         let said = stage.heard(bob)
         #expect(said.codes == [.rate] && said.count == 1)
         stage.give(.drained(bob))
@@ -79,7 +79,7 @@ import Testing
         let bob = stage.client("bob")
         stage.publish(ann, 1...200)
         stage.holdsLog = true
-        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.handle(bob, .join(.init(room: .lobby)))
         stage.answer(1)
         stage.give(.congested(bob))
         stage.answer()
@@ -106,17 +106,17 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.publish(bob, 1...5)
         for id in [ann, bob] { _ = stage.heard(id) }
-        stage.hear(ann, .read(.lobby, upTo: 4), .read(.lobby, upTo: 3), .read(.lobby, upTo: 4))
+        stage.handle(ann, .read(.lobby, upTo: 4), .read(.lobby, upTo: 3), .read(.lobby, upTo: 4))
         #expect(stage.heard(bob) == [.read(.lobby, UserName("ann")!, upTo: 4)])
         #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 4])
-        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.handle(bob, .join(.init(room: .lobby)))
         #expect(stage.heard(bob).states.first?.reads == [.init(user: UserName("ann")!, seq: 4)])
     }
 
     @Test mutating func `nobody has read what is not there`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
-        stage.hear(ann, .read(.lobby, upTo: .max), .read(.lobby, upTo: .min))
+        stage.handle(ann, .read(.lobby, upTo: .max), .read(.lobby, upTo: .min))
         #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 2])
     }
 
@@ -127,9 +127,9 @@ import Testing
         let all = ["ann", "bob", "eve"].map { stage.member($0) }
         stage.publish(all[0], 1...3)
         for id in all { _ = stage.heard(id) }
-        for (id, seq) in zip(all, [1, 2, 3] as [Int64]) { stage.hear(id, .read(.lobby, upTo: seq)) }
+        for (id, seq) in zip(all, [1, 2, 3] as [Int64]) { stage.handle(id, .read(.lobby, upTo: seq)) }
         #expect(stage.heard(all[1]).isEmpty && stage.log.rooms[.lobby]?.reads.count == 3)
-        stage.hear(all[1], .join(.init(room: .lobby)))
+        stage.handle(all[1], .join(.init(room: .lobby)))
         #expect(stage.heard(all[1]).states.first?.reads == [.init(user: UserName("bob")!, seq: 2)])
     }
 }

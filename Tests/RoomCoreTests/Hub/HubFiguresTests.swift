@@ -20,11 +20,11 @@ import Testing
     @Test mutating func `the pace of a room is that of its last ten seconds`() {
         let (one, other) = (RoomName("one")!, RoomName("other")!)
         let id = stage.member("ann", of: one)
-        stage.hear(id, .join(.init(room: other)))
+        stage.handle(id, .join(.init(room: other)))
         stage.pass(.seconds(5))
         stage.publish(id, 1...40, in: one)
         stage.publish(id, 1...20, in: other)
-        stage.hear(id, .publish(other, .void(21)))
+        stage.handle(id, .publish(other, .void(21)))
         #expect(stage.hub.busiest(9, at: stage.now).byPace.map(\.pace) == [4, 2])
         stage.pass(.seconds(10))
         // Half of that span of time is longer ago.

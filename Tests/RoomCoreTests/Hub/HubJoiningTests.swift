@@ -20,7 +20,7 @@ import Testing
 
     private mutating func state(of id: ConnectionID, epoch: UInt64? = nil, seq: Int64, limit: Int64 = 0) throws -> HubFrame.RoomState {
         let epoch = epoch ?? stage.log.rooms[.lobby]?.epoch ?? 0
-        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: epoch, seq: seq), limit: limit)))
+        stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: epoch, seq: seq), limit: limit)))
         return try #require(stage.heard(id).states.last)
     }
 
@@ -76,7 +76,7 @@ import Testing
 
     @Test mutating func `an empty log is answered, too`() throws {
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: .lobby)))
+        stage.handle(id, .join(.init(room: .lobby)))
         let state = try #require(stage.heard(id).states.first)
         #expect(state.isSnapshot && state.items.isEmpty && state.from == 1 && state.to == 0 && state.head == 0 && state.epoch != 0)
     }
@@ -118,20 +118,20 @@ import Testing
         fill(3)
         stage.grants = [Grant("lob*", [.write])]
         let ann = stage.client("ann")
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         let state = stage.heard(ann).states.first
         #expect(state?.items == [] && state?.head == 3 && state?.hasMore == false && state?.reads == [])
         stage.publish(ann, 1...1)
         let said = stage.heard(ann)
         #expect(said.acks.map(\.seq) == [4] && said.entries.isEmpty)
-        stage.hear(ann, .history(.init(reference: 1, room: .lobby, before: 4, limit: 9)))
+        stage.handle(ann, .history(.init(reference: 1, room: .lobby, before: 4, limit: 9)))
         #expect(stage.heard(ann).codes == [.rights])
     }
 
     @Test mutating func `who has no rights is not let in`() {
         stage.grants = [Grant("lobby", .member)]
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: RoomName("lobby2")!)))
+        stage.handle(id, .join(.init(room: RoomName("lobby2")!)))
         #expect(stage.heard(id).codes == [.rights] && stage.hub.figures.rooms == 0)
     }
 
@@ -154,7 +154,7 @@ import Testing
         stage.holdsLog = true
         stage.publish(ann, 1...2)
         let again = stage.client("ann", device: 1)
-        stage.hear(again, .join(.init(room: .lobby)))
+        stage.handle(again, .join(.init(room: .lobby)))
         stage.answer()
         let state = try #require(stage.heard(again).states.first)
         #expect(state.high == 2 && state.items.map(\.seq) == [1, 2])
@@ -173,7 +173,7 @@ import Testing
         stage.holdsLog = true
         stage.publish(bob, 101...101)
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
+        stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
         for cseq in 102...104 as ClosedRange<Int64> {
             stage.answer(answered)
             stage.publish(bob, cseq...cseq)
@@ -190,7 +190,7 @@ import Testing
         stage.holdsLog = true
         stage.publish(bob, 101...101)
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
+        stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 90))))
         let (append, recall) = (stage.orders[0], stage.orders[1])
         let (appended, recalled) = (stage.log.carryOut(append)!, stage.log.carryOut(recall)!)
         stage.give(.log(recalled))
@@ -207,7 +207,7 @@ import Testing
         let bob = stage.member("bob", device: 99)
         stage.holdsLog = true
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
+        stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
         stage.answer(1)
         let order = stage.orders.removeFirst()
         let fetch = stage.log.carryOut(order)!
@@ -228,7 +228,7 @@ import Testing
         fill(20)
         let id = stage.client("ann")
         stage.holdsLog = true
-        stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
+        stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5))))
         stage.answer(2)
         _ = stage.log.trim(.lobby, to: 3)
         stage.answer()
@@ -241,7 +241,7 @@ import Testing
     @Test mutating func `joins wait until the room is open`() {
         stage.holdsLog = true
         let (ann, bob) = (stage.client("ann"), stage.client("bob"))
-        for id in [ann, bob] { stage.hear(id, .join(.init(room: .lobby))) }
+        for id in [ann, bob] { stage.handle(id, .join(.init(room: .lobby))) }
         #expect(stage.orders == [.open(.lobby)])
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.early])
@@ -252,11 +252,11 @@ import Testing
     @Test mutating func `a room that cannot be opened refuses its joins, and may be joined again`() {
         stage.log.isReadable = false
         let id = stage.client("ann")
-        stage.hear(id, .join(.init(room: .lobby)))
+        stage.handle(id, .join(.init(room: .lobby)))
         let refusal = stage.heard(id).refusals.first
         #expect(refusal?.code == .storage && refusal?.room == .lobby && stage.hub.figures.rooms == 0)
         stage.log.isReadable = true
-        stage.hear(id, .join(.init(room: .lobby)))
+        stage.handle(id, .join(.init(room: .lobby)))
         #expect(stage.heard(id).states.count == 1)
     }
 
@@ -266,12 +266,12 @@ import Testing
         let id = stage.client("ann")
         stage.log.isReadable = false
         let join = ClientFrame.join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5)))
-        stage.hear(id, join)
+        stage.handle(id, join)
         #expect(stage.heard(id).codes == [.storage])
         stage.log.isReadable = true
-        stage.hear(id, join)
+        stage.handle(id, join)
         stage.log.isReadable = false
-        stage.hear(id, join)
+        stage.handle(id, join)
         #expect(stage.heard(id).states.count == 1 && stage.closed.isEmpty)
         stage.publish(bob, 1...1)
         #expect(stage.hub.figures.members == 1)
@@ -284,14 +284,14 @@ import Testing
         let rooms = (1...5).map { RoomName("r\($0)")! }
         let bob = stage.client("bob")
         for room in rooms {
-            stage.hear(bob, .join(.init(room: room)))
+            stage.handle(bob, .join(.init(room: room)))
             stage.publish(bob, 1...200, in: room)
         }
         let epochs = rooms.map { stage.log.rooms[$0]!.epoch }
         let id = stage.client("ann")
-        for (room, epoch) in zip(rooms, epochs) { stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 200)))) }
+        for (room, epoch) in zip(rooms, epochs) { stage.handle(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 200)))) }
         stage.holdsLog = true
-        for (room, epoch) in zip(rooms, epochs) { stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1)))) }
+        for (room, epoch) in zip(rooms, epochs) { stage.handle(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1)))) }
         #expect(stage.orders.count == 2)
         stage.answer(1)
         #expect(stage.orders.count == 2)
@@ -303,7 +303,7 @@ import Testing
 
     @Test mutating func `who has left gets nothing more`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
-        stage.hear(ann, .leave(.lobby))
+        stage.handle(ann, .leave(.lobby))
         stage.publish(bob, 1...1)
         #expect(stage.heard(ann).isEmpty)
         stage.publish(ann, 1...1)
@@ -312,7 +312,7 @@ import Testing
 
     @Test mutating func `a room in which nobody is is let go after a minute`() {
         let ann = stage.member("ann")
-        stage.hear(ann, .leave(.lobby))
+        stage.handle(ann, .leave(.lobby))
         stage.holdsLog = true
         stage.pass(.seconds(59))
         #expect(stage.hub.figures.rooms == 1)
@@ -322,9 +322,9 @@ import Testing
 
     @Test mutating func `a room that somebody came back to is kept`() {
         let ann = stage.member("ann")
-        stage.hear(ann, .leave(.lobby))
+        stage.handle(ann, .leave(.lobby))
         stage.pass(.seconds(59))
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         stage.pass(.seconds(600))
         #expect(stage.hub.figures.rooms == 1)
     }
@@ -334,10 +334,10 @@ import Testing
     @Test mutating func `history comes in pages backwards`() {
         fill(30)
         let id = stage.member("ann")
-        stage.hear(id, .history(.init(reference: 7, room: .lobby, before: 21, limit: 5)))
+        stage.handle(id, .history(.init(reference: 7, room: .lobby, before: 21, limit: 5)))
         guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
         #expect(page.reference == 7 && page.items.map(\.seq) == [16, 17, 18, 19, 20] && page.base == 1)
-        stage.hear(id, .history(.init(reference: 8, room: .lobby, before: .max, limit: 2)))
+        stage.handle(id, .history(.init(reference: 8, room: .lobby, before: .max, limit: 2)))
         guard case .page(let last)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
         #expect(last.items.map(\.seq) == [29, 30])
     }
@@ -346,7 +346,7 @@ import Testing
         fill(5)
         let id = stage.member("ann")
         for before in [1, 0, .min] as [Int64] {
-            stage.hear(id, .history(.init(reference: 1, room: .lobby, before: before, limit: 5)))
+            stage.handle(id, .history(.init(reference: 1, room: .lobby, before: before, limit: 5)))
             guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
             #expect(page.items.isEmpty)
         }
@@ -356,8 +356,8 @@ import Testing
         fill(5)
         let (id, stranger) = (stage.member("ann"), stage.client("eve"))
         stage.log.isReadable = false
-        stage.hear(id, .history(.init(reference: 3, room: .lobby, before: 5, limit: 5)))
-        stage.hear(stranger, .history(.init(reference: 4, room: .lobby, before: 5, limit: 5)))
+        stage.handle(id, .history(.init(reference: 3, room: .lobby, before: 5, limit: 5)))
+        stage.handle(stranger, .history(.init(reference: 4, room: .lobby, before: 5, limit: 5)))
         #expect(stage.heard(id).refusals.map(\.reference) == [3])
         let refusal = stage.heard(stranger).refusals.first
         #expect(refusal?.reference == 4 && refusal?.code == .notJoined)

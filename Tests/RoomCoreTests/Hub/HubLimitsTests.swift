@@ -13,7 +13,7 @@ import Testing
         let all = (0..<4).map { _ in stage.open() }
         #expect(stage.closed == [all[3]: 4003] && stage.heard(all[3]).codes == [.count])
         for (place, id) in all.prefix(3).enumerated() {
-            stage.hear(id, .hello(.init(versions: [1], device: .numbered(UInt64(place)), token: "ann")))
+            stage.handle(id, .hello(.init(versions: [1], device: .numbered(UInt64(place)), token: "ann")))
         }
         #expect(stage.closed[all[2]] == 4003 && stage.closed[all[1]] == nil)
         stage.give(.gone(all[0]))
@@ -34,10 +34,10 @@ import Testing
         policy.limits.rooms = 2
         stage = HubStage(policy)
         let id = stage.client("ann")
-        for name in ["a", "b", "c", "a"] { stage.hear(id, .join(.init(room: RoomName(name)!))) }
+        for name in ["a", "b", "c", "a"] { stage.handle(id, .join(.init(room: RoomName(name)!))) }
         let said = stage.heard(id)
         #expect(said.states.map(\.room.text) == ["a", "b", "a"] && said.codes == [.count] && said.refusals[0].room?.text == "c")
-        stage.hear(id, .leave(RoomName("a")!), .join(.init(room: RoomName("c")!)))
+        stage.handle(id, .leave(RoomName("a")!), .join(.init(room: RoomName("c")!)))
         #expect(stage.heard(id).states.count == 1)
     }
 
@@ -46,7 +46,7 @@ import Testing
         policy.openRooms = 2
         stage = HubStage(policy)
         let id = stage.client("ann")
-        for name in ["a", "b", "c"] { stage.hear(id, .join(.init(room: RoomName(name)!))) }
+        for name in ["a", "b", "c"] { stage.handle(id, .join(.init(room: RoomName(name)!))) }
         #expect(stage.heard(id).codes == [.count] && stage.hub.figures.rooms == 2)
     }
 
@@ -55,7 +55,7 @@ import Testing
         policy.connection.joins = .init(perSecond: 1, burst: 2)
         stage = HubStage(policy)
         let id = stage.client("ann")
-        for _ in 0..<3 { stage.hear(id, .join(.init(room: .lobby))) }
+        for _ in 0..<3 { stage.handle(id, .join(.init(room: .lobby))) }
         let said = stage.heard(id)
         #expect(said.states.count == 2 && said.codes == [.rate] && said.refusals[0].room == .lobby && said.refusals[0].cseq == nil)
         stage.publish(id, 1...1)
@@ -67,7 +67,9 @@ import Testing
         policy.connection.joins = .init(perSecond: 1, burst: 3)
         stage = HubStage(policy)
         let id = stage.member("ann")
-        for number in 1...3 as ClosedRange<Int64> { stage.hear(id, .history(.init(reference: number, room: .lobby, before: 9, limit: 1))) }
+        for number in 1...3 as ClosedRange<Int64> {
+            stage.handle(id, .history(.init(reference: number, room: .lobby, before: 9, limit: 1)))
+        }
         let said = stage.heard(id)
         #expect(said.count == 3 && said.codes == [.rate] && said.refusals[0].reference == 3)
         guard case .after(let wait)? = said.refusals.first?.retry else {
@@ -75,7 +77,7 @@ import Testing
             return
         }
         stage.pass(.milliseconds(wait))
-        stage.hear(id, .history(.init(reference: 4, room: .lobby, before: 9, limit: 1)))
+        stage.handle(id, .history(.init(reference: 4, room: .lobby, before: 9, limit: 1)))
         #expect(stage.heard(id).codes.isEmpty)
     }
 
@@ -84,8 +86,8 @@ import Testing
         policy.user.joins = .init(perSecond: 1, burst: 3)
         stage = HubStage(policy)
         let id = stage.member("ann", presence: true)
-        for _ in 0..<9 { stage.hear(id, .members(.lobby)) }
-        stage.hear(id, .join(.init(room: RoomName("other")!)))
+        for _ in 0..<9 { stage.handle(id, .members(.lobby)) }
+        stage.handle(id, .join(.init(room: RoomName("other")!)))
         #expect(stage.heard(id).codes == [.rate])
         stage.publish(id, 1...1)
         #expect(stage.heard(id).acks.count == 1)
@@ -96,13 +98,13 @@ import Testing
         (policy.signals, policy.connection.joins) = (.init(perSecond: 1, burst: 5), .init(perSecond: 1, burst: 40))
         stage = HubStage(policy)
         let (id, rooms) = (stage.client("ann"), (0..<20).map { RoomName("room \($0)")! })
-        for room in rooms { stage.hear(id, .join(.init(room: room, wantsPresence: true))) }
+        for room in rooms { stage.handle(id, .join(.init(room: room, wantsPresence: true))) }
         stage.pass(.seconds(2))
         _ = (stage.heard(id), stage.heardBus())
-        for room in rooms { stage.hear(id, .typing(room, true)) }
+        for room in rooms { stage.handle(id, .typing(room, true)) }
         #expect(stage.heardBus().count == 5)
-        for room in rooms + rooms { stage.hear(id, .presence(room, .init(status: "away"))) }
-        stage.hear(id, .auth(token: "ann"))
+        for room in rooms + rooms { stage.handle(id, .presence(room, .init(status: "away"))) }
+        stage.handle(id, .auth(token: "ann"))
         #expect(stage.heardBus().count == 20 && stage.heard(id).codes == [.rate])
         stage.publish(id, 1...1, in: rooms[0])
         #expect(stage.heard(id).acks.count == 1)
@@ -114,13 +116,13 @@ import Testing
         stage = HubStage(policy)
         let (id, rooms) = (stage.client("ann"), (0..<3).map { RoomName("room \($0)")! })
         for room in rooms {
-            stage.hear(id, .join(.init(room: room)))
+            stage.handle(id, .join(.init(room: room)))
             stage.publish(id, 1...2, in: room)
         }
         stage.holdsLog = true
         for room in rooms {
             let epoch = stage.log.rooms[room]?.epoch ?? 0
-            stage.hear(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1))))
+            stage.handle(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1))))
         }
         // Two rooms have their last entries in memory, the third does not.
         #expect(stage.orders.count == 1 && stage.heard(id).states.count == 2 + 3)
@@ -128,17 +130,17 @@ import Testing
         #expect(stage.heard(id).states.first?.items.map(\.seq) == [2])
         // Room that is let go makes room.
         stage.holdsLog = false
-        stage.hear(id, .leave(rooms[0]))
+        stage.handle(id, .leave(rooms[0]))
         stage.pass(.seconds(61))
         stage.publish(id, 3...4, in: rooms[2])
         stage.holdsLog = true
-        stage.hear(id, .join(.init(room: rooms[2], cursor: LogPosition(epoch: stage.log.rooms[rooms[2]]?.epoch ?? 0, seq: 3))))
+        stage.handle(id, .join(.init(room: rooms[2], cursor: LogPosition(epoch: stage.log.rooms[rooms[2]]?.epoch ?? 0, seq: 3))))
         #expect(stage.orders.isEmpty)
     }
 
     @Test mutating func `a flood closes the connection`() {
         let (id, other) = (stage.client("ann"), stage.member("bob"))
-        for number in 0..<8001 { stage.hear(id, .ping(Int64(number))) }
+        for number in 0..<8001 { stage.handle(id, .ping(Int64(number))) }
         #expect(stage.closed == [id: 4003])
         stage.publish(other, 1...1)
         #expect(stage.heard(other).acks.count == 1)
@@ -191,7 +193,7 @@ import Testing
         }
         #expect(times.count == 20 && Set(times).count > 10 && times.allSatisfy { (500...5000).contains($0) })
         stage.publish(all[0], 3...3)
-        stage.hear(all[1], .join(.init(room: RoomName("other")!)))
+        stage.handle(all[1], .join(.init(room: RoomName("other")!)))
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(5), UserName("bot")!, .numbered(1)))
         #expect(stage.heard(all[0]).codes == [.stopping] && stage.heard(all[1]).codes == [.stopping])
         #expect(stage.answers.count == 1 && stage.hub.figures.connections == 20)

@@ -37,7 +37,7 @@ import Testing
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.early])
         for id in [ann, bob] {
-            stage.hear(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
+            stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
         }
         #expect(stage.heard(bob).states.first?.items.map(\.seq) == [1])
         #expect(stage.heard(ann).states.first?.high == 1)
@@ -49,10 +49,10 @@ import Testing
     @Test mutating func `a void that is on disk after all is found there, too`() {
         let ann = stage.member("ann")
         stage.log.fates = [.uncertain]
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         stage.pass(.seconds(1))
         _ = stage.heard(ann)
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         #expect(stage.heard(ann).acks == [.init(cseq: 1, seq: 0, at: 0, id: .numbered(1), isDuplicate: true)])
     }
 
@@ -66,7 +66,7 @@ import Testing
         stage.publish(ann, 4...4)
         stage.pass(.seconds(1))
         #expect(stage.heard(ann).last == .lag(.lobby, head: 0) && stage.heard(bob).last == .lag(.lobby, head: 0))
-        stage.hear(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: 0xE1, seq: 3))))
+        stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: 0xE1, seq: 3))))
         let state = stage.heard(bob).states.first
         #expect(state?.isSnapshot == true && state?.head == 0 && state?.epoch != 0xE1 && empty.rooms.isEmpty)
     }

@@ -14,7 +14,7 @@ import Testing
     @Test mutating func `hello is answered with who one is and what may be sent`() throws {
         stage.expires = HubStage.newYear + 60_000
         let id = stage.open()
-        stage.hear(id, hello())
+        stage.handle(id, hello())
         guard case .welcome(let welcome)? = stage.heard(id).first else { throw Missing() }
         #expect(welcome.version == 1 && welcome.user.text == "ann" && welcome.now == HubStage.newYear)
         #expect(welcome.expires == HubStage.newYear + 60_000 && welcome.window == 7_776_000_000 && welcome.limits == RoomsLimits())
@@ -37,25 +37,25 @@ import Testing
 
     @Test mutating func `the first frame is hello, and only the first`() {
         let (early, twice) = (stage.open(), stage.client("bob"))
-        stage.hear(early, .ping(1))
-        stage.hear(twice, hello("bob", device: 2))
+        stage.handle(early, .ping(1))
+        stage.handle(twice, hello("bob", device: 2))
         #expect(stage.closed[early] == 4100 && stage.heard(early).codes == [.order])
         #expect(stage.closed[twice] == 4100)
     }
 
     @Test mutating func `without a common version the hub tells its own`() throws {
         let id = stage.open()
-        stage.hear(id, hello(versions: [2, 3]))
+        stage.handle(id, hello(versions: [2, 3]))
         let refusal = try #require(stage.heard(id).refusals.first)
         #expect(refusal.code == .version && refusal.versions == [1] && stage.closed[id] == 4106)
     }
 
     @Test mutating func `without a token that holds there is no welcome`() {
         let (none, ended) = (stage.open(), stage.open())
-        stage.hear(none, hello(nil))
+        stage.handle(none, hello(nil))
         #expect(stage.heard(none).codes == [.token] && stage.closed[none] == 4101)
         stage.expires = HubStage.newYear
-        stage.hear(ended, hello(device: 2))
+        stage.handle(ended, hello(device: 2))
         #expect(stage.heard(ended).codes == [.expired] && stage.closed[ended] == 4001)
     }
 
@@ -67,7 +67,7 @@ import Testing
 
     @Test mutating func `a frame longer than allowed closes the connection`() {
         let id = stage.client("ann")
-        stage.hear(id, .ping(1), bytes: 1_048_577)
+        stage.handle(id, .ping(1), bytes: 1_048_577)
         #expect(stage.closed[id] == 4100)
     }
 
@@ -76,7 +76,7 @@ import Testing
     @Test mutating func `what comes before the welcome is kept, and done after it in order`() {
         stage.holdsTokens = true
         let id = stage.open()
-        stage.hear(id, hello(joins: [.init(room: .lobby)]), .ping(1), .ping(2))
+        stage.handle(id, hello(joins: [.init(room: .lobby)]), .ping(1), .ping(2))
         #expect(stage.heard(id).isEmpty)
         stage.identify(id, "ann")
         let said = stage.heard(id)
@@ -90,18 +90,18 @@ import Testing
         stage = HubStage(policy)
         stage.holdsTokens = true
         let (many, long) = (stage.open(), stage.open())
-        stage.hear(many, hello(), .ping(1), .ping(2), .ping(3))
+        stage.handle(many, hello(), .ping(1), .ping(2), .ping(3))
         #expect(stage.closed[many] == nil)
-        stage.hear(many, .ping(4))
+        stage.handle(many, .ping(4))
         #expect(stage.closed[many] == 4003)
-        stage.hear(long, hello(device: 2))
-        stage.hear(long, .ping(1), bytes: 1001)
+        stage.handle(long, hello(device: 2))
+        stage.handle(long, .ping(1), bytes: 1001)
         #expect(stage.closed[long] == 4003)
     }
 
     @Test mutating func `joins of hello are joins like others`() {
         let id = stage.open()
-        stage.hear(id, hello(joins: [.init(room: .lobby), .init(room: RoomName("other")!)]))
+        stage.handle(id, hello(joins: [.init(room: .lobby), .init(room: RoomName("other")!)]))
         #expect(stage.heard(id).states.map(\.room.text) == ["lobby", "other"])
     }
 
@@ -118,13 +118,13 @@ import Testing
     @Test mutating func `who says another's device is welcome, and closes nobody`() {
         let ann = stage.member("ann", device: 1, presence: true)
         let bob = stage.client("bob", device: 1)
-        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)), .publish(.lobby, .numbered(1)))
+        stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)), .publish(.lobby, .numbered(1)))
         let said = stage.heard(bob)
         #expect(said.codes == [.device, .notJoined] && said.refusals[0].room == .lobby && said.refusals[0].retry == .never)
         stage.give(.gone(bob))
         stage.pass(.seconds(60))
         stage.publish(ann, 1...1)
-        stage.hear(ann, .members(.lobby))
+        stage.handle(ann, .members(.lobby))
         let heard = stage.heard(ann)
         #expect(heard.acks.map(\.cseq) == [1] && heard.segments.last?.members.map(\.user.text) == ["ann"] && stage.closed.isEmpty)
     }
@@ -139,14 +139,14 @@ import Testing
         if userIsBack { ann = stage.client("ann", device: 1) }
         let bob = stage.client("bob", device: 1)
         for room in [lobby, other] {
-            stage.hear(bob, .join(.init(room: room)), .publish(room, .numbered(2)), .publish(room, .numbered(1)))
+            stage.handle(bob, .join(.init(room: room)), .publish(room, .numbered(2)), .publish(room, .numbered(1)))
             let said = stage.heard(bob)
             #expect(said.codes == [.device, .notJoined, .notJoined] && said.refusals[0].retry == .never)
         }
         if !userIsBack { ann = stage.client("ann", device: 1) }
-        stage.hear(ann, .join(.init(room: lobby)), .join(.init(room: other)))
+        stage.handle(ann, .join(.init(room: lobby)), .join(.init(room: other)))
         #expect(stage.heard(ann).states.map(\.high) == [1, 0])
-        stage.hear(ann, .publish(lobby, .numbered(2)), .publish(other, .numbered(1)))
+        stage.handle(ann, .publish(lobby, .numbered(2)), .publish(other, .numbered(1)))
         #expect(stage.heard(ann).acks.map(\.cseq) == [2, 1] && stage.closed.isEmpty)
     }
 
@@ -157,16 +157,16 @@ import Testing
         stage.give(.gone(first))
         let (bob, ann) = (stage.client("bob", device: 1), stage.client("ann", device: 1))
         stage.holdsLog = true
-        stage.hear(bob, .join(.init(room: other)))
-        stage.hear(ann, .join(.init(room: other)))
+        stage.handle(bob, .join(.init(room: other)))
+        stage.handle(ann, .join(.init(room: other)))
         #expect(stage.heard(ann).refusals.map(\.retry) == [.after(1000)])
         stage.answer()
         #expect(stage.heard(bob).codes == [.device])
         // Who was refused is not looked at again, so that he holds up nobody.
-        stage.hear(bob, .join(.init(room: other)))
+        stage.handle(bob, .join(.init(room: other)))
         #expect(stage.heard(bob).refusals.map(\.retry) == [.never])
         stage.holdsLog = false
-        stage.hear(ann, .join(.init(room: other)))
+        stage.handle(ann, .join(.init(room: other)))
         #expect(stage.heard(ann).states.count == 1 && stage.closed.isEmpty)
     }
 
@@ -175,7 +175,7 @@ import Testing
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(1), bot, .numbered(1)))
         let eve = stage.client("eve", device: 1)
         stage.holdsLog = true
-        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.handle(eve, .join(.init(room: .lobby)))
         stage.give(.publish(ServerRequest(2), .lobby, .numbered(1), bot, .numbered(2)))
         guard case .refused(let refusal)? = stage.answers[ServerRequest(2)] else { return #expect(Bool(false), "no answer") }
         #expect(refusal.code == .device && refusal.retry == .after(1000))
@@ -191,16 +191,16 @@ import Testing
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
         var eve = stage.client("eve", device: 1)
-        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.handle(eve, .join(.init(room: .lobby)))
         stage.give(.gone(eve))
         stage.holdsLog = true
         for room in [RoomName.lobby, RoomName("other")!] {
             eve = stage.client("eve", device: 1)
-            stage.hear(eve, .join(.init(room: room)))
+            stage.handle(eve, .join(.init(room: room)))
             #expect(stage.heard(eve).refusals.map(\.retry) == [.never] && stage.orders.isEmpty)
         }
         ann = stage.client("ann", device: 1)
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         stage.answer()
         #expect(stage.heard(ann).states.map(\.high) == [1])
     }
@@ -211,7 +211,7 @@ import Testing
         stage = HubStage(policy)
         func come(_ device: UInt64, to stage: inout HubStage) -> Bool {
             let eve = stage.client("eve", device: device)
-            stage.hear(eve, .join(.init(room: .lobby)))
+            stage.handle(eve, .join(.init(room: .lobby)))
             defer { stage.give(.gone(eve)) }
             return stage.orders.isEmpty
         }
@@ -234,10 +234,10 @@ import Testing
 
     @Test mutating func `of two users with a device that nobody knows, the first in a room has it there`() {
         let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
-        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.handle(bob, .join(.init(room: .lobby)))
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
-        stage.hear(bob, .join(.init(room: .lobby)), .publish(.lobby, .numbered(1)))
+        stage.handle(bob, .join(.init(room: .lobby)), .publish(.lobby, .numbered(1)))
         #expect(stage.heard(bob).codes == [.device, .device, .notJoined] && stage.log.rooms[.lobby]?.head == 1)
     }
 
@@ -246,8 +246,8 @@ import Testing
         let (lobby, other) = (RoomName.lobby, RoomName("other")!)
         let (ann, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 1))
         stage.holdsLog = true
-        stage.hear(ann, .join(.init(room: lobby)))
-        stage.hear(bob, .join(.init(room: other)))
+        stage.handle(ann, .join(.init(room: lobby)))
+        stage.handle(bob, .join(.init(room: other)))
         stage.answer(2)
         // Both rooms ask the log, which knows nothing of the device.
         if !annIsFirst { stage.orders.reverse() }
@@ -260,7 +260,7 @@ import Testing
         stage.publish(owner, 1...1, in: its)
         stage.give(.gone(owner))
         for _ in 0..<2 {
-            stage.hear(second, .join(.init(room: others)), .publish(others, .numbered(1)))
+            stage.handle(second, .join(.init(room: others)), .publish(others, .numbered(1)))
             stage.answer()
             #expect(stage.heard(second).codes.contains(.device))
         }
@@ -269,9 +269,9 @@ import Testing
 
     @Test mutating func `a fresh device with which nothing was published is free when its user has left`() {
         let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
-        stage.hear(bob, .join(.init(room: .lobby)))
-        stage.hear(ann, .leave(.lobby))
-        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.handle(bob, .join(.init(room: .lobby)))
+        stage.handle(ann, .leave(.lobby))
+        stage.handle(bob, .join(.init(room: .lobby)))
         let said = stage.heard(bob)
         #expect(said.codes == [.device] && said.states.count == 1)
         for id in [ann, bob] { stage.give(.gone(id)) }
@@ -304,7 +304,7 @@ import Testing
         stage.expires = HubStage.newYear + 30_000
         let id = stage.client("ann")
         stage.expires = HubStage.newYear + 90_000
-        stage.hear(id, .auth(token: "ann"))
+        stage.handle(id, .auth(token: "ann"))
         #expect(stage.heard(id) == [.renewed(expires: HubStage.newYear + 90_000)])
         stage.pass(.seconds(89))
         #expect(stage.closed[id] == nil)
@@ -314,22 +314,22 @@ import Testing
 
     @Test mutating func `a fresh token that is refused changes nothing`() {
         let id = stage.client("ann")
-        stage.hear(id, .auth(token: ""))
+        stage.handle(id, .auth(token: ""))
         #expect(stage.heard(id).codes == [.token] && stage.closed[id] == nil)
-        stage.hear(id, .auth(token: "ann"))
+        stage.handle(id, .auth(token: "ann"))
         #expect(stage.heard(id) == [.renewed(expires: 0)])
     }
 
     @Test mutating func `one token is looked at after the other`() {
         let id = stage.client("ann")
         stage.holdsTokens = true
-        stage.hear(id, .auth(token: "ann"), .auth(token: "ann"))
+        stage.handle(id, .auth(token: "ann"), .auth(token: "ann"))
         #expect(stage.heard(id).codes == [.rate])
     }
 
     @Test mutating func `a fresh token of another user closes the connection`() {
         let id = stage.client("ann")
-        stage.hear(id, .auth(token: "bob"))
+        stage.handle(id, .auth(token: "bob"))
         #expect(stage.heard(id).codes == [.token] && stage.closed[id] == 4101)
     }
 
@@ -344,14 +344,14 @@ import Testing
     @Test mutating func `rights that a fresh token takes or gives hold from the next state on`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.grants = [Grant("*", [.write])]
-        stage.hear(ann, .auth(token: "ann"))
+        stage.handle(ann, .auth(token: "ann"))
         #expect(stage.heard(ann) == [.renewed(expires: 0), .lag(.lobby, head: 0)])
         stage.publish(bob, 1...1)
         #expect(stage.heard(ann).entries.isEmpty)
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         #expect(stage.heard(ann).states.map(\.rights) == [[.write]])
         stage.grants = []
-        stage.hear(ann, .auth(token: "ann"))
+        stage.handle(ann, .auth(token: "ann"))
         #expect(stage.heard(ann).codes == [.rights])
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.notJoined])
@@ -363,11 +363,11 @@ import Testing
         policy.connection.joins = .init(perSecond: 1, burst: 140)
         stage = HubStage(policy)
         let ann = stage.client("ann")
-        for number in 1...100 { stage.hear(ann, .join(.init(room: RoomName("\(number)")!))) }
+        for number in 1...100 { stage.handle(ann, .join(.init(room: RoomName("\(number)")!))) }
         _ = stage.heard(ann)
         for number in 1...41 {
             if !isSame { stage.grants = [Grant("*", [.read]), Grant("x\(number)", [.read])] }
-            stage.hear(ann, .auth(token: "ann"))
+            stage.handle(ann, .auth(token: "ann"))
         }
         #expect(stage.heard(ann).filter { $0 == .renewed(expires: 0) }.count == most)
     }

@@ -11,7 +11,7 @@ import Testing
         stage.pass(.seconds(2))
         let bob = stage.client("bob")
         _ = stage.heard(ann)
-        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
         let seen = stage.heard(bob).segments
         #expect(seen.count == 2 && seen[0].isFull && Set(seen[0].members.map(\.user.text)) == ["ann", "bob"] && seen[0].total == 2)
         let told = stage.heard(ann).segments
@@ -32,8 +32,8 @@ import Testing
     @Test mutating func `changes are gathered for a second`() {
         let ann = stage.member("ann", presence: true)
         let all = (50..<60 as Range<UInt64>).map { stage.member("bob", device: $0, presence: true) }
-        stage.hear(all[0], .presence(.lobby, .init(status: "away")))
-        stage.hear(all[1], .leave(.lobby))
+        stage.handle(all[0], .presence(.lobby, .init(status: "away")))
+        stage.handle(all[1], .leave(.lobby))
         #expect(stage.heard(ann).segments.isEmpty)
         stage.pass(.seconds(1))
         let told = stage.heard(ann).segments
@@ -45,7 +45,7 @@ import Testing
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(3))
         _ = stage.heard(ann)
-        stage.hear(bob, .leave(.lobby))
+        stage.handle(bob, .leave(.lobby))
         let told = try #require(stage.heard(ann).segments.first)
         #expect(told.gone.count == 1 && told.total == 1 && told.members.isEmpty)
     }
@@ -53,7 +53,7 @@ import Testing
     @Test mutating func `a resume within ten seconds is not seen`() throws {
         let ann = stage.member("ann", presence: true)
         let bob = stage.member("bob", device: 50, presence: true)
-        stage.hear(bob, .presence(.lobby, .init(status: "busy")))
+        stage.handle(bob, .presence(.lobby, .init(status: "busy")))
         stage.pass(.seconds(3))
         _ = stage.heard(ann)
         stage.give(.gone(bob))
@@ -62,7 +62,7 @@ import Testing
         stage.pass(.seconds(60))
         #expect(stage.heard(ann).isEmpty)
         // It goes by the same name, and looks the same.
-        stage.hear(again, .signal(.lobby, .init(type: "s", payload: .json([49]))), .members(.lobby))
+        stage.handle(again, .signal(.lobby, .init(type: "s", payload: .json([49]))), .members(.lobby))
         let said = stage.heard(again)
         guard case .signal(_, _, let connection, _)? = said.first(where: { $0.isEphemeral && [$0].segments.isEmpty }) else {
             return #expect(Bool(false), "no signal")
@@ -84,7 +84,7 @@ import Testing
         let other = RoomName("other")!
         let ann = stage.member("ann", presence: true)
         let bob = stage.member("bob", device: 50, presence: true)
-        for id in [ann, bob] { stage.hear(id, .join(.init(room: other, wantsPresence: true))) }
+        for id in [ann, bob] { stage.handle(id, .join(.init(room: other, wantsPresence: true))) }
         stage.pass(.seconds(3))
         stage.give(.gone(bob))
         _ = stage.member("bob", device: 50, presence: true)
@@ -103,11 +103,11 @@ import Testing
         stage.pass(.seconds(2))
         let many = try #require(stage.heard(ann).segments.last)
         #expect(many.isFull && many.total == 5 && many.members.isEmpty)
-        for id in all.prefix(2) { stage.hear(id, .leave(.lobby)) }
+        for id in all.prefix(2) { stage.handle(id, .leave(.lobby)) }
         stage.pass(.seconds(2))
         let few = try #require(stage.heard(ann).segments.last)
         #expect(few.isFull && few.total == 3 && few.members.count == 3)
-        stage.hear(all[3], .presence(.lobby, .init(status: "away")))
+        stage.handle(all[3], .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
         #expect(stage.heard(ann).segments.last?.isFull == false)
     }
@@ -118,15 +118,15 @@ import Testing
         let bob = stage.member("bob", presence: true)
         stage.pass(.seconds(3))
         #expect(stage.heard(ann).segments.isEmpty && stage.heard(bob).segments.isEmpty)
-        stage.hear(bob, .presence(.lobby, .init()), .members(.lobby))
+        stage.handle(bob, .presence(.lobby, .init()), .members(.lobby))
         #expect(stage.heard(bob).codes == [.rights, .rights])
     }
 
     @Test mutating func `what one says about oneself has its bounds`() {
         let ann = stage.member("ann", presence: true)
-        stage.hear(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 65))))
-        stage.hear(ann, .presence(.lobby, .init(status: "away", meta: Array(repeating: 49, count: 1025))))
-        stage.hear(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 64), meta: Array(repeating: 49, count: 1024))))
+        stage.handle(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 65))))
+        stage.handle(ann, .presence(.lobby, .init(status: "away", meta: Array(repeating: 49, count: 1025))))
+        stage.handle(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 64), meta: Array(repeating: 49, count: 1024))))
         #expect(stage.heard(ann).codes == [.size, .size])
     }
 
@@ -147,7 +147,7 @@ import Testing
         let told = stage.heard(ann).segments.filter { $0.node == "n2" }
         #expect(told.map(\.version) == [4, 5])
         let bob = stage.client("bob")
-        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
         stage.pass(.seconds(1))
         #expect(stage.heard(bob).segments.first { $0.node == "n2" }?.members.map(\.user.text) == ["eve", "tom"])
     }
@@ -190,30 +190,30 @@ import Testing
 
     @Test mutating func `typing is told, and not too often`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
-        for _ in 0..<20 { stage.hear(ann, .typing(.lobby, true)) }
+        for _ in 0..<20 { stage.handle(ann, .typing(.lobby, true)) }
         #expect(stage.heard(bob) == Array(repeating: .typing(.lobby, UserName("ann")!, true), count: 3))
         stage.pass(.seconds(3))
-        stage.hear(ann, .typing(.lobby, false))
+        stage.handle(ann, .typing(.lobby, false))
         #expect(stage.heard(bob) == [.typing(.lobby, UserName("ann")!, false)])
     }
 
     @Test mutating func `signals are told with their connection, up to their size and rate`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         let long = Signal(type: "cursor", payload: .binary(Array(repeating: 1, count: 4096)))
-        stage.hear(ann, .signal(.lobby, long))
+        stage.handle(ann, .signal(.lobby, long))
         guard case .signal(.lobby, let user, let connection, long)? = stage.heard(bob).first else { return #expect(Bool(false), "none") }
         #expect(user.text == "ann" && connection.count == 16)
-        stage.hear(ann, .signal(.lobby, .init(type: "cursor", payload: .binary(Array(repeating: 1, count: 4097)))))
-        stage.hear(ann, .signal(.lobby, .init(type: "", payload: .json([49]))))
+        stage.handle(ann, .signal(.lobby, .init(type: "cursor", payload: .binary(Array(repeating: 1, count: 4097)))))
+        stage.handle(ann, .signal(.lobby, .init(type: "", payload: .json([49]))))
         #expect(stage.heard(ann).codes == [.size, .size])
-        for _ in 0..<100 { stage.hear(ann, .signal(.lobby, .init(type: "cursor", payload: .json([49])))) }
+        for _ in 0..<100 { stage.handle(ann, .signal(.lobby, .init(type: "cursor", payload: .json([49])))) }
         #expect(stage.heard(bob).count == 59)
     }
 
     @Test mutating func `who may not write cannot type nor signal`() {
         stage.grants = [Grant("*", [.read])]
         let ann = stage.member("ann")
-        stage.hear(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "s", payload: .json([49]))))
+        stage.handle(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "s", payload: .json([49]))))
         #expect(stage.heard(ann).codes == [.rights, .rights] && stage.heardBus().isEmpty)
     }
 
@@ -222,10 +222,10 @@ import Testing
         policy.ephemerals = .init(perSecond: 10, burst: 20)
         stage = HubStage(policy)
         let all = (0..<10).map { stage.member("u\($0)") }
-        for id in all { stage.hear(id, .typing(.lobby, true)) }
+        for id in all { stage.handle(id, .typing(.lobby, true)) }
         #expect(stage.heard(all[0]).count == 2)
         stage.pass(.seconds(1))
-        stage.hear(all[0], .typing(.lobby, true))
+        stage.handle(all[0], .typing(.lobby, true))
         #expect(stage.heard(all[1]).count == 3)
     }
 }

@@ -21,7 +21,7 @@ import Testing
         stage.grants = [Grant("*", .member), Grant("lobby", .admin)]
         let ann = stage.member("ann", device: 4)
         stage.pass(.milliseconds(1500))
-        stage.hear(ann, .publish(.lobby, .numbered(1)))
+        stage.handle(ann, .publish(.lobby, .numbered(1)))
         let entry = try #require(stage.log.rooms[.lobby]?.entries.first)
         #expect(entry.device == .numbered(4) && entry.cseq == 1 && entry.user.text == "ann" && entry.isAdmin)
         #expect(entry.at == HubStage.newYear + 1500 && entry.sent == HubStage.newYear && entry.type == "chat.text")
@@ -96,14 +96,14 @@ import Testing
 
     @Test mutating func `numbers begin with 1`() {
         let (zero, least) = (stage.member("ann"), stage.member("bob"))
-        stage.hear(zero, .publish(.lobby, .void(0)))
-        stage.hear(least, .publish(.lobby, Publication(cseq: .min, id: .numbered(1), sent: 0, content: nil)))
+        stage.handle(zero, .publish(.lobby, .void(0)))
+        stage.handle(least, .publish(.lobby, Publication(cseq: .min, id: .numbered(1), sent: 0, content: nil)))
         #expect(stage.closed[zero] == 4100 && stage.closed[least] == 4100)
     }
 
     @Test mutating func `a giant number is a hole like any other`() {
         let ann = stage.member("ann")
-        stage.hear(ann, .publish(.lobby, Publication(cseq: .max, id: .numbered(1), sent: 0, content: nil)))
+        stage.handle(ann, .publish(.lobby, Publication(cseq: .max, id: .numbered(1), sent: 0, content: nil)))
         #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
     }
 
@@ -152,7 +152,7 @@ import Testing
 
     @Test mutating func `a void burns its number, and is delivered to nobody`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
         let said = stage.heard(ann)
         #expect(
@@ -170,7 +170,7 @@ import Testing
         stage.publish(ann, 1...2)
         let said = stage.heard(ann)
         #expect(said.codes == [.rights] && said.last == .hole(.lobby, expected: 1))
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         #expect(stage.heard(ann).acks.map(\.cseq) == [1])
     }
 }

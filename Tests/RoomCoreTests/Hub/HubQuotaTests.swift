@@ -13,7 +13,7 @@ import Testing
     }
 
     private mutating func publish(_ id: ConnectionID, _ cseq: Int64, bytes: Int = 680, in room: RoomName = .lobby) -> [HubFrame] {
-        stage.hear(id, .publish(room, .numbered(cseq, type: "t", bytes: bytes)))
+        stage.handle(id, .publish(room, .numbered(cseq, type: "t", bytes: bytes)))
         return stage.heard(id)
     }
 
@@ -55,29 +55,29 @@ import Testing
         #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
     }
 
-    @Test mutating func `a burnt number is not free, for each leaves its device on disk`() {
+    @Test mutating func `a voided number is not free, for each leaves its device on disk`() {
         // The first one makes the rows of a room and a device, with their names.
         stage = HubStage(Self.policy { $0.userDay = 3208 })
         let ann = stage.member("ann")
-        for cseq in 1...11 as ClosedRange<Int64> { stage.hear(ann, .publish(.lobby, .void(cseq))) }
+        for cseq in 1...11 as ClosedRange<Int64> { stage.handle(ann, .publish(.lobby, .void(cseq))) }
         let said = stage.heard(ann)
         #expect(said.acks.count == 10 && said.codes == [.quota])
     }
 
-    @Test mutating func `the first burnt number of a device needs space, for it makes a row on disk`() {
+    @Test mutating func `the first voided number of a device needs space, for it makes a row on disk`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
-        stage.hear(bob, .publish(.lobby, .void(1)))
+        stage.handle(bob, .publish(.lobby, .void(1)))
         _ = stage.heard(bob)
         stage.give(.space(327))
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         #expect(wait(stage.heard(ann)) == 10_000)
-        stage.hear(bob, .publish(.lobby, .void(2)))
+        stage.handle(bob, .publish(.lobby, .void(2)))
         #expect(stage.heard(bob).acks.count == 1, "a row that is there takes no more")
         stage.give(.space(328))
-        stage.hear(ann, .publish(.lobby, .void(1)), .publish(.lobby, .void(2)))
+        stage.handle(ann, .publish(.lobby, .void(1)), .publish(.lobby, .void(2)))
         #expect(stage.heard(ann).acks.count == 2)
         let eve = stage.member("eve")
-        stage.hear(eve, .publish(.lobby, .void(1)))
+        stage.handle(eve, .publish(.lobby, .void(1)))
         #expect(wait(stage.heard(eve)) == 10_000, "that space is used up")
     }
 
@@ -86,9 +86,9 @@ import Testing
         let ann = stage.member("ann")
         #expect(publish(ann, 1).acks.count == 1 && publish(ann, 2).acks.count == 1)
         #expect(wait(publish(ann, 3)) == 60_000)
-        stage.hear(ann, .publish(.lobby, .void(3)))
-        #expect(stage.heard(ann).acks.count == 1, "a burnt number takes no room")
-        stage.hear(ann, .join(.init(room: RoomName("other")!)))
+        stage.handle(ann, .publish(.lobby, .void(3)))
+        #expect(stage.heard(ann).acks.count == 1, "a voided number takes no room")
+        stage.handle(ann, .join(.init(room: RoomName("other")!)))
         _ = stage.heard(ann)
         #expect(publish(ann, 1, in: RoomName("other")!).acks.count == 1)
         stage.give(.log(.weighed(.lobby, bytes: 1000)))
@@ -99,7 +99,7 @@ import Testing
         stage = HubStage(Self.policy { $0.roomBytes = 2500 })
         stage.holdsLog = true
         let ann = stage.client("ann")
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         stage.orders.removeAll()
         stage.give(.log(.opened(.lobby, LogHead(epoch: 1, head: 0, base: 1, reads: [], bytes: 2000))))
         stage.answer()
@@ -129,12 +129,12 @@ import Testing
         for cseq in 1...20 as ClosedRange<Int64> { #expect(publish(ann, cseq).acks.count == 1) }
     }
 
-    @Test mutating func `a burnt number passes where nothing else is stored`() {
+    @Test mutating func `a voided number passes where nothing else is stored`() {
         let ann = stage.member("ann")
         #expect(publish(ann, 1).acks.count == 1)
         stage.give(.space(0))
         #expect(wait(publish(ann, 2)) == 10_000)
-        stage.hear(ann, .publish(.lobby, .void(2)))
+        stage.handle(ann, .publish(.lobby, .void(2)))
         #expect(stage.heard(ann).acks.count == 1)
     }
 

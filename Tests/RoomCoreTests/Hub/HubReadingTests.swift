@@ -16,7 +16,7 @@ import Testing
     private mutating func begin(_ policy: HubPolicy, _ users: [String]) -> [ConnectionID] {
         stage = HubStage(policy)
         let maker = stage.member("maker")
-        for cseq in 1...10 as ClosedRange<Int64> { stage.hear(maker, .publish(.lobby, .numbered(cseq, bytes: 60_000))) }
+        for cseq in 1...10 as ClosedRange<Int64> { stage.handle(maker, .publish(.lobby, .numbered(cseq, bytes: 60_000))) }
         stage.pass(.seconds(60))
         let ids = users.map { stage.member($0) }
         stage.pass(.seconds(60))
@@ -25,7 +25,7 @@ import Testing
     }
 
     private mutating func ask(_ id: ConnectionID, _ reference: Int64) {
-        stage.hear(id, .history(.init(reference: reference, room: .lobby, before: 11, limit: 500)))
+        stage.handle(id, .history(.init(reference: reference, room: .lobby, before: 11, limit: 500)))
     }
 
     private mutating func pages(_ id: ConnectionID) -> [Int64] {
@@ -86,15 +86,15 @@ import Testing
         #expect(answered == [[1, 1, 1], [1, 0, 1], [1, 0, 0]])
         stage.pass(.seconds(60))
         let eve = stage.client("eve")
-        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.handle(eve, .join(.init(room: .lobby)))
         #expect(stage.heard(eve).states.count == 1)
-        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.handle(eve, .join(.init(room: .lobby)))
         guard case .after(let wait)? = stage.heard(eve).refusals.first?.retry else {
             Issue.record("a state is paid for, too")
             return
         }
         stage.pass(.milliseconds(wait))
-        stage.hear(eve, .join(.init(room: .lobby)))
+        stage.handle(eve, .join(.init(room: .lobby)))
         #expect(stage.heard(eve).states.count == 1)
     }
 

@@ -16,10 +16,10 @@ import Testing
                 cseq: 1, id: .numbered(1), sent: HubStage.newYear,
                 content: .init(type: "t", about: .init(kind: "", seq: 1), payload: .json([49]))),
         ] {
-            stage.hear(ann, .publish(.lobby, publication))
+            stage.handle(ann, .publish(.lobby, publication))
             #expect(stage.heard(ann).refusals.map { [$0.code.rawValue, $0.cseq, $0.retry == .never ? 1 : 0] } == [[4002, 1, 1]])
         }
-        stage.hear(ann, .publish(.lobby, .numbered(1, type: String(repeating: "x", count: 64), bytes: 65_536)))
+        stage.handle(ann, .publish(.lobby, .numbered(1, type: String(repeating: "x", count: 64), bytes: 65_536)))
         #expect(stage.heard(ann).acks.count == 1)
     }
 
@@ -33,11 +33,11 @@ import Testing
             (HubStage.newYear + hour + 1, .tooNew, .after(1)), (HubStage.newYear + hour + 7000, .tooNew, .after(7000)),
             (.max, .tooNew, .after((1 << 53) - HubStage.newYear - hour)),
         ] {
-            stage.hear(ann, .publish(.lobby, .numbered(1, sent: sent)))
+            stage.handle(ann, .publish(.lobby, .numbered(1, sent: sent)))
             let refusals = stage.heard(ann).refusals
             #expect(refusals.map(\.code) == [code] && refusals.map(\.retry) == [retry])
         }
-        stage.hear(
+        stage.handle(
             ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - window)),
             .publish(.lobby, .numbered(2, sent: HubStage.newYear + hour)))
         #expect(stage.heard(ann).acks.count == 2)
@@ -58,15 +58,15 @@ import Testing
         let ann = stage.member("ann")
         stage.give(.log(.time(HubStage.newYear)))
         stage.give(.calendar(HubStage.newYear + 200 * 86_400_000))
-        stage.hear(ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - Self.window)))
+        stage.handle(ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - Self.window)))
         #expect(stage.heard(ann).acks.count == 1)
         // A calendar that goes back does not let in what may be forgotten.
         stage.give(.log(.time(HubStage.newYear + Self.hour)))
         stage.give(.calendar(HubStage.newYear))
-        stage.hear(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
+        stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
         #expect(stage.heard(ann).codes == [.tooOld])
         stage.give(.log(.time(1)))
-        stage.hear(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
+        stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
         #expect(stage.heard(ann).acks.count == 1, "a log that is young follows its calendar back, and its hub follows the log")
     }
 
@@ -87,12 +87,12 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.at) == [later])
     }
 
-    @Test mutating func `what stands behind a refused one waits for it to be burnt`() {
+    @Test mutating func `what stands behind a refused one waits for it to be voided`() {
         let ann = stage.member("ann")
-        stage.hear(ann, .publish(.lobby, .numbered(1, bytes: 70_000)))
+        stage.handle(ann, .publish(.lobby, .numbered(1, bytes: 70_000)))
         stage.publish(ann, 2...3)
         #expect(stage.heard(ann).last == .hole(.lobby, expected: 1))
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...3)
         #expect(stage.heard(ann).acks.map(\.seq) == [0, 1, 2])
     }
@@ -106,7 +106,7 @@ import Testing
         let refusal = try #require(said.refusals.first)
         #expect(refusal == Refusal(.malformed, room: .lobby, cseq: 1, "type: a field is missing"))
         #expect(said.last == .hole(.lobby, expected: 1) && stage.closed.isEmpty)
-        stage.hear(ann, .publish(.lobby, .void(1)))
+        stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
         #expect(stage.heard(ann).acks.map(\.seq) == [0, 1])
         // Its number is what counts, as for any other.
@@ -159,12 +159,12 @@ import Testing
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).refusals.map(\.retry) == [.now])
         stage.holdsLog = true
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.early])
     }
 
-    @Test mutating func `a number refused by its rate is not burnt, and those behind it are not asked for`() throws {
+    @Test mutating func `a number refused by its rate is not voided, and those behind it are not asked for`() throws {
         var policy = HubPolicy()
         policy.connection.messages = .init(perSecond: 1, burst: 2)
         stage = HubStage(policy)
@@ -186,7 +186,7 @@ import Testing
         policy.connection.bytes = .init(perSecond: 1000, burst: 2000)
         stage = HubStage(policy)
         let ann = stage.member("ann")
-        stage.hear(ann, .publish(.lobby, .numbered(1)), .publish(.lobby, .numbered(2)), bytes: 1900)
+        stage.handle(ann, .publish(.lobby, .numbered(1)), .publish(.lobby, .numbered(2)), bytes: 1900)
         let said = stage.heard(ann)
         #expect(said.acks.count == 1 && said.codes == [.rate])
     }
@@ -218,7 +218,7 @@ import Testing
         stage = HubStage(policy)
         let ann = stage.member("ann")
         let other = RoomName("other")!
-        stage.hear(ann, .join(.init(room: other)))
+        stage.handle(ann, .join(.init(room: other)))
         stage.holdsLog = true
         _ = stage.heard(ann)
         stage.publish(ann, 1...4)

@@ -10,7 +10,7 @@ import Testing
     /// A connection of a device that asks for a room; it has its state as soon as there is one.
     private mutating func joined(device: UInt64 = 1, room: RoomName = .lobby) -> ConnectionID {
         let id = stage.client("ann", device: device)
-        stage.hear(id, .join(.init(room: room)))
+        stage.handle(id, .join(.init(room: room)))
         return id
     }
 
@@ -21,7 +21,7 @@ import Testing
         stage.holdsLog = true
         stage.publish(older, 2...4)
         if fate == "ends" { stage.give(.gone(older)) }
-        if fate == "leaves" { stage.hear(older, .leave(.lobby)) }
+        if fate == "leaves" { stage.handle(older, .leave(.lobby)) }
         let newer = joined()
         #expect(stage.heard(newer).states.isEmpty)
         // The first append is under way, what has gathered behind it follows.
@@ -41,19 +41,19 @@ import Testing
 
     @Test mutating func `a room without anything on its way makes nobody wait`() {
         let older = stage.member("ann", device: 1)
-        stage.hear(older, .join(.init(room: other)))
+        stage.handle(older, .join(.init(room: other)))
         stage.holdsLog = true
         stage.publish(older, 1...1)
         let (newer, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 2))
         // Only what has to be read is waited for.
-        stage.hear(newer, .join(.init(room: other)))
-        stage.hear(bob, .join(.init(room: .lobby)))
+        stage.handle(newer, .join(.init(room: other)))
+        stage.handle(bob, .join(.init(room: .lobby)))
         let orders = stage.orders
         stage.orders = orders.filter { if case .append = $0 { false } else { true } }
         stage.answer()
         stage.orders = orders.filter { if case .append = $0 { true } else { false } }
         #expect(stage.heard(newer).states.map(\.high) == [0] && stage.heard(bob).states.count == 1)
-        stage.hear(newer, .join(.init(room: .lobby)))
+        stage.handle(newer, .join(.init(room: .lobby)))
         #expect(stage.heard(newer).states.isEmpty)
         stage.answer()
         #expect(stage.heard(newer).states.map(\.high) == [1])
@@ -63,7 +63,7 @@ import Testing
         let ann = stage.member("ann", device: 1)
         stage.holdsLog = true
         stage.publish(ann, 1...2)
-        stage.hear(ann, .join(.init(room: .lobby)))
+        stage.handle(ann, .join(.init(room: .lobby)))
         #expect(stage.heard(ann).states.map(\.high) == [0])
         stage.answer()
         #expect(stage.heard(ann).acks.map(\.cseq) == [1, 2])
@@ -99,8 +99,8 @@ import Testing
     mutating func `who said hello before is the older one, however long its token is looked at`(newerStays: Bool) {
         stage.holdsTokens = true
         let (older, newer) = (stage.open(), stage.open())
-        stage.hear(older, hello(), .publish(.lobby, .numbered(1)))
-        stage.hear(newer, hello())
+        stage.handle(older, hello(), .publish(.lobby, .numbered(1)))
+        stage.handle(newer, hello())
         stage.identify(newer, "ann")
         #expect(stage.heard(newer).states.map(\.high) == [0])
         if !newerStays { stage.give(.gone(newer)) }
@@ -109,7 +109,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 0)
         // One that comes afterwards is newer than both.
         let third = stage.open()
-        stage.hear(third, hello())
+        stage.handle(third, hello())
         stage.identify(third, "ann")
         #expect(stage.heard(third).states.count == 1 && stage.closed[newer] == (newerStays ? 4000 : nil))
     }
@@ -117,7 +117,7 @@ import Testing
     @Test mutating func `another user's connections, and those of other devices, are neither newer nor older`() {
         stage.holdsTokens = true
         let ids = (0..<3).map { _ in stage.open() }
-        for (id, device) in zip(ids, [1, 1, 2] as [UInt64]) { stage.hear(id, hello(device: device)) }
+        for (id, device) in zip(ids, [1, 1, 2] as [UInt64]) { stage.handle(id, hello(device: device)) }
         stage.identify(ids[2], "ann")
         stage.identify(ids[1], "bob")
         stage.identify(ids[0], "ann")
@@ -130,7 +130,7 @@ import Testing
     @Test mutating func `nothing is remembered of those who were never known`() {
         stage.holdsTokens = true
         let ids = (0..<3).map { _ in stage.open() }
-        for id in ids { stage.hear(id, hello()) }
+        for id in ids { stage.handle(id, hello()) }
         stage.identify(ids[1], "ann")
         stage.identify(ids[0], nil)
         stage.pass(.seconds(10))

@@ -52,7 +52,7 @@ import Testing
             let reader = readers[place]
             let id = reader.connection ?? stage.client("u\(reader.device)", device: reader.device)
             readers[place].connection = id
-            stage.hear(id, .join(.init(room: .lobby, cursor: reader.cursor, proof: reader.proof)))
+            stage.handle(id, .join(.init(room: .lobby, cursor: reader.cursor, proof: reader.proof)))
             listen()
         }
 

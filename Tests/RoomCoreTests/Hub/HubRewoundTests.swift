@@ -46,7 +46,7 @@ import Testing
     private mutating func join(_ user: String, _ cursor: LogPosition, _ proof: CursorProof?, limit: Int64 = 0) -> ConnectionID {
         // Not the device that has published.
         let id = stage.client(user, device: 100 + UInt64(user.utf8.first ?? 0))
-        stage.hear(id, .join(.init(room: .lobby, cursor: cursor, limit: limit, proof: proof)))
+        stage.handle(id, .join(.init(room: .lobby, cursor: cursor, limit: limit, proof: proof)))
         return id
     }
 
@@ -134,7 +134,7 @@ import Testing
         for seq in 1...Int64(12) {
             let bob = join("bob", LogPosition(epoch: epoch, seq: seq), proofOf(seq))
             #expect(stage.heard(bob).states.map { $0.items.map(\.seq) } == [Array((seq + 1)..<13)] && stage.rewound.isEmpty, "\(seq)")
-            stage.hear(bob, .leave(.lobby))
+            stage.handle(bob, .leave(.lobby))
         }
     }
 
@@ -143,7 +143,7 @@ import Testing
         (policy.tailEntries, policy.pageBytes) = (0, 700)
         stage = HubStage(policy, proofs: Self.key)
         let ann = stage.member("ann", device: 1)
-        stage.hear(ann, .publish(.lobby, .numbered(1, bytes: 2000)), .publish(.lobby, .numbered(2)), .publish(.lobby, .numbered(3)))
+        stage.handle(ann, .publish(.lobby, .numbered(1, bytes: 2000)), .publish(.lobby, .numbered(2)), .publish(.lobby, .numbered(3)))
         let cursor = LogPosition(epoch: epoch, seq: 1)
         let bob = join("bob", cursor, Self.key.proof(of: .numbered(1), at: cursor, in: .lobby))
         #expect(stage.heard(bob).states.first?.items.first?.seq == 2)
@@ -180,7 +180,7 @@ import Testing
         let said = stage.heard(ann)
         #expect(said.codes == [.storage] && said.states.isEmpty && stage.rewound.isEmpty)
         guard case .after? = said.refusals.first?.retry else { Issue.record("it does not come again"); return }
-        stage.hear(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
+        stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         #expect(stage.rewound == [.lobby] && stage.heard(ann).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
     }
 
@@ -352,7 +352,7 @@ import Testing
         stage.holdsLog = true
         stage.publish(bob, 1...2)
         let ann = stage.client("ann", device: 3)
-        stage.hear(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
+        stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         // The device's mark comes first, for reads have a lane of their own.
         #expect(stage.orders.count == 2)
         stage.orders.swapAt(0, 1)
@@ -369,7 +369,7 @@ import Testing
         #expect(stage.heard(ann).states.map(\.to) == [7])
         // It joins again, and sends what was put off.
         stage.holdsLog = false
-        stage.hear(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: cursor.epoch, seq: 7))))
+        stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: cursor.epoch, seq: 7))))
         stage.publish(bob, 3...3)
         let said = stage.heard(bob)
         #expect(said.states.map(\.high) == [2] && said.acks.map(\.seq) == [8])
@@ -408,7 +408,7 @@ import Testing
         stage.pass(.seconds(60))
         #expect(epoch != cursor.epoch && stage.heard(bob).states.map(\.epoch) == [epoch])
         #expect(stage.log.rooms[.lobby]?.head == 5)
-        stage.hear(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
+        stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         #expect(stage.heard(ann).states.map(\.epoch) == [epoch] && stage.rewound == [.lobby])
         // When nobody needs it any more it is.
         stage.give(.gone(ann), .gone(bob))

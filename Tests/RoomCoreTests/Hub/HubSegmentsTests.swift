@@ -22,7 +22,7 @@ import Testing
     @Test mutating func `however often many ask, all are told together, once a second`() {
         let all = lobby("ann", "ann", "bob", "eve")
         let before = stage.handedOver.count
-        for _ in 0..<100 { for id in all { stage.hear(id, .members(.lobby)) } }
+        for _ in 0..<100 { for id in all { stage.handle(id, .members(.lobby)) } }
         #expect(segments(all) == [1, 0, 0, 0])
         stage.pass(.seconds(1))
         #expect(segments(all) == [1, 1, 1, 1] && stage.handedOver.count == before + 1, "as one frame")
@@ -32,7 +32,7 @@ import Testing
 
     @Test mutating func `who joins again and again is not told each time`() {
         let all = lobby("ann", "bob")
-        for _ in 0..<100 { stage.hear(all[0], .join(.init(room: .lobby, wantsPresence: true))) }
+        for _ in 0..<100 { stage.handle(all[0], .join(.init(room: .lobby, wantsPresence: true))) }
         stage.pass(.seconds(1))
         let said = stage.heard(all[0])
         #expect(said.states.count == 100 && said.segments.count == 2 && said.segments[0].isFull && said.segments[0].total == 2)
@@ -40,17 +40,17 @@ import Testing
 
     @Test mutating func `they are sorted when one has changed, not for each question`() {
         let all = lobby("ann", "bob")
-        stage.hear(all[0], .members(.lobby))
+        stage.handle(all[0], .members(.lobby))
         let before = stage.hub.rooms[.lobby]?.attendance.sortings
         for _ in 0..<10 {
-            stage.hear(all[0], .members(.lobby))
+            stage.handle(all[0], .members(.lobby))
             stage.pass(.seconds(2))
         }
         #expect(stage.heard(all[0]).segments.count == 11 && stage.hub.rooms[.lobby]?.attendance.sortings == before)
-        stage.hear(all[1], .presence(.lobby, .init(status: "away")))
+        stage.handle(all[1], .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
         _ = stage.heard(all[0])
-        stage.hear(all[0], .members(.lobby))
+        stage.handle(all[0], .members(.lobby))
         let told = stage.heard(all[0]).segments
         #expect(told.count == 1 && told[0].members.map(\.presence.status).sorted() == ["away", "online"])
     }
@@ -65,8 +65,8 @@ import Testing
             stage = HubStage(policy)
             let others = ["col", "dan", "eve"].map { stage.member($0, of: Self.other, presence: true) }
             let all = lobby("ann", "ann", "ann", "bob")
-            stage.hear(others[0], .members(Self.other))
-            for id in all { stage.hear(id, .members(.lobby)) }
+            stage.handle(others[0], .members(Self.other))
+            for id in all { stage.handle(id, .members(.lobby)) }
             let first = segments(all)
             stage.pass(.seconds(1))
             let second = segments(all)
@@ -85,34 +85,34 @@ import Testing
         stage = HubStage(policy)
         let ann = stage.member("ann", presence: true)
         for _ in 0..<5 {
-            stage.hear(ann, .members(.lobby))
+            stage.handle(ann, .members(.lobby))
             stage.pass(.seconds(3))
         }
         let bob = stage.client("bob")
-        stage.hear(bob, .join(.init(room: .lobby, wantsPresence: true)))
+        stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
         stage.pass(.seconds(1))
         #expect(stage.heard(ann).segments.count < 4 && stage.heard(bob).segments.first?.total == 2)
     }
 
     @Test mutating func `who has left, is not seen any more or is congested is not told`() {
         let all = lobby("ann", "ann", "bob", "eve")
-        for id in all { stage.hear(id, .members(.lobby)) }
+        for id in all { stage.handle(id, .members(.lobby)) }
         _ = segments(all)
-        stage.hear(all[1], .leave(.lobby))
-        stage.hear(all[2], .join(.init(room: .lobby)))
+        stage.handle(all[1], .leave(.lobby))
+        stage.handle(all[2], .join(.init(room: .lobby)))
         stage.give(.congested(all[3]))
         stage.pass(.seconds(2))
         #expect(segments(Array(all[1...])) == [0, 0, 0])
         stage.pass(.seconds(60))
-        stage.hear(all[2], .members(.lobby), .join(.init(room: .lobby, wantsPresence: true)))
+        stage.handle(all[2], .members(.lobby), .join(.init(room: .lobby, wantsPresence: true)))
         #expect(stage.heard(all[2]).segments.count > 0)
     }
 
     @Test mutating func `one who has just come hears of changes only after all who are there`() throws {
         _ = lobby("ann")
         let (bob, eve) = (stage.client("bob"), stage.client("eve"))
-        for id in [bob, eve] { stage.hear(id, .join(.init(room: .lobby, wantsPresence: true))) }
-        stage.hear(bob, .presence(.lobby, .init(status: "away")))
+        for id in [bob, eve] { stage.handle(id, .join(.init(room: .lobby, wantsPresence: true))) }
+        stage.handle(bob, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(5))
         let first = try #require(stage.heard(eve).segments.first)
         #expect(first.isFull && first.total == 3)

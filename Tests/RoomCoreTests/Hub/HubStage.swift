@@ -91,7 +91,7 @@ struct HubStage {
             case .authenticate(let id, let token):
                 if !holdsTokens { identify(id, token) }
             case .log(let order): orders.append(order)
-            case .tell(let message):
+            case .notify(let message):
                 told.append(message)
                 give(.heard(message))
             case .answer(let request, let answer): answers[request] = answer
@@ -122,7 +122,7 @@ struct HubStage {
     /// A client that has been welcomed; what it was told is forgotten.
     mutating func client(_ user: String, device: UInt64? = nil, address: String = "10.0.0.1") -> ConnectionID {
         let id = open(address: address)
-        hear(id, .hello(.init(versions: [1], device: .numbered(device ?? id.number), token: user)))
+        handle(id, .hello(.init(versions: [1], device: .numbered(device ?? id.number), token: user)))
         said[id] = nil
         return id
     }
@@ -130,17 +130,17 @@ struct HubStage {
     /// A client in a room, which has its state; what it was told is forgotten.
     mutating func member(_ user: String, of room: RoomName = .lobby, device: UInt64? = nil, presence: Bool = false) -> ConnectionID {
         let id = client(user, device: device)
-        hear(id, .join(.init(room: room, wantsPresence: presence)))
+        handle(id, .join(.init(room: room, wantsPresence: presence)))
         said[id] = nil
         return id
     }
 
-    mutating func hear(_ id: ConnectionID, _ frames: ClientFrame..., bytes: Int = 100) {
+    mutating func handle(_ id: ConnectionID, _ frames: ClientFrame..., bytes: Int = 100) {
         for frame in frames { give(.received(id, frame, bytes: bytes)) }
     }
 
     mutating func publish(_ id: ConnectionID, _ numbers: ClosedRange<Int64>, in room: RoomName = .lobby) {
-        for cseq in numbers { hear(id, .publish(room, .numbered(cseq))) }
+        for cseq in numbers { handle(id, .publish(room, .numbered(cseq))) }
     }
 
     // MARK: What was said

@@ -87,7 +87,7 @@ struct RenewalSimulation {
         switch event {
         case .lands(let link, nil): feed(.opened(id(link), address: "192.0.2.1"))
         case .lands(let link, let frame?): feed(.received(id(link), frame, bytes: 100))
-        case .heard(let link, let frame): hear(frame, on: link)
+        case .heard(let link, let frame): handle(frame, on: link)
         case .ends(let link): if link == links.count - 1 { connect(links[link].errand) }
         case .identified(let link):
             feed(.identified(id(link), Identity(user: UserName("ann")!, grants: [Grant("*", .member)], expires: nil)))
@@ -132,7 +132,7 @@ struct RenewalSimulation {
         send(.publish(room, Publication(cseq: row.cseq, id: row.id, sent: Self.year, content: content)))
     }
 
-    private mutating func hear(_ frame: HubFrame, on link: Int) {
+    private mutating func handle(_ frame: HubFrame, on link: Int) {
         guard link == links.count - 1 else { return }
         switch frame {
         case .state(let state):
@@ -182,7 +182,7 @@ struct RenewalSimulation {
                 orders.append(order)
                 logIsFree = max(logIsFree, now + jitter(150))
                 plan(.logWorks, at: logIsFree)
-            case .tell, .answer, .rewound: break
+            case .notify, .answer, .rewound: break
             }
         }
     }

@@ -32,7 +32,7 @@ final class SimClient {
     var isAway = false
 
     // The app.
-    var wishes: [RoomName: JoinWish] = [:]
+    var wishes: [RoomName: JoinRequest] = [:]
     var waiting: [(room: RoomName, id: MessageID)] = []
     var failed: [(room: RoomName, id: MessageID, mayRetry: Bool)] = []
     var connection: String?

@@ -53,11 +53,11 @@ extension SimWorld {
     }
 
     func join(_ room: RoomName, _ client: SimClient) {
-        let starts: [JoinWish.Start] = [.beginning, .last(1 + jitter(8)), .now]
-        let wish = JoinWish(start: pick(starts) ?? .now, limit: pick([0, 3, 10_000]) ?? 0)
-        client.wishes[room] = wish
-        open(room, wish, client)
-        feed(client, .join(room, wish))
+        let starts: [JoinRequest.Start] = [.beginning, .last(1 + jitter(8)), .now]
+        let request = JoinRequest(start: pick(starts) ?? .now, limit: pick([0, 3, 10_000]) ?? 0)
+        client.wishes[room] = request
+        open(room, request, client)
+        feed(client, .join(room, request))
     }
 
     func submit(in room: RoomName, _ client: SimClient) {

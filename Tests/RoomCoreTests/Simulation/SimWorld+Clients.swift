@@ -9,7 +9,7 @@ extension SimWorld {
 
     func start(_ client: SimClient) {
         guard client.machine == nil, !client.isAway else { return }
-        tell("\(client.who) starts")
+        notify("\(client.who) starts")
         client.life += 1
         (client.jobs, client.storeIsFree, client.isVoiding) = ([], now, false)
         (client.waiting, client.failed, client.rooms) = ([], [], [:])
@@ -19,9 +19,9 @@ extension SimWorld {
         feed(client, .calendar(calendar(of: client)))
         let waiting = client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()
         feed(client, .storeOpened(client.store.device, keeps: .max, waiting: waiting))
-        for (room, wish) in client.wishes.sorted(by: { $0.key < $1.key }) {
-            open(room, wish, client)
-            feed(client, .join(room, wish))
+        for (room, request) in client.wishes.sorted(by: { $0.key < $1.key }) {
+            open(room, request, client)
+            feed(client, .join(room, request))
         }
         agenda.plan(.client(client, life: client.life, .connect), at: now + jitter(300))
         agenda.plan(.client(client, life: client.life, .calendar), at: now + 5000)
@@ -34,7 +34,7 @@ extension SimWorld {
     func kill(_ client: SimClient, restartIn delay: Int64) {
         guard client.machine != nil else { return }
         count(.clientDeaths)
-        tell("\(client.who) dies")
+        notify("\(client.who) dies")
         client.machine = nil
         (client.due, client.diesAfter) = (nil, nil)
         client.life += 1
@@ -84,7 +84,7 @@ extension SimWorld {
 
     func feed(_ client: SimClient, _ input: RoomsInput) {
         guard client.machine != nil else { return }
-        tell("\(client.who) ← \(input)")
+        notify("\(client.who) ← \(input)")
         var effects: [RoomsEffect] = []
         client.machine?.handle(input, at: moment, into: &effects)
         carryOut(effects, of: client)
@@ -93,7 +93,7 @@ extension SimWorld {
     func wake(_ client: SimClient) {
         var effects: [RoomsEffect] = []
         client.machine?.wake(at: moment, into: &effects)
-        tell("\(client.who) wakes")
+        notify("\(client.who) wakes")
         let due = client.due
         carryOut(effects, of: client)
         if effects.isEmpty, client.due == due, let due, due <= now {
@@ -111,7 +111,7 @@ extension SimWorld {
                 }
                 client.diesAfter = left - 1
             }
-            tell("\(client.who) → \(effect)")
+            notify("\(client.who) → \(effect)")
             switch effect {
             case .send(let frame): if let link = client.link, link.isOpenAtClient { send(frame, on: link) }
             case .end(.reconnect(let after, _, _)):
@@ -123,7 +123,7 @@ extension SimWorld {
                 if let link = client.link { agenda.plan(.linkEnds(link, atClient: true), at: now) }
             case .event(.load(let room)): order(.load(room), of: client)
             case .event(.commit(let number, let changes)): order(.commit(number, changes), of: client)
-            case .event(.news(let news)): hear(news, client)
+            case .event(.news(let news)): handle(news, client)
             case .event(.refused), .event(.unreadable), .event(.tokenWanted), .ready: break
             }
         }

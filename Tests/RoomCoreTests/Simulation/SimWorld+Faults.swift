@@ -43,7 +43,7 @@ extension SimWorld {
             guard oneIn(4) else { return }
             count(.absences)
             absence += 50 * 86_400_000 + jitter(100 * 86_400_000)
-            tell("much time has passed")
+            notify("much time has passed")
             readCalendar()
             for client in clients {
                 write(HistoryEvent(.slept, who: client.who, at: now))
@@ -81,7 +81,7 @@ extension SimWorld {
         count(.trims)
         let base = room.base + 1 + jitter(room.head - room.base + 1)
         hub.log.rooms[name]?.base = base
-        tell("\(name) now begins at \(base)")
+        notify("\(name) now begins at \(base)")
         guard hub.machine != nil, room.isOpen else { return }
         hub.jobs.append(.reply(.trimmed(name, base: base, below: hub.log.rooms[name]?.below)))
         planLog()
@@ -99,7 +99,7 @@ extension SimWorld {
         hub.backups[name] = nil
         hub.astray.remove(name)
         write(HistoryEvent(.rewound, who: "hub", at: now, room: name.text))
-        tell("\(name) is put back to \(backup.head)")
+        notify("\(name) is put back to \(backup.head)")
     }
 
     /// As `rewind`, but nothing says so: the log has the epoch that it had when it was copied.
@@ -118,6 +118,6 @@ extension SimWorld {
         var event = HistoryEvent(.rewound, who: "hub", at: now, room: name.text)
         event.epoch = names.of(backup.epoch)
         write(event)
-        tell("\(name) goes back to \(backup.head) of \(names.of(backup.epoch)), and nobody knows")
+        notify("\(name) goes back to \(backup.head) of \(names.of(backup.epoch)), and nobody knows")
     }
 }

@@ -5,7 +5,7 @@ import RoomHistory
 extension SimWorld {
     /// Ends all misfortune, and lets every app join every room.
     func heal() {
-        tell("the world heals")
+        notify("the world heals")
         isHostile = false
         hub.clock = 0
         hub.diesAfter = nil
@@ -47,7 +47,7 @@ extension SimWorld {
 
     private func putAway(_ client: SimClient) {
         setAside(client)
-        tell("\(client.who) is put away")
+        notify("\(client.who) is put away")
         writeOutbox(of: client)
     }
 

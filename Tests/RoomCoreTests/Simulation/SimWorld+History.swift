@@ -28,7 +28,7 @@ extension SimWorld {
     private func noteState(of row: OutboxRow, _ client: SimClient) {
         switch row.state {
         case .queued: client.waiting.append((row.room, row.publication.id))
-        case .burning: break
+        case .voiding: break
         case .failed(let failure): noteFailure(row.room, row.publication.id, failure, client)
         }
     }
@@ -43,7 +43,7 @@ extension SimWorld {
     }
 
     /// An app hears something.
-    func hear(_ news: RoomsNews, _ client: SimClient) {
+    func handle(_ news: RoomsNews, _ client: SimClient) {
         note(news, client)
         switch news {
         case .welcomed(_, let connection, _, let expires): (client.connection, client.expires) = (connection, expires)

@@ -8,7 +8,7 @@ extension SimWorld {
 
     func startHub() {
         guard hub.machine == nil else { return }
-        tell("hub starts")
+        notify("hub starts")
         hub.life += 1
         lastTrouble = now
         (hub.jobs, hub.logIsFree, hub.links) = ([], now, [:])
@@ -35,7 +35,7 @@ extension SimWorld {
     func killHub(restartIn delay: Int64) {
         guard hub.machine != nil else { return }
         count(.hubDeaths)
-        tell("hub dies")
+        notify("hub dies")
         for case .order(let order) in hub.jobs {
             guard case .append = order else { continue }
             if oneIn(2) { break }
@@ -66,7 +66,7 @@ extension SimWorld {
             readCalendar()
             agenda.plan(.hub(life: hub.life, .calendar), at: now + (isHostile ? 5000 : 20_000))
         case .stopped:
-            tell("hub has stopped")
+            notify("hub has stopped")
             closeHub(restartIn: 100 + jitter(3000))
         }
     }
@@ -78,7 +78,7 @@ extension SimWorld {
 
     func feedHub(_ input: HubInput) {
         guard hub.machine != nil else { return }
-        tell("hub ← \(input)")
+        notify("hub ← \(input)")
         var effects: [HubEffect] = []
         hub.machine?.handle(input, at: moment, into: &effects)
         carryOutHub(effects)
@@ -87,7 +87,7 @@ extension SimWorld {
     func wakeHub() {
         var effects: [HubEffect] = []
         hub.machine?.wake(at: moment, into: &effects)
-        tell("hub wakes")
+        notify("hub wakes")
         let due = hub.due
         carryOutHub(effects)
         if effects.isEmpty, hub.due == due, let due, due <= now {
@@ -105,7 +105,7 @@ extension SimWorld {
                 }
                 hub.diesAfter = left - 1
             }
-            tell("hub → \(effect)")
+            notify("hub → \(effect)")
             switch effect {
             case .send(let frame, let id):
                 note(frame)
@@ -124,7 +124,7 @@ extension SimWorld {
             case .log(let order):
                 hub.jobs.append(.order(order))
                 planLog()
-            case .tell(let message): agenda.plan(.hub(life: hub.life, .input(.heard(message))), at: now + jitter(5))
+            case .notify(let message): agenda.plan(.hub(life: hub.life, .input(.heard(message))), at: now + jitter(5))
             case .answer(let request, let answer): answered(request, answer)
             case .rewound(let place, let room):
                 if hub.astray.contains(room) { count(.found) } else { broken("the hub takes \(room) for one that went back to \(place)") }

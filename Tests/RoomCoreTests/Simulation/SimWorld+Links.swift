@@ -108,7 +108,7 @@ extension SimWorld {
         case .open: feed(link.client, RoomsInput.opened(RoomsGreeting(token: "dev:\(link.client.user)")))
         case .frame(let frame): feed(link.client, RoomsInput.received(frame))
         case .end(let code):
-            tell("\(link.client.who) closed by the hub with \(code)")
+            notify("\(link.client.who) closed by the hub with \(code)")
             // Who was replaced does not come back by itself; the app does, after a while.
             if code == 4000 {
                 count(.replaced)
@@ -129,7 +129,7 @@ extension SimWorld {
         link.up.flights.removeLast(Int(lost.up))
         link.down.flights.removeLast(Int(lost.down))
         count(.lostFrames, lost.up + lost.down)
-        tell("link of \(link.client.who) is cut, \(lost) lost")
+        notify("link of \(link.client.who) is cut, \(lost) lost")
         let last = max(now, link.up.flights.last?.lands ?? 0, link.down.flights.last?.lands ?? 0)
         agenda.plan(.linkEnds(link, atClient: false), at: last + jitter(400))
         agenda.plan(.linkEnds(link, atClient: true), at: last + jitter(400))
@@ -144,7 +144,7 @@ extension SimWorld {
         let isGreeting = link.client.connection == nil
         let which = isGreeting ? 2 : jitter(3)
         (link.up.swallows, link.down.swallows) = (which != 0, which != 1)
-        tell("link of \(link.client.who) swallows")
+        notify("link of \(link.client.who) swallows")
         if isGreeting { return }
         let seen = 4000 + jitter(16_000)
         agenda.plan(.linkEnds(link, atClient: false), at: now + seen + jitter(4000))

@@ -13,9 +13,9 @@ struct SimRoom {
 
 extension SimWorld {
     /// The app joins a room, now or again.
-    func open(_ room: RoomName, _ wish: JoinWish, _ client: SimClient) {
+    func open(_ room: RoomName, _ request: JoinRequest, _ client: SimClient) {
         if client.rooms[room] == nil { client.rooms[room, default: SimRoom()].record.addReader(SimRoom.reader, after: nil) }
-        client.rooms[room]?.record.join(wish)
+        client.rooms[room]?.record.join(request)
     }
 
     func follow(_ id: MessageID, sent: Int64, _ content: Publication.Content, in room: RoomName, _ client: SimClient) {
@@ -36,10 +36,10 @@ extension SimWorld {
 
     func note(_ news: RoomsNews, _ client: SimClient) {
         guard let room = news.room else {
-            for room in client.rooms.keys { client.rooms[room]?.record.hear(news) }
+            for room in client.rooms.keys { client.rooms[room]?.record.handle(news) }
             return
         }
-        client.rooms[room]?.record.hear(news)
+        client.rooms[room]?.record.handle(news)
         if case .stored(_, let id, let position) = news, let record = client.rooms[room]?.record, let follower = record.follower(of: id),
             let known = record.stage(for: follower), known.position != position
         {

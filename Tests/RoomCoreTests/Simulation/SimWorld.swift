@@ -94,7 +94,7 @@ final class SimWorld {
 
     func count(_ what: SimCount, _ number: Int64 = 1) { counts[what, default: 0] += number }
 
-    func tell(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
+    func notify(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
 
     /// Lets everything happen that is due before a time.
     func run(until end: Int64) {

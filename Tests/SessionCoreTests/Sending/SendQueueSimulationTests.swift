@@ -15,7 +15,7 @@ private struct Sender {
     var takenIDs: [UInt64] = []
     let buffer = 4
     var lanes: [UInt64: Lane] = [:]
-    var fates: [UInt64: [SendFate]] = [:]
+    var outcomes: [UInt64: [SendOutcome]] = [:]
     /// What the socket wrote, in order.
     var wire: [UInt64] = []
     var passedThrough = 0
@@ -65,8 +65,8 @@ private struct Sender {
         guard var over = log else { return }
         over.end()
         for (serial, id) in zip(UInt64(1)..., takenIDs) {
-            guard let fate = over.fate(of: serial) else { continue }
-            fates[id, default: []].append(fate)
+            guard let outcome = over.outcome(of: serial) else { continue }
+            outcomes[id, default: []].append(outcome)
         }
         log = nil
         handle(.lost)
@@ -89,7 +89,7 @@ private struct Sender {
                 take(id)
                 handle(.taken(id))
             case .recall: break  // It was answered for at once.
-            case .refused(let id, let reason): fates[id, default: []].append(.refused(reason))
+            case .refused(let id, let reason): outcomes[id, default: []].append(.refused(reason))
             }
         }
     }
@@ -108,9 +108,9 @@ private struct Sender {
         sender.lose()
         #expect(sender.queue.fault == nil)
         #expect(sender.queue.live.isEmpty)
-        #expect(sender.fates.count == sender.lanes.count, "none is lost")
-        #expect(sender.fates.values.allSatisfy { $0.count == 1 }, "none ends twice")
-        #expect(sender.wire.allSatisfy { sender.fates[$0] == [.written] })
+        #expect(sender.outcomes.count == sender.lanes.count, "none is lost")
+        #expect(sender.outcomes.values.allSatisfy { $0.count == 1 }, "none ends twice")
+        #expect(sender.wire.allSatisfy { sender.outcomes[$0] == [.written] })
         for lane in Lane.allCases {
             let ids = sender.wire.filter { sender.lanes[$0] == lane }
             #expect(ids == ids.sorted())

@@ -6,7 +6,7 @@ import Testing
         var log = WriteLog()
         #expect((1...3).map { _ in log.take() } == [1, 2, 3])
         log.write(through: 2)
-        #expect((1...3).map(log.fate) == [.written, .written, nil])
+        #expect((1...3).map(log.outcome) == [.written, .written, nil])
         #expect(log.isPending)
         log.write(through: 3)
         #expect(!log.isPending)
@@ -17,7 +17,7 @@ import Testing
         _ = (log.take(), log.take())
         log.write(through: 1)
         log.end()
-        #expect((1...2).map(log.fate) == [.written, .unknown])
+        #expect((1...2).map(log.outcome) == [.written, .unknown])
         #expect(!log.isPending)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(log.taken == 0)
     }
 
-    @Test func `a fate once told stays, whatever news is late`() {
+    @Test func `a outcome once told stays, whatever news is late`() {
         var log = WriteLog()
         _ = (log.take(), log.take(), log.take())
         log.write(through: 2)
@@ -36,7 +36,7 @@ import Testing
         #expect(log.written == 2)
         log.end()
         log.write(through: 3)
-        #expect(log.fate(of: 3) == .unknown)
+        #expect(log.outcome(of: 3) == .unknown)
     }
 
     @Test func `nothing is written that was not taken`() {
@@ -45,6 +45,6 @@ import Testing
         log.write(through: 5)
         #expect(log.written == 1)
         _ = log.take()
-        #expect(log.fate(of: 2) == nil)
+        #expect(log.outcome(of: 2) == nil)
     }
 }

@@ -37,7 +37,7 @@ struct World: Machine {
 
     enum Event {
         /// The session is told this.
-        case tell(Session.Input)
+        case notify(Session.Input)
         /// The attempt is answered.
         case answer(UInt64)
         /// The connection ends like this.
@@ -141,15 +141,17 @@ struct World: Machine {
     private mutating func provide(_ number: UInt64, at now: Moment) {
         let delay = duration(0.01...2)
         if now < hostileUntil, chance(20) { return }  // The provider hangs.
-        if now < hostileUntil, chance(10) { return plan(.tell(.credentialFailed(fetch: number, isRetryable: true)), after: delay, at: now) }
+        if now < hostileUntil, chance(10) {
+            return plan(.notify(.credentialFailed(fetch: number, isRetryable: true)), after: delay, at: now)
+        }
         isCredentialGood = true
         let life: Duration? = chance(2) ? nil : duration(1...3600)
-        plan(.tell(.credentialProvided(fetch: number, expiresIn: life)), after: delay, at: now)
+        plan(.notify(.credentialProvided(fetch: number, expiresIn: life)), after: delay, at: now)
     }
 
     private mutating func happen(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
         switch event {
-        case .tell(let input): effects.append(input)
+        case .notify(let input): effects.append(input)
         case .answer(let generation): answer(generation, at: now, into: &effects)
         case .end(let generation, let loss): end(generation, loss, at: now, into: &effects)
         case .fallSilent(let generation):

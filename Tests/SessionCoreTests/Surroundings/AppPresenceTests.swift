@@ -22,15 +22,15 @@ import Testing
 
     @Test func `time is asked for before the sockets hear that the app left`() {
         var presence = AppPresence()
-        #expect(effects(&presence, .left) == [.borrow, .tell(.background)])
+        #expect(effects(&presence, .left) == [.borrow, .notify(.background)])
         #expect(effects(&presence, .left).isEmpty)
     }
 
     @Test func `without extra time there is only the news`() {
         var presence = AppPresence(extraTime: nil)
-        #expect(effects(&presence, .left) == [.tell(.background)])
+        #expect(effects(&presence, .left) == [.notify(.background)])
         #expect(presence.deadline == nil)
-        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+        #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
     @Test func `the time is given back when it is over, and the return is told all the same`() {
@@ -40,13 +40,13 @@ import Testing
         #expect(wake(&presence, at: .seconds(20)).isEmpty)
         #expect(wake(&presence, at: .seconds(21)) == [.giveBack])
         #expect(effects(&presence, .expired).isEmpty)
-        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+        #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
     @Test func `a return gives the time back at once`() {
         var presence = AppPresence()
         _ = effects(&presence, .left)
-        #expect(effects(&presence, .returned) == [.giveBack, .tell(.foreground)])
+        #expect(effects(&presence, .returned) == [.giveBack, .notify(.foreground)])
         #expect(presence.phase == .present)
     }
 
@@ -54,13 +54,13 @@ import Testing
     func `when the system wants its time back, the connection is dropped first`(input: AppPresence.Input) {
         var presence = AppPresence()
         _ = effects(&presence, .left)
-        #expect(effects(&presence, input) == [.tell(.suspended), .giveBack])
+        #expect(effects(&presence, input) == [.notify(.suspended), .giveBack])
     }
 
     @Test func `a Mac goes to sleep and wakes up`() {
         var presence = AppPresence()
-        #expect(effects(&presence, .ending) == [.tell(.suspended)])
-        #expect(effects(&presence, .returned) == [.tell(.foreground)])
+        #expect(effects(&presence, .ending) == [.notify(.suspended)])
+        #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
     /// Every list of six events; `nil` lets the deadline pass.

@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `of invocations that were answered before all of their input came, only so many are remembered`() {
-        var book = InvocationBook()
+        var book = InvocationTable()
         for request in WAMPID(1)...1025 {
             book.begin(.init(request: request, procedure: 1, wantsProgress: false, isOpen: true), as: ClientHandle(request))
             _ = book.end(ClientHandle(request))

@@ -23,9 +23,9 @@ extension ClientMachine: Hashable {
         let requests: PendingRequests<WAMPID, SentRequest>
         let sent: [ClientHandle: WAMPID]
         let line: PendingRequests<ClientHandle, WaitingRequest>
-        let topics: TopicBook
-        let procedures: ProcedureBook
-        let invocations: InvocationBook
+        let topics: TopicTable
+        let procedures: ProcedureTable
+        let invocations: InvocationTable
         let testaments: [Testament]
     }
 

@@ -103,8 +103,8 @@ import Testing
         var own = OwnPublications()
         let requests = WAMPID(1)...WAMPID(OwnPublications.capacity) + 1
         for request in requests { own.ask(request) }
-        own.hear(1, publication: 1)
-        own.hear(requests.upperBound, publication: 2)
+        own.handle(1, publication: 1)
+        own.handle(requests.upperBound, publication: 2)
         #expect(!own.contains(1) && own.contains(2))
     }
 }

@@ -119,7 +119,8 @@ import WebSocketCore
         #expect(killed.connectionEnd == .reject(.normal, reason: "the session was killed"))
         #expect(ClientEnding.violation("x").connectionEnd == .reject(.protocolError, reason: "the router broke the protocol"))
         for ending in [
-            ClientEnding.left, .imposter, .unproven("x", isRetryable: false), .dismissed(reason: "x", message: nil, isRetryable: false),
+            ClientEnding.left, .untrustedServer, .unproven("x", isRetryable: false),
+            .dismissed(reason: "x", message: nil, isRetryable: false),
         ] { #expect(ending.connectionEnd == .stop) }
     }
 
@@ -151,7 +152,8 @@ import WebSocketCore
             if isGenuine {
                 guard case .joined? = bench.news().first else { return #expect(Bool(false), "not joined") }
             } else {
-                #expect(bench.look() == [refused("wamp.error.authentication_failed", "the router's proof is wrong"), .drop(.imposter)])
+                #expect(
+                    bench.look() == [refused("wamp.error.authentication_failed", "the router's proof is wrong"), .drop(.untrustedServer)])
             }
         }
     }
@@ -159,7 +161,7 @@ import WebSocketCore
     @Test func `a router that asks nothing of a client which offers SCRAM alone has proven nothing, and is no router of ours`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["scram"]))
         bench.join()
-        #expect(bench.look().last == .drop(.imposter))
+        #expect(bench.look().last == .drop(.untrustedServer))
     }
 
     @Test func `a client that is not let in in time aborts, and may try again`() {

@@ -102,7 +102,7 @@ import Testing
             stage.publish(ann, "a", [:], .integer(number))
         }
         #expect(try stage.subscribe(bob, "a") == id)
-        let reader = try #require(stage.router.visits[bob]?.session?.participant)
+        let reader = try #require(stage.router.peers[bob]?.session?.participant)
         let events = try #require(stage.router.realms[0]?.broker.history(of: id, for: reader))
         #expect(try events.map { try $0.arguments.list } == [[7], [8], [9]])
         #expect(stage.router.realms[0]?.broker.history(of: 1, for: reader) == nil)
@@ -113,7 +113,7 @@ import Testing
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(bob, "a")
         for number in 0..<5 as Range<Int64> { stage.publish(ann, "a", [:], .integer(number)) }
-        let reader = try #require(stage.router.visits[bob]?.session?.participant)
+        let reader = try #require(stage.router.peers[bob]?.session?.participant)
         #expect(
             try stage.router.realms[0]?.broker.history(of: id, for: reader)?.map { try $0.arguments.list } == [[0], [1], [2], [3], [4]])
     }
@@ -128,7 +128,7 @@ import Testing
         stage.publish(ann, "a", ["exclude": [99], "exclude_me": false], 2)
         stage.publish(ann, "a", ["exclude_me": false], 3)
         let broker = try #require(stage.router.realms[0]?.broker)
-        let readers = try [ann, bob].map { try #require(stage.router.visits[$0]?.session?.participant) }
+        let readers = try [ann, bob].map { try #require(stage.router.peers[$0]?.session?.participant) }
         #expect(try readers.map { try broker.history(of: id, for: $0)?.map { try $0.arguments.list } } == [[[1], [3]], [[3]]])
     }
 
@@ -139,7 +139,7 @@ import Testing
         stage.publish(ann, "a", [:], 1)
         stage.publish(ann, "a", ["exclude_me": false], 2)
         let broker = try #require(stage.router.realms[0]?.broker)
-        let readers = try [ann, bob].map { try #require(stage.router.visits[$0]?.session?.participant) }
+        let readers = try [ann, bob].map { try #require(stage.router.peers[$0]?.session?.participant) }
         #expect(try readers.map { try broker.history(of: id, for: $0)?.map { try $0.arguments.list } } == [[[2]], [[1], [2]]])
     }
 
@@ -180,9 +180,9 @@ import Testing
     @Test("testaments are published when the session ends, however it does", arguments: 0...4) mutating func testaments(end: Int) throws {
         let (ann, bob) = (stage.join(as: "ann"), stage.join())
         for client in [ann, bob] { let _ = try stage.subscribe(client, "a") }
-        let participant = try #require(stage.router.visits[ann]?.session?.participant)
+        let participant = try #require(stage.router.peers[ann]?.session?.participant)
         for (list, isDetached) in [([1], false), ([2], true), ([3], false)] as [([Value], Bool)] {
-            let testament = try Publication("a", WAMPArguments(list), options: ["disclose_me": true])
+            let testament = try BrokerPublication("a", WAMPArguments(list), options: ["disclose_me": true])
             #expect(stage.router.addTestament(testament, isDetached: isDetached, of: participant) == nil)
         }
         let id = try stage.session(of: ann)
@@ -201,9 +201,9 @@ import Testing
     @Test("testaments that are flushed are not published, those of the other scope are") mutating func flush() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a")
-        let participant = try #require(stage.router.visits[ann]?.session?.participant)
+        let participant = try #require(stage.router.peers[ann]?.session?.participant)
         for isDetached in [true, false] {
-            let testament = Publication("a", WAMPArguments([.bool(isDetached)]))
+            let testament = BrokerPublication("a", WAMPArguments([.bool(isDetached)]))
             #expect(stage.router.addTestament(testament, isDetached: isDetached, of: participant) == nil)
         }
         stage.router.flushTestaments(of: participant.connection) { $0.removeAll(isDetached: true) }
@@ -214,12 +214,13 @@ import Testing
     @Test("a testament that could not be published is refused, and so are too many") mutating func refusedTestaments() throws {
         stage = RouterStage(RouterPolicy(maximumTestaments: 1))
         let ann = stage.join()
-        let participant = try #require(stage.router.visits[ann]?.session?.participant)
+        let participant = try #require(stage.router.peers[ann]?.session?.participant)
         for topic in ["wamp.session.on_leave", "a..b"] {
-            let refusal = stage.router.addTestament(Publication(topic, .none), isDetached: false, of: participant)
+            let refusal = stage.router.addTestament(BrokerPublication(topic, .none), isDetached: false, of: participant)
             #expect(refusal?.uri == WAMPURI.Error.invalidURI)
         }
-        #expect(stage.router.addTestament(Publication("a", .none), isDetached: true, of: participant) == nil)
-        #expect(stage.router.addTestament(Publication("a", .none), isDetached: false, of: participant)?.uri == WAMPURI.Error.unavailable)
+        #expect(stage.router.addTestament(BrokerPublication("a", .none), isDetached: true, of: participant) == nil)
+        #expect(
+            stage.router.addTestament(BrokerPublication("a", .none), isDetached: false, of: participant)?.uri == WAMPURI.Error.unavailable)
     }
 }

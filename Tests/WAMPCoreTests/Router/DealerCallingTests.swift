@@ -47,11 +47,11 @@ struct DealerCallingTests {
         #expect(stage.verdict { $0.yield(1, [:], .none, by: callee, at: $1, into: &$2) } == nil)
         #expect(stage.verdict { $0.fail(1, uri: "com.error", .none, by: callee, into: &$2) } == nil)
         #expect(
-            stage.verdict { $0.yield(2, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for an invocation #2 that there never was")
+            stage.verdict { $0.yield(2, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for invocation #2, which was never made")
         #expect(
-            stage.verdict { $0.yield(0, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for an invocation #0 that there never was")
+            stage.verdict { $0.yield(0, [:], .none, by: callee, at: $1, into: &$2) } == "YIELD for invocation #0, which was never made")
         #expect(
-            stage.verdict { $0.fail(1, uri: "com.error", .none, by: other, into: &$2) } == "ERROR for an invocation #1 that there never was"
+            stage.verdict { $0.fail(1, uri: "com.error", .none, by: other, into: &$2) } == "ERROR for invocation #1, which was never made"
         )
     }
 

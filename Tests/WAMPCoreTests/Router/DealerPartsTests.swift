@@ -85,7 +85,7 @@ struct DealerPartsTests {
         _ = stage.yield(1, by: callee)
         #expect(late(&stage, 1, ["progress": true]) == nil)
         #expect(late(&stage, 1, [:]) == nil)
-        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+        #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
     }
 
     @Test("parts of a call that was refused are ignored, too")
@@ -101,10 +101,10 @@ struct DealerPartsTests {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
         _ = stage.call("com.a", by: caller)
-        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+        #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
         _ = stage.yield(1, by: callee)
-        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
-        #expect(stage.verdict { $0.call(1, [:], "com.a", .none, isNew: false, by: other, at: $1, into: &$2) } == "CALL #1 comes again")
+        #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
+        #expect(stage.verdict { $0.call(1, [:], "com.a", .none, isNew: false, by: other, at: $1, into: &$2) } == "CALL #1 is repeated")
     }
 
     @Test("a part names the procedure of its call")
@@ -112,7 +112,7 @@ struct DealerPartsTests {
         var stage = DealerStage()
         _ = try stage.offer("com.", ["match": "prefix"], by: callee)
         _ = stage.call("com.a", ["progress": true], by: caller)
-        #expect(stage.verdict { $0.call(1, [:], "com.b", .none, isNew: false, by: caller, at: $1, into: &$2) } == "CALL #1 comes again")
+        #expect(stage.verdict { $0.call(1, [:], "com.b", .none, isNew: false, by: caller, at: $1, into: &$2) } == "CALL #1 is repeated")
     }
 
     @Test("so many calls that ended early are remembered; beyond that parts are ignored unseen")
@@ -133,7 +133,7 @@ struct DealerPartsTests {
         #expect(stage.call("com.a", ["progress": true], again: 1, by: caller).isEmpty)
         #expect(stage.call("com.a", again: 1, by: caller).isEmpty)
         #expect(stage.fail(1, "com.stopped", by: callee).errors == ["com.stopped"])
-        #expect(late(&stage, 1, [:]) == "CALL #1 comes again")
+        #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
     }
 
     @Test("quirk: each part is an invocation of its own, answered on its own")

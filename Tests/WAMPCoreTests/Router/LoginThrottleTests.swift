@@ -17,7 +17,7 @@ import Testing
 
     private mutating func succeed(_ address: String?, _ user: String?) -> Duration? {
         guard case .examine(let wait, let charge) = throttle.begin(address: address, user: user, at: now) else { return nil }
-        throttle.payBack(charge, isProven: true, at: now)
+        throttle.refund(charge, isProven: true, at: now)
         return wait
     }
 
@@ -60,7 +60,7 @@ import Testing
             charges.append(charge)
         }
         #expect(fail("a", "ann") == .seconds(1))
-        for charge in charges { throttle.payBack(charge, isProven: false, at: now) }
+        for charge in charges { throttle.refund(charge, isProven: false, at: now) }
         #expect(fail("a", "ann") == .zero)
         // What only led on, to a challenge, makes nobody known.
         for number in 0..<9 { _ = fail("b\(number)", "ann") }

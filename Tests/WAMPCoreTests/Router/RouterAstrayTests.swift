@@ -88,7 +88,7 @@ import Testing
 
     @Test("after the largest id, too") mutating func wrap() {
         let client = stage.join()
-        stage.router.visits[client]?.session?.lastRequest = .largestWAMPID
+        stage.router.peers[client]?.session?.lastRequest = .largestWAMPID
         miss(topic, client)
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
         again(topic, client)

@@ -25,7 +25,7 @@ import Testing
         init(_ router: RouterMachine) { self.router = router }
 
         private func summarized() -> [String] {
-            var lines = router.visits.map { connection, visit in
+            var lines = router.peers.map { connection, visit in
                 var line = "\(connection.number) \(visit.phase) \(visit.session?.lastRequest ?? 0)"
                 guard let session = visit.session, let broker = router.realms[session.realm]?.broker else { return line }
                 let held = broker.held[session.participant.session] ?? []
@@ -72,7 +72,7 @@ import Testing
                     continue
                 }
                 try #require(!closed.contains(client), "\(step)")
-                let phase = before.visits[client]?.phase
+                let phase = before.peers[client]?.phase
                 switch message {
                 case .welcome, .challenge:
                     guard case .examining = phase else { throw RouterStage.Surprise(message: message) }
@@ -82,13 +82,13 @@ import Testing
                 }
             }
             // Who was closed is forgotten, and who is known has an end or a session.
-            try #require(closed.allSatisfy { after.visits[$0] == nil }, "\(step)")
-            for (client, visit) in after.visits {
+            try #require(closed.allSatisfy { after.peers[$0] == nil }, "\(step)")
+            for (client, visit) in after.peers {
                 try #require((visit.session != nil) == (visit.phase == .joined), "\(step)")
                 let waits = after.alarms.isSet(.join(client)) || after.alarms.isSet(.goodbye(client))
                 try #require(waits == (visit.phase != .joined), "\(step)")
             }
-            try #require(after.sessions.count == after.visits.values.count { $0.session != nil }, "\(step)")
+            try #require(after.sessions.count == after.peers.values.count { $0.session != nil }, "\(step)")
             // When all have gone, nothing stays.
             var effects: [RouterEffect] = []
             for client in Self.clients { after.handle(.closed(client), at: step.now, into: &effects) }

@@ -48,7 +48,7 @@ import Testing
 
     @Test("who has no name gets one, and nobody gets another's session") mutating func names() throws {
         let (one, other) = (stage.join(), stage.join())
-        let names = [one, other].map { stage.router.visits[$0]?.session?.participant.authID }
+        let names = [one, other].map { stage.router.peers[$0]?.session?.participant.authID }
         #expect(names[0] != nil && names[0] != names[1])
         #expect(try stage.session(of: one) != stage.session(of: other))
     }

@@ -84,7 +84,7 @@ struct RouterStage {
     }
 
     func session(of connection: RouterConnection) throws -> WAMPID {
-        try #require(router.visits[connection]?.session?.participant.session)
+        try #require(router.peers[connection]?.session?.participant.session)
     }
 
     /// What a client was told since it was last asked.

@@ -76,7 +76,7 @@ import Testing
 
     @Test("after the largest id comes 1") mutating func wrap() {
         let client = stage.join()
-        stage.router.visits[client]?.session?.lastRequest = .largestWAMPID - 1
+        stage.router.peers[client]?.session?.lastRequest = .largestWAMPID - 1
         for request in [.largestWAMPID, 1, 2] as [WAMPID] {
             stage.send(.publish(request: request, options: ["acknowledge": true], topic: "a", .none), from: client)
         }

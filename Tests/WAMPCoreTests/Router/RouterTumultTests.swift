@@ -15,7 +15,7 @@ import WAMPAudit
             #expect(tumult.complaints.isEmpty, "seed \(seed): \(tumult.complaints.prefix(3))")
             if keeps {
                 let realm = tumult.router.realms[0]
-                #expect(tumult.router.visits.isEmpty && tumult.router.sessions.isEmpty, "seed \(seed)")
+                #expect(tumult.router.peers.isEmpty && tumult.router.sessions.isEmpty, "seed \(seed)")
                 #expect(realm?.dealer.isEmpty != false && realm?.broker.held.isEmpty != false, "seed \(seed)")
                 #expect((realm?.broker.subscriptions.count ?? 0) <= 2 && realm?.broker.subscriptions.count == realm?.broker.lingering.count)
             } else {

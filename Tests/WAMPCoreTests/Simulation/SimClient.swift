@@ -3,7 +3,7 @@ import WAMPCore
 /// An app with its client.
 final class SimClient {
     /// A listener of the app's.
-    struct Listener {
+    struct TopicListener {
         let key: TopicKey
         /// Whether it stands, by what the app was told.
         var stands = false
@@ -38,7 +38,7 @@ final class SimClient {
     var hasLeft = false
     /// Its machine is over; the app makes another.
     var isFinished = false
-    var listeners: [UInt64: Listener] = [:]
+    var listeners: [UInt64: TopicListener] = [:]
     var procedures: [UInt64: Procedure] = [:]
     var requests: [UInt64: Request] = [:]
     /// Calls whose input comes in parts, and has not ended.

@@ -90,7 +90,7 @@ extension SimWorld {
         guard client.listeners.count < 8, let key = pick(Self.keys) else { return }
         count(.listeners)
         let handle = newHandle()
-        client.listeners[handle] = SimClient.Listener(key: key)
+        client.listeners[handle] = SimClient.TopicListener(key: key)
         let options = SubscribeOptions(wantsRetained: oneIn(4), historyAfterGap: oneIn(3) ? Int(jitter(20)) : 0)
         let patience: Duration? = oneIn(4) ? nil : .milliseconds(100 + jitter(20_000))
         drive(client) { $0.handle(.command(.subscribe(ClientHandle(handle), key, options, patience: patience)), at: $1, into: &$2) }

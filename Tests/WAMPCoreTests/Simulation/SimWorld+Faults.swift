@@ -55,7 +55,7 @@ extension SimWorld {
 
     /// The router is gone, with all that it knew and all that is under way.
     func killRouter() {
-        tell("the router is gone")
+        notify("the router is gone")
         (isRouterUp, routerLife) = (false, routerLife + 1)
         for link in links.values.sorted(by: { $0.connection.number < $1.connection.number }) where link.routerLife < routerLife {
             link.isOpenAtRouter = false
@@ -68,7 +68,7 @@ extension SimWorld {
     }
 
     func startRouter() {
-        tell("the router starts")
+        notify("the router starts")
         isRouterUp = true
         router = RouterMachine(policy: Self.policy(plan), seed: random.next())
     }

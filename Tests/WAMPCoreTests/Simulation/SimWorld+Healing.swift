@@ -78,7 +78,7 @@ extension SimWorld {
         run(until: now + 20_000)
         guard violations.isEmpty else { return }
         if (router.realms.first ?? nil)?.dealer.isEmpty == false { complain("the dealer remembers who has left") }
-        if !router.visits.isEmpty || !router.sessions.isEmpty { complain("sessions are left") }
+        if !router.peers.isEmpty || !router.sessions.isEmpty { complain("sessions are left") }
         if router.deadline != nil { complain("the router waits") }
         for client in clients where client.isJoined || !client.isFinished || client.machine.deadline != nil {
             complain("client \(client.number) has not left")

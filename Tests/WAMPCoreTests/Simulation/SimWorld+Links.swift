@@ -38,7 +38,7 @@ extension SimWorld {
     private func follow(_ effect: ClientEffect, of client: SimClient) {
         switch effect {
         case .send(let message):
-            tell("client \(client.number) → \(message)")
+            notify("client \(client.number) → \(message)")
             guard let link = client.link else { return complain("client \(client.number) sends \(message) without a connection") }
             if case .publish(_, _, _, let arguments) = message, let id = SimPayload(arguments)?.id { roads[id] = link.connection.number }
             rise(link, .message(carried(message, link)))
@@ -52,12 +52,12 @@ extension SimWorld {
             agenda.plan(.input(client, life: client.life, .command(.checked(handle, isGenuine: true))), at: now + jitter(20))
         case .event(.ended(let ending)): drop(client, ending)
         case .end, .ready: break
-        case .event(let news): hear(news, client)
+        case .event(let news): handle(news, client)
         }
     }
 
     private func drop(_ client: SimClient, _ ending: ClientEnding) {
-        tell("client \(client.number) drops: \(ending)")
+        notify("client \(client.number) drops: \(ending)")
         if case .violation(let how) = ending { complain("client \(client.number) finds the router breaking the protocol: \(how)") }
         if let link = client.link {
             link.isOpenAtClient = false
@@ -107,19 +107,19 @@ extension SimWorld {
             agenda.plan(.verdict(connection, verdict, routerLife: routerLife), at: now + jitter(30))
         case .close(let connection, let closing):
             guard let link = links[connection], link.isOpenAtRouter else { return complain("the router closes what is closed") }
-            tell("router closes \(connection.number): \(closing)")
+            notify("router closes \(connection.number): \(closing)")
             link.isOpenAtRouter = false
             fall(link, .end)
         case .news(.violation(let connection, let how)): complain("client at \(connection.number) breaks the protocol: \(how)")
         case .news(let news):
-            tell("router: \(news)")
+            notify("router: \(news)")
             if news == .stopped { killRouter() }
         }
     }
 
     private func sink(_ message: WAMPMessage, to connection: RouterConnection) {
         guard let link = links[connection], link.isOpenAtRouter else { return complain("the router sends \(message) to nobody") }
-        tell("router → \(link.client.number): \(message)")
+        notify("router → \(link.client.number): \(message)")
         fall(link, .message(carried(message, link)))
     }
 
@@ -178,7 +178,7 @@ extension SimWorld {
 
     func endAtClient(_ link: SimLink) {
         guard link.isOpenAtClient, link.client.link === link else { return }
-        tell("client \(link.client.number) loses its connection")
+        notify("client \(link.client.number) loses its connection")
         link.isOpenAtClient = false
         link.client.link = nil
         drive(link.client) { $0.handle(.lost, at: $1, into: &$2) }

@@ -5,8 +5,8 @@ import WAMPCore
 
 // What the apps are told, and whether it may be.
 extension SimWorld {
-    func hear(_ news: ClientNews, _ client: SimClient) {
-        tell("client \(client.number): \(news)")
+    func handle(_ news: ClientNews, _ client: SimClient) {
+        notify("client \(client.number): \(news)")
         switch news {
         case .joined:
             count(.joins)
@@ -95,12 +95,12 @@ extension SimWorld {
             if handles.isEmpty { complain("client \(client.number): an event for nobody") }
             count(details["retained"] == true ? .retained : .events)
             heard.insert(payload.id)
-            for handle in handles { hear(payload, isRetained: details["retained"] == true, handle.number, client) }
+            for listener in handles { handle(payload, isRetained: details["retained"] == true, listener.number, client) }
         default: break
         }
     }
 
-    private func hear(_ payload: SimPayload, isRetained: Bool, _ handle: UInt64, _ client: SimClient) {
+    private func handle(_ payload: SimPayload, isRetained: Bool, _ handle: UInt64, _ client: SimClient) {
         guard var listener = client.listeners[handle] else {
             return complain("client \(client.number): an event for the ended listener \(handle)")
         }

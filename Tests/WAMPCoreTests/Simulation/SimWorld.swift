@@ -82,9 +82,9 @@ final class SimWorld {
         return lastHandle
     }
     func count(_ what: SimCount, _ number: Int64 = 1) { counts[what, default: 0] += number }
-    func tell(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
+    func notify(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
     func complain(_ text: String) {
-        tell("!!! \(text)")
+        notify("!!! \(text)")
         if violations.count < 20 { violations.append("\(now) ms: \(text)") }
     }
 

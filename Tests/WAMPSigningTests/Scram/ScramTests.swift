@@ -76,7 +76,7 @@ struct ScramTests {
     }
 
     @Test("a router that does not know the user's keys is no genuine one")
-    func imposter() throws {
+    func untrustedServer() throws {
         let keys = try ScramKeys(password: "secret123", dialect: .standard, hash: .pbkdf2(iterations: 1000))
         let client = ScramClient(user: "dave", password: "secret123")
         let challenge = try ScramChallenge(user: "dave", keys: keys, hello: client.extra)

@@ -183,6 +183,6 @@ import WebSocketCore
 
     @Test func `a subprotocol that cannot be offered is not named, for it may hold a token`() {
         let failure = HandshakeFixtures.failure { _ = try handshake(subprotocols: ["chat", "s3cr3t token"]) }
-        #expect(failure?.detail == "number 2 of those offered is not a token, or offered twice")
+        #expect(failure?.detail == "number 2 of the offered subprotocols is not a token, or is repeated")
     }
 }

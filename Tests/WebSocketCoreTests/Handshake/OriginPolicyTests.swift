@@ -36,13 +36,13 @@ import WebSocketCore
             "http://127.0.0.1 :9001", "http://127.0.0.1:9001, https://evil.example",
         ])
     func `other pages may not`(origin: String) {
-        #expect(refusal(origin) == "Pages of `\(origin)` may not connect here.")
+        #expect(refusal(origin) == "Pages from `\(origin)` may not connect here.")
     }
 
     @Test(arguments: [("http://evil.example:9001", "evil.example:9001"), ("http://127.0.0.1.evil.example", "127.0.0.1.evil.example:9001")])
     func `a name that leads here and is not ours gives nobody our origin`(origin: String, host: String) throws {
         let words = try #require(refusal(origin, at: host))
-        #expect(words.contains("does not know that it is called `\(host)`") && words.contains("`\(origin)`"))
+        #expect(words.contains("`\(host)` is not a known name of this server") && words.contains("`\(origin)`"))
         #expect(refusal(origin, at: host, by: OriginPolicy(allowed: [origin])) == nil)
     }
 

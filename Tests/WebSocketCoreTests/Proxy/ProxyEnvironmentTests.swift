@@ -73,7 +73,7 @@ import WebSocketCore
     @Test func `a bad variable is named, without its password, and only where it applies`() throws {
         let environment = ProxyEnvironment(["HTTPS_PROXY": "ftp://me:s3cr3t@h", "NO_PROXY": "friend"])
         let problem = #expect(throws: URLProblem.self) { try environment.proxy(for: WebSocketURL("wss://h/")) }
-        #expect(problem?.description == "HTTPS_PROXY: `ftp` is no kind of proxy; use http:, https: or socks5:")
+        #expect(problem?.description == "HTTPS_PROXY: `ftp` is not a kind of proxy; use http:, https: or socks5:")
         #expect(try environment.proxy(for: WebSocketURL("ws://h/")) == nil)
         #expect(try environment.proxy(for: WebSocketURL("wss://friend/")) == nil)
     }

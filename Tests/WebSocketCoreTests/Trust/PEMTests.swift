@@ -16,7 +16,7 @@ import Testing
     @Test func `DER in the place of PEM is told by what is in it, with the way to PEM`() {
         let oid: [UInt8] = [0x06, 1, 0x2A]
         let certificate: [UInt8] = [0x30, 0x81, 7, 0x30, 5, 0xA0, 3, 0x02, 1, 2]
-        #expect(PEM.mistake(in: certificate)?.hasSuffix("it is DER, and PEM is wanted: make that with openssl x509 -inform der") == true)
+        #expect(PEM.mistake(in: certificate)?.hasSuffix("it is DER, but PEM is required: convert it with openssl x509 -inform der") == true)
         #expect(PEM.mistake(in: [0x30, 6, 0x02, 1, 0, 0x04, 1, 7])?.contains("openssl pkey -inform der") == true)
         #expect(PEM.mistake(in: [0x30, 0x82, 0, 5, 0x30, 3] + oid)?.contains("pkey -pubin") == true)
         #expect(PEM.mistake(in: [0x30, 3, 0x02, 1, 3])?.contains("PKCS#12") == true)

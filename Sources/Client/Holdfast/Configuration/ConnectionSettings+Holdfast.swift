@@ -4,7 +4,7 @@
     package import WebSocketRuntime
 
     extension ConnectionSettings {
-        /// What a client's and a server's configuration have in common.
+        /// Creates the settings that the configurations of clients and servers have in common.
         package init(
             role: Role, limits: WebSocketLimits, timeouts: WebSocketTimeouts, compression: CompressionOptions?, delivery: Delivery
         ) {
@@ -22,7 +22,7 @@
     }
 
     extension ClientOptions {
-        /// Throws `invalidURL`, or `invalidConfiguration` for a proxy that cannot be used.
+        /// Creates the options; throws `invalidURL`, or `invalidConfiguration` for a proxy that cannot be used.
         package init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
             do throws(URLProblem) {
                 self.init(url: try WebSocketURL(url))
@@ -51,7 +51,7 @@
             connection.pingMessage = configuration.pingMessage
         }
 
-        /// What is secret in the request, and a server or a proxy may repeat.
+        /// The secrets in the request, which a server or a proxy may repeat in its answer.
         var secrets: KnownSecrets {
             let cookies = cookies?.jar.cookies.map(\.value) ?? []
             return KnownSecrets(KnownSecrets.carried(by: url, headers, subprotocols, proxy) + cookies)

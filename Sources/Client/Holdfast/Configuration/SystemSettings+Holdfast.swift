@@ -3,7 +3,7 @@ import WebSocketCore
 package import WebSocketRuntime
 
 extension SystemSettings {
-    /// What of a configuration concerns a connection over the system's WebSocket.
+    /// Creates the settings of a connection over the system's WebSocket.
     package init(_ configuration: WebSocketConfiguration) {
         self.init()
         messageLimit = configuration.limits.message
@@ -20,10 +20,10 @@ extension SystemSettings {
 }
 
 extension SystemRequest {
-    /// What the system is to be asked for.
+    /// Creates the request for the system's WebSocket.
     ///
-    /// - Throws: `invalidURL`; `invalidConfiguration` for headers that cannot be sent, authorities that cannot be read, and what the
-    ///   system cannot do.
+    /// - Throws: `invalidURL`; `invalidConfiguration` for headers that cannot be sent, certificate authorities that cannot be read, and
+    ///   options that the system does not support.
     package init(_ url: String, _ configuration: WebSocketConfiguration) throws(TransportError) {
         let parsed: WebSocketURL
         do throws(URLProblem) { parsed = try WebSocketURL(url) } catch {

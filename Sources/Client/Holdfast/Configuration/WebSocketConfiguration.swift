@@ -7,108 +7,107 @@ public import WebSocketRuntime
     public import NIOCore
 #endif
 
-/// Everything about a connection that can be chosen; the defaults suit an app.
+/// The options of a connection; the defaults suit an app.
 public struct WebSocketConfiguration: Sendable {
     /// More fields for the upgrade request, such as `Authorization` or `Origin`.
     public var headers: HeaderFields = [:]
     /// The subprotocols offered, in order of preference.
     ///
-    /// One may carry a token, as servers take it that were made for browsers: see ``publicSubprotocols``.
+    /// One may carry a token, for servers that were made for browsers: see ``publicSubprotocols``.
     public var subprotocols: [String] = []
-    /// The subprotocols that are no secret; at first well-known names.
+    /// The subprotocols that are not secret; by default the well-known names.
     ///
-    /// Of ``subprotocols`` these alone go along where a redirect leaves the origin (scheme, host and port). Add your own: of any other name
-    /// nobody but you knows that it holds no token.
+    /// If a redirect leaves the origin (scheme, host and port), only these ``subprotocols`` are sent along. Add your own names here:
+    /// Holdfast has to assume that any other name contains a token.
     public var publicSubprotocols = WebSocketConfiguration.wellKnownSubprotocols
-    /// How to compress messages (RFC 7692), if the server agrees; nil: not at all.
+    /// The compression of messages (RFC 7692), if the server agrees; nil: no compression.
     public var compression: CompressionOptions? = CompressionOptions()
-    /// What the connection may cost.
+    /// The resource limits of the connection.
     public var limits = WebSocketLimits()
-    /// How long it waits.
+    /// The timeouts of the connection.
     public var timeouts = WebSocketTimeouts()
-    /// What asks in place of a ping whether the server lives, for servers that answer no pings; nil: a ping does.
+    /// The message that the heartbeat sends instead of a ping, for servers that answer no pings; nil: a ping.
     ///
-    /// It is asked after ``WebSocketTimeouts/pingInterval``, and any byte within ``WebSocketTimeouts/ping`` answers it. Keep it short: one
-    /// of 16 KiB or more is never sent. Where messages come in pieces, or to an `InlineHandler`, the answers come, too, and are not
-    /// measured.
+    /// It is sent after ``WebSocketTimeouts/pingInterval`` of silence, and any byte within ``WebSocketTimeouts/ping`` counts as the answer.
+    /// Keep it short: a message of 16 KiB or more is never sent. If messages are delivered in pieces, or to an `InlineHandler`, the
+    /// consumer also gets the answers, and their round-trip time is not measured.
     public var pingMessage: PingMessage?
-    /// Which HTTP the connection begins with; by default HTTP/1.1.
+    /// The HTTP version of the upgrade; the default is HTTP/1.1.
     ///
-    /// HTTP/2 is in builds with the package's trait HTTP2; without it, ``HTTPVersion/http2`` is ``TransportError/Code/invalidConfiguration``,
-    /// and ``HTTPVersion/automatic`` takes HTTP/1.1.
+    /// HTTP/2 requires a build with the package trait HTTP2. Without it, ``HTTPVersion/http2`` fails with
+    /// ``TransportError/Code/invalidConfiguration``, and ``HTTPVersion/automatic`` uses HTTP/1.1.
     ///
     /// With HTTP/2 (RFC 8441), WebSockets to one origin with equal TLS options and proxy share a TCP connection, which ends with the last
-    /// of them. That spares handshakes, and servers spare sockets; but the first WebSocket opens one round trip later, for the server's
-    /// settings have to come first, and a lost packet delays all that share. `.automatic` takes HTTP/2 over TLS where the server has it,
-    /// and otherwise HTTP/1.1, which it then remembers for ten minutes.
+    /// of them. That saves handshakes, and saves sockets on the server. But the first WebSocket opens one round trip later, because the
+    /// server's settings have to arrive first, and a lost packet delays all WebSockets on the connection. `.automatic` uses HTTP/2 over TLS
+    /// if the server supports it, and otherwise HTTP/1.1, which it then remembers for ten minutes.
     public var httpVersion = HTTPVersion.http1
-    /// How a `wss` server is checked.
+    /// How to verify a `wss` server.
     public var tls = TLSOptions()
-    /// Who opens the TCP connection on our behalf; by default nobody.
+    /// The proxy; the default is none.
     public var proxy = ProxyChoice.direct
-    /// How a proxy is checked that speaks TLS (``Proxy/Kind/https``).
+    /// How to verify a proxy that speaks TLS (``Proxy/Kind/https``).
     public var proxyTLS = TLSOptions()
-    /// Whether the server may send us elsewhere, and how far; by default not at all.
+    /// Whether and how far to follow redirects; the default is never.
     ///
-    /// Where a redirect leaves the origin (scheme, host and port), none of ``headers`` goes along but `Origin`, `User-Agent` and
-    /// `Accept-Language`, none of ``subprotocols`` but the ``publicSubprotocols``, and no credential of a `WebSocket`.
+    /// If a redirect leaves the origin (scheme, host and port), the request keeps only these of the ``headers``: `Origin`, `User-Agent` and
+    /// `Accept-Language`. It keeps only the ``publicSubprotocols``, and drops the credential of a `WebSocket`.
     public var redirects = RedirectPolicy.never
     /// Whether redirects that leave the origin are an error, whatever ``redirects`` says.
     ///
-    /// For protocols that show a credential in their messages: it cannot stay behind as a header field does.
+    /// For protocols that send a credential in their messages: unlike a header field, it cannot be dropped at the redirect.
     package var redirectsStayInOrigin = false
-    /// Where the cookies are that go along, and are kept that the server sets with its answer; nil: there are none.
+    /// The store of the cookies to send, which also keeps the cookies that the server sets; nil: no cookies.
     ///
-    /// They follow their own rules, those of ``CookieJar``, also where a redirect leads; a name that ``headers`` has in a `Cookie` field is
-    /// not taken from there.
+    /// Cookies follow the rules of ``CookieJar``, also after a redirect. If ``headers`` has a `Cookie` field with a name, the store's cookie
+    /// of that name is not sent.
     public var cookies: CookieStore?
-    /// Whether messages are handed over whole, or in pieces as they arrive.
+    /// Whether messages are delivered whole, or in pieces as they arrive.
     ///
-    /// In pieces, for one consumer at a time: two would take each other's.
+    /// Only one consumer may read messages in pieces: two consumers would each get some of the pieces.
     public var delivery = Delivery.messages
     #if SwiftNIO
-        /// The event loops that connections live on; nil: those that the whole process shares.
+        /// The event loops of the connections; nil: those that the whole process shares.
         ///
-        /// Any that open connections: of NIOTransportServices (Network.framework, the default on Apple platforms) or of NIOPosix (elsewhere);
-        /// others are an error, ``TransportError/Code/invalidConfiguration``. Whoever gives them shuts them down, and not before the last
+        /// Groups of NIOTransportServices (Network.framework, the default on Apple platforms) and of NIOPosix (elsewhere) work;
+        /// others fail with ``TransportError/Code/invalidConfiguration``. The owner of the group shuts it down, after the last
         /// connection has ended.
         public var eventLoopGroup: (any EventLoopGroup)?
     #endif
 
-    /// The defaults.
+    /// Creates the default configuration.
     public init() {}
 
-    /// Names of subprotocols that everybody knows: those of this package, and of others that are in wide use.
+    /// The names of well-known subprotocols: those of this package, and others that are widely used.
     ///
     /// Most are in IANA's registry of WebSocket subprotocol names.
     public static let wellKnownSubprotocols: Set<String> = Secrecy.publicSubprotocols
 }
 
-/// What one connection may cost at most; all in bytes unless said otherwise.
+/// The resource limits of one connection; all in bytes unless said otherwise.
 public struct WebSocketLimits: Hashable, Sendable {
-    /// The largest message taken, all fragments together and after inflating.
+    /// The maximum size of a received message: all fragments together, after decompression.
     ///
-    /// A larger one ends the connection with 1009, and the error names this limit. A `WebSocket` connects again after that unless
+    /// A larger one ends the connection with 1009, and the error names this limit. A `WebSocket` reconnects after that unless
     /// `LossTable` says otherwise.
     public var message = 1 << 20
-    /// The largest frame taken, as it is on the wire; nil: a quarter more than a message, for
-    /// what does not compress grows when compressed.
+    /// The maximum size of a received frame on the wire; nil: a quarter more than a message, because incompressible data grows.
     public var frame: Int?
-    /// The largest number of fragments of one message.
+    /// The maximum number of fragments of one message.
     public var fragments = 65_536
-    /// The largest head of the handshake, request or response.
+    /// The maximum size of the head of the handshake, request or response.
     public var head = 16 * 1024
-    /// How much of the body of a refused upgrade is kept.
+    /// The number of bytes kept from the body of a refused upgrade.
     public var refusalBody = 4096
-    /// How much may be received and not yet taken by the app before reading stops.
+    /// The maximum amount of received data that the app has not taken before the connection stops reading.
     ///
-    /// Whoever takes messages may hold another 32 KiB at hand. While reading is stopped the peer's pings wait for their pongs too; closing
-    /// reads on.
+    /// The consumer of messages may hold another 32 KiB. While reading is paused, pings of the peer get no pongs; a close resumes
+    /// reading.
     public var receiveBuffer = 256 * 1024
-    /// How much may be handed over for sending before `send` waits.
+    /// The amount of data waiting to be written at which `send` begins to wait.
     public var sendBuffer = 64 * 1024
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
 
     package var messageLimits: MessageLimits {
@@ -117,38 +116,38 @@ public struct WebSocketLimits: Hashable, Sendable {
     }
 }
 
-/// How long one connection waits for what.
+/// The timeouts of one connection.
 public struct WebSocketTimeouts: Hashable, Sendable {
-    /// For the name to resolve and TCP to connect, to the proxy if there is one.
+    /// For DNS resolution and the TCP connection, to the proxy if there is one.
     public var connect: Duration = .seconds(10)
-    /// For TLS and the upgrade, from the TCP connection on; before that, a proxy has the same time to open the way.
+    /// For TLS and the upgrade, counted from the TCP connection; a proxy has the same time before that to open the tunnel.
     public var handshake: Duration = .seconds(10)
-    /// For the peer to answer our close frame.
+    /// For the peer's answer to our close frame.
     public var close: Duration = .seconds(10)
-    /// For a pong, from the moment the ping left.
+    /// For a pong, counted from the moment the ping was sent.
     public var ping: Duration = .seconds(10)
-    /// Silence after which a ping is sent by itself; nil: never, so that a dead link may go unnoticed for long.
+    /// The silence after which the heartbeat sends a ping; nil: never, so a dead connection may go unnoticed for long.
     public var pingInterval: Duration? = .seconds(20)
-    /// For a peer that takes nothing of what we send.
+    /// For a peer that accepts none of the data we send.
     public var stall: Duration = .seconds(30)
 
-    /// The defaults.
+    /// Creates the default timeouts.
     public init() {}
 }
 
-/// Who opens TCP connections on our behalf.
+/// Which proxy opens the TCP connections.
 public enum ProxyChoice: Hashable, Sendable {
-    /// Nobody.
+    /// No proxy.
     case direct
     /// This proxy, for every server; a URL of a Unix domain socket is then an error.
     case through(Proxy)
-    /// The one that environment variables name for the server, if any; see `ProxyEnvironment`.
+    /// The proxy that environment variables name for the server, if any; see `ProxyEnvironment`.
     case environment(ProxyEnvironment)
 
-    /// What this process's environment says now.
+    /// The proxy settings in the environment of this process now.
     public static var environment: ProxyChoice { .environment(ProxyEnvironment(ProcessInfo.processInfo.environment)) }
 
-    /// The proxy for a URL; nil: none.
+    /// Returns the proxy for a URL; nil: none.
     func proxy(for url: WebSocketURL) throws(WebSocketError) -> Proxy? {
         switch self {
         case .direct: return nil

@@ -3,18 +3,18 @@
     import WebSocketNIO
     public import WebSocketRuntime
 
-    /// A connection whose messages an ``InlineHandler`` gets on its event loop; this is how everybody else reaches it.
+    /// A connection whose messages go to an ``InlineHandler`` on its event loop; other tasks use this value to reach it.
     ///
-    /// When the last copy is released the link is dropped.
+    /// The link is dropped when the last copy is released.
     public struct InlineConnection: Sendable {
         private let channel: WebSocketChannel
 
-        /// Connects, shakes hands, and lets a handler serve the connection.
+        /// Connects, performs the opening handshake, and attaches a handler to the connection.
         ///
         /// - Parameters:
         ///   - url: `ws://host:port/path?query` or `wss://…`.
-        ///   - configuration: What the connection obeys; its `delivery` has no meaning here.
-        ///   - inline: Makes the handler, on the event loop, once the connection is open.
+        ///   - configuration: The options of the connection; its `delivery` has no effect here.
+        ///   - inline: Creates the handler on the event loop once the connection is open.
         /// - Throws: As ``WebSocketConnection/connect(to:configuration:)-(String,_)`` does.
         public static func connect(
             to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
@@ -29,20 +29,20 @@
             }
         }
 
-        /// What the opening handshake agreed on.
+        /// The result of the opening handshake.
         public var agreement: Agreement { channel.agreement }
-        /// Both close codes and who closed first; nil while the connection is open.
+        /// The close codes of both sides and which side closed first; nil while the connection is open.
         public var closeRecord: CloseRecord? { channel.closeRecord }
 
-        /// Runs `body` on the event loop; does nothing once the connection is over.
+        /// Runs `body` on the event loop; does nothing once the connection has ended.
         public func run(_ body: @escaping @Sendable (InlineSocket) -> Void) { channel.run(body) }
 
-        /// Waits for the end: how it closed, or why it failed.
+        /// Waits for the end of the connection and returns its close record or its error.
         ///
-        /// The only wait that cancellation does not end; ``abort()`` does.
+        /// A cancellation of the task does not end this wait; ``abort()`` does.
         public func ended() async -> Result<CloseRecord, TransportError> { await channel.ended() }
 
-        /// Sends a ping and waits for its pong; returns the round trip time.
+        /// Sends a ping, waits for its pong, and returns the round-trip time.
         public func ping(timeout: Duration = WebSocketTimeouts().ping) async throws(WebSocketError) -> Duration {
             try await WebSocketError.wrap { () async throws(TransportError) in try await channel.ping(timeout: timeout) }
         }
@@ -53,7 +53,7 @@
             await channel.close(CloseFrame(code.maySend(as: channel.role) ? code : .normal, reason: reason))
         }
 
-        /// Drops the link at once, without a close handshake; what still waits is lost.
+        /// Drops the link at once, without a close handshake; data that still waits to be sent is lost.
         public func abort() { channel.abort() }
     }
 #endif

@@ -3,11 +3,11 @@
     import WebSocketNIO
     package import WebSocketRuntime
 
-    /// The certificates that a server shows.
+    /// The certificates that a server presents.
     package enum ServerChain {
-        /// Its own first, up to the root; verified unless told otherwise.
+        /// Returns the chain, the server's own certificate first, up to the root; verifies it unless told otherwise.
         ///
-        /// TLS is all that is done: no request is sent.
+        /// It performs only the TLS handshake and sends no request.
         package static func of(
             _ url: WebSocketURL, tls: TLSOptions, isUnverified: Bool = false, proxy: ProxyChoice = .direct,
             proxyTLS: TLSOptions = TLSOptions(),

@@ -3,15 +3,15 @@
     import WebSocketRuntime
 
     extension WebSocketConnection {
-        /// Connects through the system's own `URLSessionWebSocketTask`, where rules of a company or the network ask for it.
+        /// Connects through the system's `URLSessionWebSocketTask`, where company policy or the network requires it.
         ///
-        /// What it cannot do: compress, send a message in pieces without gathering it, keep the body of a refusal, follow redirects. It
-        /// takes the proxies of the system's settings. For a ``WebSocket`` call it in the closure of
+        /// It cannot compress, send a message in pieces without collecting them first, keep the body of a refusal, or follow redirects. It
+        /// uses the proxies of the system settings. For a ``WebSocket`` call it in the closure of
         /// ``WebSocket/init(_:seed:clock:connect:)``.
         ///
         /// - Parameters:
         ///   - url: `ws://host:port/path?query` or `wss://…`.
-        ///   - configuration: What the connection obeys; of the limits: message, receive and send buffer.
+        ///   - configuration: The options of the connection; of the limits only message, receive buffer and send buffer have an effect.
         /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does; ``TransportError/Code/invalidConfiguration`` for
         ///   ``TLSOptions/identity``, ``TLSOptions/serverName`` and ``TLSOptions/applicationProtocols``, for a proxy of our own,
         ///   ``WebSocketConfiguration/redirects``, ``WebSocketConfiguration/cookies`` and ``HTTPVersion/http2``.

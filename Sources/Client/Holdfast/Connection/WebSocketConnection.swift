@@ -6,79 +6,79 @@ public import WebSocketRuntime
     import WebSocketNIO
 #endif
 
-/// One open WebSocket, from handshake to close.
+/// One open WebSocket connection, from the handshake to the close.
 ///
 /// All members may be used from any task at any time. Messages of different senders are never
-/// mixed, and leave in the order in which they were accepted. When the last copy is released the
-/// link is dropped; ``withConnection(to:configuration:_:)-(String,_,_)`` closes it properly.
+/// mixed, and are sent in the order in which they were accepted. The link is dropped when the last copy is
+/// released; ``withConnection(to:configuration:_:)-(String,_,_)`` closes it properly.
 public struct WebSocketConnection: Sendable {
     package let transport: any MessageTransport
     private let pingTimeout: Duration
-    /// Shared by all loops, so that one that is left in the middle of a message loses nothing.
+    /// Joins pieces to messages; all loops share it, so a loop that ends in the middle of a message loses nothing.
     let joiner = LockedValue(MessageJoiner())
 
-    /// A connection over any transport.
+    /// Creates a connection over any transport.
     ///
     /// - Parameters:
-    ///   - transport: What carries the messages.
-    ///   - pingTimeout: How long ``ping(timeout:)`` waits unless told.
+    ///   - transport: Carries the messages.
+    ///   - pingTimeout: The default timeout of ``ping(timeout:)``.
     public init(_ transport: any MessageTransport, pingTimeout: Duration = WebSocketTimeouts().ping) {
         (self.transport, self.pingTimeout) = (transport, pingTimeout)
     }
 
-    /// The same over another transport, which stands before this one's.
+    /// Returns the same connection over another transport that wraps this one's.
     func over(_ transport: any MessageTransport) -> WebSocketConnection { WebSocketConnection(transport, pingTimeout: pingTimeout) }
 
     /// The subprotocol agreed on, if any.
     public var subprotocol: String? { transport.agreement.subprotocol }
     /// The extensions agreed on, as the server wrote them.
     public var extensions: [String] { transport.agreement.extensions }
-    /// How messages are compressed; nil if they are not.
+    /// The parameters of the compression; nil if messages are not compressed.
     public var compression: DeflateParameters? { transport.agreement.deflate }
     /// The server's answer to the upgrade.
     public var response: ResponseHead { transport.agreement.response }
-    /// Both close codes and who closed first; nil while the connection is open.
+    /// The close codes of both sides and which side closed first; nil while the connection is open.
     public var closeRecord: CloseRecord? { transport.closeRecord }
 
-    /// Whether it is open: neither side has begun to close, as far as is known here.
+    /// Whether the connection is open: as far as is known here, neither side has begun to close.
     public var isConnected: Bool { closeRecord == nil }
 
-    /// What the peer sends, whole messages in order.
+    /// The whole messages of the peer, in order.
     ///
-    /// Ends when both sides have parted in peace (1000, 1001, no code, or this side closed first), and throws
-    /// ``WebSocketError`` otherwise. Leaving the loop, or cancelling its task, loses nothing and does not
-    /// end the connection; a later loop goes on. One loop at a time: what one has at hand another does not see until the first
-    /// is left. Reading stops while the app does not keep up, see ``WebSocketLimits/receiveBuffer``.
+    /// The sequence ends after a normal close (1000, 1001, no code, or this side closed first), and throws
+    /// ``WebSocketError`` otherwise. If you leave the loop or cancel its task, nothing is lost and the connection stays
+    /// open; a later loop continues. Use one loop at a time: another loop does not see the messages that the first holds, until the first
+    /// ends. The connection stops reading while the app is too slow, see ``WebSocketLimits/receiveBuffer``.
     public var messages: WebSocketMessages { WebSocketMessages(connection: self) }
 
-    /// The message that `received` is or completes; nil if there is more to come.
+    /// Returns the message that `received` is or completes; nil if more pieces follow.
     func whole(_ received: Received) -> Message? {
         if case .message(let message) = received { return message }
         return joiner.withLockedValue { $0.join(received) }
     }
 
-    /// What the peer sends, as many messages at once as have come.
+    /// The messages of the peer in batches: as many at a time as have arrived.
     ///
-    /// For fast streams of small messages: whoever looks at the bytes of each message only, see ``MessageBatch/forEach(_:)``,
-    /// saves what it costs to make a ``Message`` of it. Leaving the loop loses nothing but what the batch at hand still holds.
+    /// For fast streams of small messages. If you only look at the bytes of each message with ``MessageBatch/forEach(_:)``,
+    /// no ``Message`` is created. If you leave the loop, only the messages left in the present batch are lost.
     public var batches: WebSocketBatches { WebSocketBatches(connection: self) }
 
-    /// What the peer sends, in pieces as they arrive.
+    /// The messages of the peer in pieces, as they arrive.
     ///
-    /// With ``WebSocketConfiguration/delivery`` set to `.chunks`, no message is ever held whole. Otherwise each
+    /// With ``WebSocketConfiguration/delivery`` set to `.chunks`, no message is ever held whole in memory. Otherwise each
     /// message is one piece.
     public var chunks: WebSocketChunks { WebSocketChunks(transport: transport) }
 
     /// Sends a message; waits while ``WebSocketLimits/sendBuffer`` is full.
     ///
-    /// Returns when the message is accepted in order; it is on the wire as soon as the socket takes it. Throws
-    /// ``TransportError/Code/cancelled`` if the task was cancelled while waiting: then nothing of it was or will be sent.
+    /// Returns when the message has its place in the order of messages; the socket writes it as soon as it can. Throws
+    /// ``TransportError/Code/cancelled`` if the task was cancelled while it waited; then no part of the message is sent.
     @inlinable
     public func send(_ message: Message) async throws(WebSocketError) {
         if !accepts(message) { try await waitToSend(message) }
     }
 
-    /// Whether the message could be accepted at once; if not, waiting tells why.
+    /// Returns whether the message was accepted at once; if not, `waitToSend` gives the reason.
     @usableFromInline
     func accepts(_ message: Message) -> Bool { (try? transport.offer(message)) == true }
 
@@ -87,17 +87,17 @@ public struct WebSocketConnection: Sendable {
         do throws(TransportError) { try await transport.send(message) } catch { throw WebSocketError(error) }
     }
 
-    /// Sends a message unless that would mean to wait; false if the send buffer is full.
+    /// Sends a message if that is possible without waiting; returns false if the send buffer is full.
     public func offer(_ message: Message) throws(WebSocketError) -> Bool {
         do throws(TransportError) { return try transport.offer(message) } catch { throw WebSocketError(error) }
     }
 
-    /// Sends one message in pieces, so that it is never held whole.
+    /// Sends one message in pieces, so that the whole message is never held in memory.
     ///
-    /// Other messages wait until it is complete; pings and pongs pass. If `pieces` throws, or the task is
-    /// cancelled half-way, the message can never be completed: the connection is closed with 1011.
+    /// Other messages wait until it is complete; pings and pongs do not wait. If `pieces` throws, or the task is
+    /// cancelled half-way, the message can never be completed, so the connection is closed with 1011.
     ///
-    /// - Throws: ``WebSocketError``, or what `pieces` throws.
+    /// - Throws: ``WebSocketError``, or the error of `pieces`.
     public func send<Pieces: AsyncSequence>(_ kind: MessageKind, pieces: Pieces) async throws where Pieces.Element == [UInt8] {
         let ticket = try await WebSocketError.wrap { () async throws(TransportError) in try await transport.beginMessage() }
         do {
@@ -111,36 +111,36 @@ public struct WebSocketConnection: Sendable {
         }
     }
 
-    /// Sends a ping and waits for its pong; returns the round trip time.
+    /// Sends a ping, waits for its pong, and returns the round-trip time.
     ///
-    /// - Parameter timeout: How long to wait once the ping has left; nil: ``WebSocketTimeouts/ping``.
-    /// - Throws: ``TransportError/Code/timedOut``; the connection lives on.
+    /// - Parameter timeout: How long to wait once the ping has been sent; nil: ``WebSocketTimeouts/ping``.
+    /// - Throws: ``TransportError/Code/timedOut``, which does not end the connection.
     public func ping(timeout: Duration? = nil) async throws(WebSocketError) -> Duration {
         try await WebSocketError.wrap { () async throws(TransportError) in try await transport.ping(timeout: timeout ?? pingTimeout) }
     }
 
-    /// Closes: what was accepted for sending leaves first, then the close frame; waits for the peer's.
+    /// Closes the connection: sends what was accepted for sending, then the close frame, and waits for the peer's.
     ///
-    /// Returns when the outcome is known, at the latest after ``WebSocketTimeouts/close``. Calling again is harmless.
-    /// If the task is cancelled the link is dropped at once. A code that this side
+    /// Returns when the outcome is known, at the latest after ``WebSocketTimeouts/close``. Calling it again is harmless.
+    /// If the task is cancelled, the link is dropped at once. A code that this side
     /// may not send (RFC 6455 §7.4) is replaced by 1000.
     ///
     /// - Parameters:
-    ///   - code: Why; the peer gets it.
-    ///   - reason: For logs; cut to 123 bytes of UTF-8.
+    ///   - code: The close code, which the peer receives.
+    ///   - reason: A close reason for logs; cut to 123 bytes of UTF-8.
     @discardableResult
     public func close(code: CloseCode = .normal, reason: String = "") async -> CloseRecord {
         await transport.close(CloseFrame(code.maySend(as: transport.role) ? code : .normal, reason: reason))
     }
 
-    /// Drops the link at once, without a close handshake; what still waits is lost.
+    /// Drops the link at once, without a close handshake; data that still waits to be sent is lost.
     public func abort() { transport.abort() }
 
     /// Runs `body` on the connection's event loop.
     ///
-    /// A loop over ``messages`` that runs there gets each message in the turn in which it came, without a change of threads.
-    /// What runs there must not block, for other connections share the event loop. A connection without an event loop, such
-    /// as one in memory, runs `body` where it is called.
+    /// A loop over ``messages`` that runs there gets each message without a change of threads.
+    /// Code that runs there must not block, because other connections share the event loop. A connection without an event loop, such
+    /// as one in memory, runs `body` in the calling task.
     public func onEventLoop<Result: Sendable>(
         _ body: @Sendable (WebSocketConnection) async throws -> Result
     ) async rethrows -> Result {
@@ -150,16 +150,16 @@ public struct WebSocketConnection: Sendable {
         return try await body(self)
     }
 
-    /// Connects and shakes hands.
+    /// Connects and performs the opening handshake.
     ///
-    /// For code that cannot be scoped; otherwise prefer ``withConnection(to:configuration:_:)-(String,_,_)``. In a build without the
-    /// package's trait SwiftNIO, Apple platforms connect through `URLSession`, as `connectOverURLSession(to:configuration:)` tells, and
-    /// others cannot connect: ``TransportError/Code/invalidConfiguration``.
+    /// If you can, use ``withConnection(to:configuration:_:)-(String,_,_)`` instead, which closes the connection by itself. In a build
+    /// without the package trait SwiftNIO, Apple platforms connect through `URLSession`, see `connectOverURLSession(to:configuration:)`.
+    /// Other platforms then fail with ``TransportError/Code/invalidConfiguration``.
     ///
     /// - Parameters:
     ///   - url: `ws://host:port/path?query` or `wss://…`.
-    ///   - configuration: What the connection obeys.
-    /// - Throws: ``WebSocketError``: a bad URL, no route, a timeout, a TLS failure, a refusal with its status, headers and
+    ///   - configuration: The options of the connection.
+    /// - Throws: ``WebSocketError``: a bad URL, no route, a timeout, a TLS failure, or a refusal with its status, its headers and
     ///   the first bytes of its body; ``TransportError/Code/cancelled`` at once if the task is cancelled.
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
@@ -178,14 +178,14 @@ public struct WebSocketConnection: Sendable {
         #endif
     }
 
-    /// Connects and shakes hands; otherwise as ``connect(to:configuration:)-(String,_)``.
+    /// Connects and performs the opening handshake; otherwise as ``connect(to:configuration:)-(String,_)``.
     public static func connect(
         to url: URL, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {
         try await connect(to: url.absoluteString, configuration: configuration)
     }
 
-    /// Connects, runs `body`, and closes whatever happens; otherwise as ``withConnection(to:configuration:_:)-(String,_,_)``.
+    /// Connects, runs `body`, and always closes; otherwise as ``withConnection(to:configuration:_:)-(String,_,_)``.
     public static func withConnection<Result>(
         to url: URL, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (WebSocketConnection) async throws -> Result
@@ -193,13 +193,13 @@ public struct WebSocketConnection: Sendable {
         try await withConnection(to: url.absoluteString, configuration: configuration, body)
     }
 
-    /// Connects, runs `body`, and closes whatever happens: it cannot leak.
+    /// Connects, runs `body`, and always closes the connection.
     ///
-    /// When `body` returns, the connection is closed with 1000; when it throws, with 1001. If the task is cancelled the
+    /// The connection is closed with 1000 when `body` returns, and with 1001 when it throws. If the task is cancelled, the
     /// link is dropped at once.
     ///
-    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does, or what `body` throws; if the task is cancelled, with
-    ///   ``TransportError/Code/cancelled`` in place of how the link was lost.
+    /// - Throws: ``WebSocketError`` as ``connect(to:configuration:)-(String,_)`` does, or the error of `body`. If the task is cancelled,
+    ///   ``TransportError/Code/cancelled`` replaces the error of the dropped link.
     public static func withConnection<Result>(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (WebSocketConnection) async throws -> Result
@@ -216,7 +216,7 @@ public struct WebSocketConnection: Sendable {
         } catch {
             let wasCancelled = Task.isCancelled
             await connection.close(code: .goingAway)
-            // A reader may see that the link was dropped before it sees that its task was cancelled.
+            // A reader may notice the dropped link before it notices the cancellation of its task.
             if wasCancelled, error is WebSocketError { throw WebSocketError(TransportError(.cancelled, "the task was cancelled")) }
             throw error
         }

@@ -5,23 +5,23 @@ import WebSocketRuntime
 public struct WebSocketMessages: AsyncSequence, Sendable {
     /// A whole message.
     public typealias Element = Message
-    /// How it can fail.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     let connection: WebSocketConnection
 
     /// Starts to take messages.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(taker: MessageTaker(connection)) }
 
-    /// Takes messages one by one.
+    /// Iterates over the messages.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         @usableFromInline let taker: MessageTaker
 
-        /// Waits for the next message; nil after a clean end.
+        /// Waits for the next message; nil after a normal end.
         public mutating func next() async throws(WebSocketError) -> Message? { try await next(isolation: nil) }
 
-        /// Waits for the next message; nil after a clean end.
+        /// Waits for the next message; nil after a normal end.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Message? {
             if let message = taker.ready() { return message }
@@ -30,17 +30,17 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
     }
 }
 
-/// Messages that came together; see ``WebSocketConnection/batches``.
+/// Messages that arrived together; see ``WebSocketConnection/batches``.
 ///
-/// Taking them with ``next()`` makes a ``Message`` of each. ``forEach(_:)`` only lends their bytes, which allocates nothing for
-/// short ones.
+/// ``next()`` creates a ``Message`` for each. ``forEach(_:)`` only lends their bytes, which needs no allocation for
+/// short messages.
 public struct MessageBatch: Sendable {
     private var received: ReceivedBatch
     private let connection: WebSocketConnection
 
     init(_ received: ReceivedBatch, of connection: WebSocketConnection) { (self.received, self.connection) = (received, connection) }
 
-    /// Removes the first message and returns it; nil when there is none left.
+    /// Removes and returns the first message; nil if the batch is empty.
     public mutating func next() -> Message? {
         while let element = received.popFirst() {
             if let message = connection.whole(element) { return message }
@@ -50,7 +50,7 @@ public struct MessageBatch: Sendable {
 
     /// Lends each message in turn, and leaves the batch empty.
     ///
-    /// The bytes, UTF-8 if it is text, are valid until `body` returns. When it throws, the rest stays in the batch.
+    /// The bytes, UTF-8 for text, are valid until `body` returns. If `body` throws, the remaining messages stay in the batch.
     public mutating func forEach<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) {
         while !received.isEmpty {
             try received.lendShort(body)
@@ -61,27 +61,27 @@ public struct MessageBatch: Sendable {
     }
 }
 
-/// What a peer sends, as many messages at once as there are; see ``WebSocketConnection/batches``.
+/// The messages of a peer in batches; see ``WebSocketConnection/batches``.
 public struct WebSocketBatches: AsyncSequence, Sendable {
-    /// Some messages; none if only a part of one came.
+    /// Some messages; empty if only a part of one has arrived.
     public typealias Element = MessageBatch
-    /// How it can fail.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     let connection: WebSocketConnection
 
     /// Starts to take batches.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(connection: connection) }
 
-    /// Takes batches one by one.
+    /// Iterates over the batches.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         let connection: WebSocketConnection
 
-        /// Waits for the next batch; nil after a clean end.
+        /// Waits for the next batch; nil after a normal end.
         public mutating func next() async throws(WebSocketError) -> MessageBatch? { try await next(isolation: nil) }
 
-        /// Waits for the next batch; nil after a clean end.
+        /// Waits for the next batch; nil after a normal end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> MessageBatch? {
             do throws(TransportError) {
                 if let transport = connection.transport as? any BatchTransport {
@@ -96,27 +96,27 @@ public struct WebSocketBatches: AsyncSequence, Sendable {
     }
 }
 
-/// What a peer sends, in pieces as they arrive; see ``WebSocketConnection/chunks``.
+/// The messages of a peer in pieces as they arrive; see ``WebSocketConnection/chunks``.
 public struct WebSocketChunks: AsyncSequence, Sendable {
     /// A piece of a message.
     public typealias Element = MessageChunk
-    /// How it can fail.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     let transport: any MessageTransport
 
     /// Starts to take pieces.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transport: transport) }
 
-    /// Takes pieces one by one.
+    /// Iterates over the pieces.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         let transport: any MessageTransport
 
-        /// Waits for the next piece; nil after a clean end.
+        /// Waits for the next piece; nil after a normal end.
         public mutating func next() async throws(WebSocketError) -> MessageChunk? { try await next(isolation: nil) }
 
-        /// Waits for the next piece; nil after a clean end.
+        /// Waits for the next piece; nil after a normal end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> MessageChunk? {
             let received: Received?
             do throws(TransportError) { received = try await transport.receive() } catch { throw WebSocketError(error) }
@@ -130,11 +130,11 @@ public struct WebSocketChunks: AsyncSequence, Sendable {
     }
 }
 
-/// Makes whole messages of what is received.
+/// Joins received pieces to whole messages.
 struct MessageJoiner {
     private var partial: [UInt8] = []
 
-    /// The message that `received` is or completes; nil if there is more to come.
+    /// Returns the message that `received` is or completes; nil if more pieces follow.
     mutating func join(_ received: Received) -> Message? {
         switch received {
         case .message(let message): return message
@@ -147,9 +147,9 @@ struct MessageJoiner {
     }
 }
 
-/// Takes what was received in batches for one loop, which gets it one by one.
+/// Takes received messages in batches for one loop, which gets them one by one.
 ///
-/// What is left of a batch when the loop ends goes back, for a later loop.
+/// When the loop ends, the rest of a batch goes back to the queue for a later loop.
 @usableFromInline
 final class MessageTaker {
     private let connection: WebSocketConnection
@@ -163,7 +163,7 @@ final class MessageTaker {
 
     deinit { if !batch.isEmpty { queue?.putBack(batch) } }
 
-    /// The next message, if it is at hand.
+    /// Returns the next message, if one is ready.
     @usableFromInline
     func ready() -> Message? {
         if let message = batch.popShort() { return message }
@@ -173,7 +173,7 @@ final class MessageTaker {
         return nil
     }
 
-    /// Lends the messages at hand that lie there as bytes, as long as `body` says to go on; false if there are none.
+    /// Lends the ready messages that are stored as bytes, until `body` returns false; returns false if there are none.
     func lendReady(_ body: (MessageKind, RawSpan) -> Bool) -> Bool {
         let before = batch.count
         do throws(Enough) {
@@ -184,13 +184,13 @@ final class MessageTaker {
 
     private struct Enough: Error {}
 
-    /// Waits for the next message when none is at hand; nil after a clean end.
+    /// Waits for the next message when none is ready; nil after a normal end.
     @usableFromInline
     func wait() async throws(WebSocketError) -> Message? {
         do throws(TransportError) { return try await nextOfMore() } catch { throw WebSocketError(error) }
     }
 
-    /// The next message, at hand or not; nil after a clean end.
+    /// Returns the next message, waiting if necessary; nil after a normal end.
     func next() async throws(TransportError) -> Message? {
         if let message = ready() { return message }
         return try await nextOfMore()

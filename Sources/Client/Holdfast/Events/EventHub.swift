@@ -1,9 +1,9 @@
 import WebSocketCore
 import WebSocketRuntime
 
-/// Where all consumers of a socket's events meet: the shell around the rules of an ``EventShare``.
+/// Connects a socket's events with all of their consumers; runs the rules of an ``EventShare``.
 ///
-/// SAFETY: everything is used under the lock, but `current`, which belongs to the one who reads; there is one at a time, by the rules.
+/// SAFETY: everything is used under the lock, except `current`, which belongs to the reader; the rules allow one reader at a time.
 final class EventHub: @unchecked Sendable {
     typealias Share = EventShare<WebSocketEvent>
 
@@ -11,15 +11,15 @@ final class EventHub: @unchecked Sendable {
     let lock = LockedValue<Void>()
     @exclusivity(unchecked) var share = Share()
     @exclusivity(unchecked) var requests: RequestTable
-    /// The connection that is read, so that a message costs no turn of the session.
+    /// The connection being read, kept here so that a message needs no call to the session actor.
     @exclusivity(unchecked) var current: (connection: WebSocketConnection, messages: MessageTaker)?
     var lastRequestID: UInt64 = 0
-    /// Who is given messages as values.
+    /// The lanes whose consumers get messages as values.
     @exclusivity(unchecked) var lanes: [any StreamLane] = []
-    /// Which of them have enough.
+    /// Tells for each of these consumers whether it is full.
     @exclusivity(unchecked) var isHeld: [Share.Party: () -> Bool] = [:]
     private var places: [Share.Party: CheckedContinuation<Void, Never>] = [:]
-    private var pump: (party: Share.Party, task: Task<Void, Never>)?
+    private var pump: (consumer: Share.Party, task: Task<Void, Never>)?
 
     init(_ session: LiveSession, requestLimit: Int) {
         self.session = session
@@ -32,46 +32,46 @@ final class EventHub: @unchecked Sendable {
         change { share.subscribe(buffering, interest, reports: reports) }
     }
 
-    func leave(_ party: Share.Party) { change { share.leave(party) } }
+    func leave(_ consumer: Share.Party) { change { share.leave(consumer) } }
 
-    /// Tells the consumers of all events something that is known of a message.
+    /// Reports an event about a message to the consumers of all events.
     func report(_ event: WebSocketEvent) { change { share.report(event) } }
 
-    /// What a consumer is to do next; a message at hand is taken at once, under one lock.
-    func turn(of party: Share.Party) -> Share.Turn {
+    /// Returns what a consumer has to do next; takes a message that is ready at once, under one lock.
+    func turn(of consumer: Share.Party) -> Share.Turn {
         change {
-            let turn = share.take(party)
-            return readyMessage(for: party, turn) ?? turn
+            let turn = share.take(consumer)
+            return readyMessage(for: consumer, turn) ?? turn
         }
     }
 
-    /// Lends a message at hand to a consumer whose turn it is to read, if it is the only one; otherwise as ``turn(of:)``.
-    func borrow<Result>(_ party: Share.Party, _ body: (RawSpan, MessageKind) -> Result) -> (lent: Result?, turn: Share.Turn) {
+    /// Lends a ready message to a consumer whose turn it is to read, if it is the only one; otherwise as ``turn(of:)``.
+    func borrow<Result>(_ consumer: Share.Party, _ body: (RawSpan, MessageKind) -> Result) -> (lent: Result?, turn: Share.Turn) {
         let (turn, messages) = change { () -> (Share.Turn, MessageTaker?) in
-            let turn = share.take(party)
-            if case .read = turn, requests.isEmpty, share.isLone(party) { return (turn, current?.messages) }
-            return (readyMessage(for: party, turn) ?? turn, nil)
+            let turn = share.take(consumer)
+            if case .read = turn, requests.isEmpty, share.isLone(consumer) { return (turn, current?.messages) }
+            return (readyMessage(for: consumer, turn) ?? turn, nil)
         }
-        // What apps wrote is not run under the lock; whoever reads is alone with the messages without it.
+        // The app's code does not run under the lock. The reader has exclusive use of the messages without it.
         var lent: Result?
         _ = messages?.lendReady { kind, payload in
             lent = body(payload, kind)
             return false
         }
-        if lent != nil { change { share.release(party) } }
+        if lent != nil { change { share.release(consumer) } }
         return (lent, turn)
     }
 
-    private func readyMessage(for party: Share.Party, _ turn: Share.Turn) -> Share.Turn? {
+    private func readyMessage(for consumer: Share.Party, _ turn: Share.Turn) -> Share.Turn? {
         guard case .read = turn, requests.isEmpty, let message = current?.messages.ready() else { return nil }
-        // It is its turn, for whoever is told to read has taken everything else.
-        _ = share.deliver(.message(message), .message, by: party)
+        // It is the consumer's turn: a consumer is told to read only after it has taken everything else.
+        _ = share.deliver(.message(message), .message, by: consumer)
         return .event(.message(message))
     }
 
-    /// Waits for the next event of a consumer who was told what to do first; nil after the last, or when the task is cancelled.
+    /// Waits for the next event of a consumer, starting with the given turn; returns nil after the last, or when the task is cancelled.
     func next(
-        for party: Share.Party, after first: Share.Turn, isolation actor: isolated (any Actor)? = #isolation
+        for consumer: Share.Party, after first: Share.Turn, isolation actor: isolated (any Actor)? = #isolation
     ) async -> WebSocketEvent? {
         var turn = first
         while true {
@@ -81,51 +81,51 @@ final class EventHub: @unchecked Sendable {
             case .over: return nil
             case .read:
                 guard let event = await read() else {
-                    leave(party)
+                    leave(consumer)
                     return nil
                 }
-                if deliver(event, by: party) { return event }
+                if deliver(event, by: consumer) { return event }
             case .wait:
-                guard await called(party) else {
-                    leave(party)
+                guard await called(consumer) else {
+                    leave(consumer)
                     return nil
                 }
             }
-            turn = self.turn(of: party)
+            turn = self.turn(of: consumer)
         }
     }
 
     // MARK: - Waiting
 
-    /// Waits until called; false if the task is cancelled.
-    func called(_ party: Share.Party, isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
+    /// Waits until called; returns false if the task is cancelled.
+    func called(_ consumer: Share.Party, isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
         if Task.isCancelled { return false }
         await withTaskCancellationHandler {
             await withCheckedContinuation { place in
                 let mustWait = lock.withLock {
-                    guard share.isWaiting(party) else { return false }
-                    places[party] = place
+                    guard share.isWaiting(consumer) else { return false }
+                    places[consumer] = place
                     return true
                 }
                 if !mustWait { place.resume() }
             }
         } onCancel: {
             let place = change {
-                share.forget(party)
-                return places.removeValue(forKey: party)
+                share.forget(consumer)
+                return places.removeValue(forKey: consumer)
             }
             place?.resume()
         }
         return true
     }
 
-    /// Changes what is shared, then wakes who was called and starts or ends the pump.
+    /// Changes the shared state, then wakes the called parties and starts or ends the pump.
     @inline(__always)
     func change<Result>(_ body: () -> Result) -> Result {
         let (result, woken, oldPump) = lock.withLock { () -> (Result, [CheckedContinuation<Void, Never>], Task<Void, Never>?) in
             let result = body()
             let calls = share.takeCalls()
-            if calls.isEmpty, share.pump == pump?.party { return (result, [], nil) }
+            if calls.isEmpty, share.pump == pump?.consumer { return (result, [], nil) }
             return (result, calls.compactMap { places.removeValue(forKey: $0) }, changePump())
         }
         for place in woken { place.resume() }
@@ -133,20 +133,20 @@ final class EventHub: @unchecked Sendable {
         return result
     }
 
-    /// The pump that is to be cancelled, without the lock.
+    /// Replaces the pump; returns the old pump's task, to be cancelled without the lock.
     private func changePump() -> Task<Void, Never>? {
-        guard share.pump != pump?.party else { return nil }
+        guard share.pump != pump?.consumer else { return nil }
         defer {
             // SAFETY: kept in `pump`, and cancelled with the last consumer that needs it, or at the end.
-            pump = share.pump.map { party in (party, Task { await self.runPump(party) }) }
+            pump = share.pump.map { consumer in (consumer, Task { await self.runPump(consumer) }) }
         }
         return pump?.task
     }
 }
 
-/// Whoever may read, reads for all.
+/// Reading: one party reads for all.
 extension EventHub {
-    /// Waits for what comes next, for the one who may read; nil if the task is cancelled before.
+    /// Waits for the next event on behalf of the reader; returns nil if the task is cancelled first.
     func read(isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
         while true {
             guard let (connection, messages) = current else {
@@ -161,28 +161,28 @@ extension EventHub {
             do throws(TransportError) {
                 if let message = try await messages.next() { return .message(message) }
             } catch {
-                // That this task was cancelled is not an end.
+                // A cancellation of this task does not end the connection.
                 if error.code == .cancelled { return nil }
                 loss = error
             }
-            // How it ended is the session's to tell; but an answer can come no more.
+            // The session reports how the connection ended. Its pending requests fail here, because no answer can come any more.
             current = nil
             fail(requestsOn: connection, loss)
             await session.drained(connection)
         }
     }
 
-    /// Hands on what was read; true if it is its reader's turn to have it.
-    func deliver(_ event: WebSocketEvent, by party: Share.Party) -> Bool {
+    /// Delivers an event to all consumers; returns true if its reader should get it at once.
+    func deliver(_ event: WebSocketEvent, by consumer: Share.Party) -> Bool {
         switch event {
         case .message(let message):
             let isAnswer = claim(message)
             var lanes: [any StreamLane] = []
             let isNext = change {
                 lanes = isAnswer ? [] : self.lanes
-                return share.deliver(event, isAnswer ? .answer : .message, by: party, staysReader: !lanes.isEmpty)
+                return share.deliver(event, isAnswer ? .answer : .message, by: consumer, staysReader: !lanes.isEmpty)
             }
-            if !lanes.isEmpty { offer(message, to: lanes, by: party) }
+            if !lanes.isEmpty { offer(message, to: lanes, by: consumer) }
             return isNext
         case .closed(let closure):
             let lanes = change {
@@ -194,28 +194,28 @@ extension EventHub {
             }
             for lane in lanes { lane.finish(closure.result) }
             return false
-        default: return change { share.deliver(event, .news, by: party) }
+        default: return change { share.deliver(event, .news, by: consumer) }
         }
     }
 
-    /// Reads for all, as long as there is somebody whom reading must not wait for.
-    func runPump(_ party: Share.Party) async {
+    /// Reads for all, while there is a consumer that must not hold up reading.
+    func runPump(_ consumer: Share.Party) async {
         while true {
-            switch change({ share.pump == party ? share.askToRead(party) : .over }) {
+            switch change({ share.pump == consumer ? share.askToRead(consumer) : .over }) {
             case .read:
-                if lend(by: party) { continue }
-                guard let event = await read() else { return change { share.forget(party) } }
-                _ = deliver(event, by: party)
-            case .wait: if await !called(party) { return change { share.forget(party) } }
+                if lend(by: consumer) { continue }
+                guard let event = await read() else { return change { share.forget(consumer) } }
+                _ = deliver(event, by: consumer)
+            case .wait: if await !called(consumer) { return change { share.forget(consumer) } }
             case .over, .event, .missed: return
             }
         }
     }
 }
 
-/// Those who wait for some messages only.
+/// Requests and listeners, which wait for certain messages only.
 extension EventHub {
-    /// An id that no other request of this socket has.
+    /// Returns an id that no other request of this socket has.
     func newRequestID() -> UInt64 {
         change {
             lastRequestID += 1
@@ -223,17 +223,17 @@ extension EventHub {
         }
     }
 
-    /// A request that is sent next on this connection, and whose answer looks so.
+    /// Registers a request that is sent next on this connection and whose answer matches the pattern.
     func expect(_ pattern: RequestTable.Pattern, on connection: WebSocketConnection) throws(WebSocketError) -> Share.Party {
-        let party = change {
-            let party = share.newParty()
-            return requests.add(party, pattern, on: ObjectIdentifier(connection.transport)) ? party : nil
+        let consumer = change {
+            let consumer = share.newConsumer()
+            return requests.add(consumer, pattern, on: ObjectIdentifier(connection.transport)) ? consumer : nil
         }
-        guard let party else { throw WebSocketError(TransportError(.busy, "too many requests wait for their answers")) }
-        return party
+        guard let consumer else { throw WebSocketError(TransportError(.busy, "too many requests are pending")) }
+        return consumer
     }
 
-    /// Whoever made a request waits no more.
+    /// Removes a request.
     func forget(_ request: Share.Party) {
         change {
             requests.remove(request)
@@ -241,7 +241,7 @@ extension EventHub {
         }
     }
 
-    /// Waits for the answer, and reads if nobody else does.
+    /// Waits for the answer, and reads if no other party does.
     func answer(to request: Share.Party) async -> RequestTable.Outcome {
         while true {
             let (outcome, turn) = change { () -> (RequestTable.Outcome?, Share.Turn) in
@@ -251,7 +251,7 @@ extension EventHub {
             if let outcome { return outcome }
             switch turn {
             case .read:
-                // As long as there is something to read, that says nothing of the task.
+                // The task is checked here, because a read of a ready message does not notice a cancellation.
                 guard !Task.isCancelled, let event = await read() else { return .failure(.cancelledRequest) }
                 _ = deliver(event, by: request)
             case .wait: if await !called(request) { return .failure(.cancelledRequest) }
@@ -260,7 +260,7 @@ extension EventHub {
         }
     }
 
-    /// Finds the request that a message answers; what apps wrote for that is not run under the lock.
+    /// Finds the request that a message answers; the app's code for that does not run under the lock.
     func claim(_ message: Message) -> Bool {
         let (correlations, matchers, listeners) = lock.withLock { (requests.correlations, requests.matchers, requests.listeners) }
         for correlation in correlations {
@@ -269,18 +269,18 @@ extension EventHub {
         for matcher in matchers where matcher.matches(message) {
             if settle({ requests.answer(matcher.request, with: message) }) { return true }
         }
-        // Each of them: two outboxes may understand the same answer.
+        // All listeners see the message: two outboxes may understand the same answer.
         return listeners.reduce(false) { $1.matches(message) || $0 }
     }
 
     // MARK: - Listeners
 
-    /// Shows every message to `takes`; what it takes is among the events, as an answer is, and given to nobody else.
+    /// Shows every message to `takes`; a message that it takes goes to the consumers of all events as an answer, and nowhere else.
     func listen(_ listener: Share.Party, _ takes: @escaping @Sendable (Message) -> Bool) {
         change { requests.listen(listener, takes) }
     }
 
-    func newListener() -> Share.Party { change { share.newParty() } }
+    func newListener() -> Share.Party { change { share.newConsumer() } }
 
     func stopListening(_ listener: Share.Party) {
         change {
@@ -289,12 +289,12 @@ extension EventHub {
         }
     }
 
-    /// It does not read now, nor wait, though it may have been called to read: it will ask again.
+    /// Ends a listener's turn without reading or waiting, even if it was called to read; it will ask again.
     func pass(_ listener: Share.Party) { change { share.forget(listener) } }
 
-    /// Waits for the next event, and reads it if nobody else does; false if the task is cancelled, or nothing can come any more.
+    /// Waits for the next event, and reads it if no other party does; returns false after a cancellation or the end.
     ///
-    /// Whoever does not ask again says ``pass(_:)``.
+    /// A listener that does not ask again calls ``pass(_:)``.
     func readOnce(for listener: Share.Party) async -> Bool {
         switch change({ share.askToRead(listener) }) {
         case .read:

@@ -1,47 +1,47 @@
 import DequeModule
 
-/// Who of several consumers gets what, who reads, and when nobody may: the rules of ``WebSocket/events``, without tasks and locks.
+/// The rules of ``WebSocket/events``, without tasks and locks: which consumer gets what, and who reads when.
 ///
-/// A party is whoever may read from the one source: a consumer, or somebody who waits for a single message. One party reads at a time,
-/// and what it has read goes to all consumers. So a lone consumer needs nobody to read for it.
+/// A party is anything that may read from the one source: a consumer, or a call that waits for a single message. One party reads at a
+/// time, and what it has read goes to all consumers. So a single consumer needs no other task that reads for it.
 ///
 /// | Promise | Rule |
 /// |---|---|
-/// | nothing is lost by suspending | nobody reads while the buffer of a consumer that suspends is full |
-/// | a lossy consumer holds up nobody | while there is one, a pump reads, and only that |
-/// | one that is fed elsewhere need not read | the same; and nobody reads while it has enough |
-/// | a hole is told | what a buffer dropped is counted, and told before what follows |
-/// | somebody reads as long as somebody waits | a party that may read is called whenever the reader is gone or room is made |
-/// | the last one that leaves takes nothing along | what it had not taken waits for the next consumer |
-/// | one end for each | the last event is kept apart from the buffers, also for consumers that come later |
+/// | suspending loses nothing | reading pauses while the buffer of a suspending consumer is full |
+/// | a lossy consumer holds up no other | while there is one, only a pump reads |
+/// | a pushed consumer need not read | the same pump reads, and reading pauses while the consumer is full |
+/// | a gap is reported | the buffer counts what it dropped, and reports it before the next event |
+/// | some party reads as long as any party waits | when the reader leaves or a buffer has room again, a waiting party is called |
+/// | the last consumer that leaves loses nothing | what it had not taken waits for the next consumer |
+/// | each consumer sees the end once | the last event is kept apart from the buffers, also for later consumers |
 package struct EventShare<Event> {
-    /// The name of a party; none is used twice.
+    /// The id of a party; no id is used twice.
     package typealias Party = UInt64
-    /// Which events concern a consumer.
+    /// The events that a consumer wants.
     package enum Interest: Hashable, Sendable { case everything, messages }
-    /// What an event is to those who choose.
+    /// The kind of an event, for consumers that do not want all.
     package enum Kind: Hashable, Sendable {
         case news, message
-        /// A message that somebody had asked for.
+        /// A message that a request had asked for.
         case answer
     }
-    /// What whoever asks is to do next.
+    /// What a party has to do next.
     package enum Turn {
         case event(Event)
-        /// So many events were dropped here.
+        /// This many events were dropped at this point.
         case missed(Int)
-        /// Read, then tell ``deliver(_:_:by:)`` or ``release(_:)``.
+        /// Read, then call ``deliver(_:_:by:)`` or ``release(_:)``.
         case read
         /// Wait until called, then ask again.
         case wait
         case over
     }
     private struct Consumer {
-        let party: Party
+        let consumer: Party
         var capacity: Int
         var isLossy: Bool
         let interest: Interest
-        /// It may ``report(_:)`` something about a message to the consumers of everything.
+        /// Whether it may ``report(_:)`` events about a message to the consumers of everything.
         let reports: Bool
         var buffer: Deque<(event: Event, kind: Kind)> = []
         var missed = 0
@@ -60,44 +60,44 @@ package struct EventShare<Event> {
             buffer.append((event, kind))
         }
     }
-    /// How many events that were read while nobody follows them are kept for the first who will.
+    /// The number of events kept for the first consumer when they are read while there is no consumer.
     package static var unfollowedLimit: Int { 64 }
 
-    private var lastParty: Party = 0
+    private var lastConsumer: Party = 0
     private var consumers: [Consumer] = []
-    /// What waits for the next consumer while there is none.
+    /// The events that wait for the next consumer while there is none.
     private var rest: Consumer
-    /// Consumers that are given messages by another way, and need somebody who reads.
+    /// The pushed consumers: they get messages another way, and need a party that reads.
     private var elsewhere: Set<Party> = []
-    /// Those of them that have enough.
+    /// The pushed consumers that are full.
     private var held: Set<Party> = []
     /// The last event, once it was read.
     package private(set) var end: Event?
-    /// Who reads.
+    /// The party that reads.
     private var reader: Party?
-    /// Who was called to read and has not come yet.
+    /// The party that was called to read and has not come yet.
     private var summoned: Party?
     private var waiting: Deque<Party> = []
     private var calls: [Party] = []
-    /// Who reads for all, while there is somebody whom reading must not wait for.
+    /// The party that reads for all, while there is a consumer that must not hold up reading.
     package private(set) var pump: Party?
 
     package init() {
-        rest = Consumer(party: 0, capacity: Self.unfollowedLimit, isLossy: true, interest: .everything, reports: false)
+        rest = Consumer(consumer: 0, capacity: Self.unfollowedLimit, isLossy: true, interest: .everything, reports: false)
     }
 
-    /// A name for somebody who may read and has no buffer.
-    package mutating func newParty() -> Party {
-        lastParty += 1
-        return lastParty
+    /// Returns an id for a party that may read but has no buffer.
+    package mutating func newConsumer() -> Party {
+        lastConsumer += 1
+        return lastConsumer
     }
 
     // MARK: - Consumers
 
-    /// A new consumer: it sees what comes from now on, and what the last one left if there is none now.
+    /// Adds a consumer for all later events; if it is the only one, it also gets what the last consumer left.
     package mutating func subscribe(_ buffering: EventBuffering, _ interest: Interest, reports: Bool = false) -> Party {
         var consumer = Consumer(
-            party: newParty(), capacity: buffering.capacity, isLossy: buffering.isLossy, interest: interest, reports: reports)
+            consumer: newConsumer(), capacity: buffering.capacity, isLossy: buffering.isLossy, interest: interest, reports: reports)
         if !isFollowed {
             consumer.missed = rest.missed
             for (event, kind) in rest.buffer where consumer.wants(kind) { consumer.add(event, kind) }
@@ -105,54 +105,54 @@ package struct EventShare<Event> {
         }
         consumers.append(consumer)
         choosePump()
-        return consumer.party
+        return consumer.consumer
     }
 
-    /// A consumer is gone; harmless if it had gone before.
-    package mutating func leave(_ party: Party) {
-        if let index = consumers.firstIndex(where: { $0.party == party }) {
+    /// Removes a consumer; harmless if it was removed before.
+    package mutating func leave(_ consumer: Party) {
+        if let index = consumers.firstIndex(where: { $0.consumer == consumer }) {
             let consumer = consumers.remove(at: index)
             if !isFollowed {
                 (rest.buffer, rest.missed) = (consumer.buffer, consumer.missed)
                 rest.capacity = max(Self.unfollowedLimit, consumer.buffer.count)
             }
             choosePump()
-        } else if elsewhere.remove(party) != nil {
-            held.remove(party)
+        } else if elsewhere.remove(consumer) != nil {
+            held.remove(consumer)
             choosePump()
         }
-        forget(party)
+        forget(consumer)
     }
 
-    /// A new consumer that is given messages by another way, and with it what the last one left if there is none now.
-    package mutating func subscribeElsewhere() -> (party: Party, rest: [Event]) {
-        let party = newParty()
-        elsewhere.insert(party)
+    /// Adds a pushed consumer; if it is the only consumer, also returns what the last consumer left.
+    package mutating func subscribeElsewhere() -> (consumer: Party, rest: [Event]) {
+        let consumer = newConsumer()
+        elsewhere.insert(consumer)
         choosePump()
         defer { (rest.buffer, rest.missed) = ([], 0) }
-        return (party, rest.buffer.map(\.event))
+        return (consumer, rest.buffer.map(\.event))
     }
 
-    /// Nobody is to read because of what a consumer has elsewhere; or no more because of that.
-    package mutating func hold(_ party: Party, _ isHeld: Bool) {
-        guard elsewhere.contains(party) else { return }
-        if isHeld { held.insert(party) } else { held.remove(party) }
+    /// Pauses reading while a pushed consumer is full, and resumes it afterwards.
+    package mutating func hold(_ consumer: Party, _ isHeld: Bool) {
+        guard elsewhere.contains(consumer) else { return }
+        if isHeld { held.insert(consumer) } else { held.remove(consumer) }
         summon()
     }
 
-    /// Whether all consumers are given messages by another way.
+    /// Whether all consumers are pushed consumers.
     package var isElsewhere: Bool { consumers.isEmpty && !elsewhere.isEmpty }
 
     /// Whether it is the only consumer.
-    package func isLone(_ party: Party) -> Bool { consumers.count == 1 && consumers[0].party == party && elsewhere.isEmpty }
+    package func isLone(_ consumer: Party) -> Bool { consumers.count == 1 && consumers[0].consumer == consumer && elsewhere.isEmpty }
 
     private var isFollowed: Bool { !consumers.isEmpty || !elsewhere.isEmpty }
 
-    /// What a consumer is to do next.
-    package mutating func take(_ party: Party) -> Turn {
-        guard let index = consumers.firstIndex(where: { $0.party == party }) else { return .over }
+    /// Returns what a consumer has to do next.
+    package mutating func take(_ consumer: Party) -> Turn {
+        guard let index = consumers.firstIndex(where: { $0.consumer == consumer }) else { return .over }
         guard consumers[index].isEmpty else {
-            defer { arrive(party) }
+            defer { arrive(consumer) }
             if consumers[index].missed > 0 {
                 defer { consumers[index].missed = 0 }
                 return .missed(consumers[index].missed)
@@ -163,37 +163,37 @@ package struct EventShare<Event> {
             consumers[index].hasSeenEnd = true
             return .event(end)
         }
-        return askToRead(party)
+        return askToRead(consumer)
     }
 
     // MARK: - Reading
 
-    /// What somebody is to do who has nothing to take: read, wait, or nothing more.
-    package mutating func askToRead(_ party: Party) -> Turn {
-        if summoned == party { summoned = nil }
+    /// Returns what a party without anything to take has to do: read, wait, or stop.
+    package mutating func askToRead(_ consumer: Party) -> Turn {
+        if summoned == consumer { summoned = nil }
         if end != nil { return .over }
-        if reader == nil, pump == nil || pump == party, hasRoom {
-            reader = party
+        if reader == nil, pump == nil || pump == consumer, hasRoom {
+            reader = consumer
             return .read
         }
-        waiting.append(party)
-        // It may have been called in the place of another who may read now.
+        waiting.append(consumer)
+        // This party may have been called to read instead of another party, which may read now.
         summon()
         return .wait
     }
 
-    /// Hands what was read to all consumers; true if its reader is to have it at once, for it is next in its turn.
+    /// Delivers an event to all consumers; returns true if its reader should take it at once, because the reader has nothing older.
     ///
-    /// - Parameter staysReader: It is given to others by another way first, and then told with ``release(_:)``.
-    package mutating func deliver(_ event: Event, _ kind: Kind, by party: Party, staysReader: Bool = false) -> Bool {
+    /// - Parameter staysReader: Whether the reader first gives the event to pushed consumers, and then calls ``release(_:)``.
+    package mutating func deliver(_ event: Event, _ kind: Kind, by consumer: Party, staysReader: Bool = false) -> Bool {
         if !staysReader { reader = nil }
         var isNext = false
         for index in consumers.indices where consumers[index].wants(kind) {
-            if consumers[index].party == party, consumers[index].isEmpty {
+            if consumers[index].consumer == consumer, consumers[index].isEmpty {
                 isNext = true
             } else {
                 consumers[index].add(event, kind)
-                call(consumers[index].party)
+                call(consumers[index].consumer)
             }
         }
         if !isFollowed { rest.add(event, kind) }
@@ -201,60 +201,60 @@ package struct EventShare<Event> {
         return isNext
     }
 
-    /// The last event was read: reading is over, and each consumer gets it after what it has yet to take.
+    /// Records the last event and ends reading; each consumer gets the event after the ones that it has yet to take.
     package mutating func finish(with event: Event) {
         (reader, summoned, end, pump) = (nil, nil, event, nil)
         calls += waiting
         waiting = []
     }
 
-    /// Whoever reads has nothing to deliver.
-    package mutating func release(_ party: Party) {
-        if reader == party { reader = nil }
+    /// Ends the turn of a reader that has nothing to deliver.
+    package mutating func release(_ consumer: Party) {
+        if reader == consumer { reader = nil }
         summon()
     }
 
-    /// Tells all consumers of everything something that was not read; lost if there is none.
+    /// Reports an event that was not read to all consumers of everything; lost if there is none.
     ///
-    /// No buffer is too full for it, but there is at most one for each message that a reporting consumer has taken.
+    /// The event ignores the capacity of the buffers, but there is at most one for each message that a reporting consumer has taken.
     package mutating func report(_ event: Event) {
         for index in consumers.indices where consumers[index].interest == .everything {
             consumers[index].add(event, .news)
-            call(consumers[index].party)
+            call(consumers[index].consumer)
         }
     }
 
     // MARK: - Calling
 
-    package func isWaiting(_ party: Party) -> Bool { waiting.contains(party) }
+    package func isWaiting(_ consumer: Party) -> Bool { waiting.contains(consumer) }
 
-    /// Somebody waits no more, and will not read if it was called to.
-    package mutating func forget(_ party: Party) {
-        if let index = waiting.firstIndex(of: party) { waiting.remove(at: index) }
-        if reader == party { reader = nil }
-        arrive(party)
+    /// Removes a party from the waiting ones; it will not read even if it was called to.
+    package mutating func forget(_ consumer: Party) {
+        if let index = waiting.firstIndex(of: consumer) { waiting.remove(at: index) }
+        if reader == consumer { reader = nil }
+        arrive(consumer)
     }
 
-    /// Removes and returns who is to be woken, each to ask again.
+    /// Removes and returns the parties to wake; each of them asks again.
     package mutating func takeCalls() -> [Party] {
         if calls.isEmpty { return [] }
         defer { calls = [] }
         return calls
     }
 
-    private mutating func arrive(_ party: Party) {
-        if summoned == party { summoned = nil }
+    private mutating func arrive(_ consumer: Party) {
+        if summoned == consumer { summoned = nil }
         summon()
     }
 
-    /// Wakes a party that waits, to ask again.
-    package mutating func call(_ party: Party) {
-        guard let index = waiting.firstIndex(of: party) else { return }
+    /// Wakes a waiting party so that it asks again.
+    package mutating func call(_ consumer: Party) {
+        guard let index = waiting.firstIndex(of: consumer) else { return }
         waiting.remove(at: index)
-        calls.append(party)
+        calls.append(consumer)
     }
 
-    /// Calls one that waits if it may read: the one that has waited longest, or the pump.
+    /// Calls a waiting party if it may read: the pump, or else the one that has waited longest.
     private mutating func summon() {
         guard reader == nil, summoned == nil, end == nil, let next = pump ?? waiting.first, waiting.contains(next), hasRoom else { return }
         summoned = next
@@ -263,7 +263,9 @@ package struct EventShare<Event> {
 
     private var hasRoom: Bool { held.isEmpty && !consumers.contains { $0.isFull } }
 
-    /// A consumer that reads cannot be told anything else meanwhile, so it must not if others report.
+    /// Starts or ends the pump.
+    ///
+    /// A consumer that reads cannot get reports meanwhile, so a pump reads if other consumers report.
     private mutating func choosePump() {
         let isWanted =
             !elsewhere.isEmpty || consumers.contains { $0.isLossy }
@@ -271,10 +273,10 @@ package struct EventShare<Event> {
         guard end == nil, isWanted != (pump != nil) else { return }
         if let pump {
             self.pump = nil
-            if summoned == pump { summoned = nil }  // Should it still come, it is told that it is over.
+            if summoned == pump { summoned = nil }  // If it still comes, it gets `over`.
             call(pump)
         } else {
-            pump = newParty()
+            pump = newConsumer()
         }
     }
 }

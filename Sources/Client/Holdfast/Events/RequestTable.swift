@@ -2,18 +2,18 @@ package import CodecCore
 public import WebSocketCore
 import WebSocketRuntime
 
-/// The requests that wait for their answers, and whose answer a message is; values only.
+/// The pending requests, and the rules for which of them a message answers; values only.
 ///
-/// Each ends once: what becomes of it first counts.
+/// Each request ends once: the first outcome counts.
 package struct RequestTable {
     package typealias Request = UInt64
     package typealias Outcome = Result<Message, WebSocketError>
-    /// How an answer looks.
+    /// How to recognize an answer.
     package enum Pattern {
         case matching(@Sendable (Message) -> Bool)
         case correlated(RequestCorrelation, id: UInt64)
     }
-    /// A request that looks at every message itself.
+    /// A request that checks every message itself.
     package struct Matcher: Sendable {
         package let request: Request
         package let matches: @Sendable (Message) -> Bool
@@ -32,26 +32,26 @@ package struct RequestTable {
     private var entries: [Request: Entry] = [:]
     private var named: [Name: Request] = [:]
     private var uses: [RequestCorrelation.Identity: Int] = [:]
-    /// Those that wait, the oldest first.
+    /// The matchers of the pending requests, the oldest first.
     package private(set) var matchers: [Matcher] = []
-    /// How those that wait read the ids of answers, each once.
+    /// The correlations of the pending requests, each once.
     package private(set) var correlations: [RequestCorrelation] = []
-    /// Those that look at every message for as long as they are there, whatever becomes of connections.
+    /// The listeners that check every message until they are removed, independent of connections.
     package private(set) var listeners: [Matcher] = []
 
     package init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// Whether no message is anybody's answer.
+    /// Whether no message can be an answer.
     package var isEmpty: Bool { matchers.isEmpty && correlations.isEmpty && listeners.isEmpty }
 
-    /// Adds one that takes any number of messages; it is none of the requests that have a limit.
+    /// Adds a listener that takes any number of messages; it does not count toward the limit of requests.
     package mutating func listen(_ listener: Request, _ takes: @escaping @Sendable (Message) -> Bool) {
         listeners.append(Matcher(request: listener, matches: takes))
     }
 
     package mutating func stopListening(_ listener: Request) { listeners.removeAll { $0.request == listener } }
 
-    /// Adds a request that is sent on this link; false if there are too many.
+    /// Adds a request that is sent on this link; returns false if there are too many.
     package mutating func add(_ request: Request, _ pattern: Pattern, on link: ObjectIdentifier) -> Bool {
         guard entries.count < limit else { return false }
         switch pattern {
@@ -68,29 +68,29 @@ package struct RequestTable {
         return true
     }
 
-    /// A message with this id has come: the request whose answer it is, if that still waits.
+    /// Ends the request with this id with a message; returns the request if it was still pending.
     package mutating func answer(_ id: UInt64, of correlation: RequestCorrelation, with message: Message) -> Request? {
         named[Name(correlation: correlation.identity, id: id)].flatMap { answer($0, with: message) }
     }
 
-    /// A message that a request takes for its answer has come: that request, if it still waits.
+    /// Ends a request with a message that it takes as its answer; returns the request if it was still pending.
     package mutating func answer(_ request: Request, with message: Message) -> Request? {
         end(request, .success(message)) ? request : nil
     }
 
-    /// The answers to what was sent on this link can come no more; returns whose.
+    /// Fails the requests that were sent on this link, because no answer can come any more; returns them.
     package mutating func fail(on link: ObjectIdentifier, with error: WebSocketError) -> [Request] {
         let lost = entries.filter { $0.value.link == link && $0.value.outcome == nil }.keys
         for request in lost { _ = end(request, .failure(error)) }
         return Array(lost)
     }
 
-    /// No answer can come any more.
+    /// Fails all requests, because no answer can come any more.
     package mutating func fail(with error: WebSocketError) {
         for request in entries.keys { _ = end(request, .failure(error)) }
     }
 
-    /// What became of a request; nil while it waits.
+    /// Returns the outcome of a request; nil while it is pending.
     package func outcome(of request: Request) -> Outcome? { entries[request]?.outcome }
 
     package mutating func remove(_ request: Request) {
@@ -116,11 +116,11 @@ package struct RequestTable {
     }
 }
 
-/// How a request and its answer are known to belong together: both carry an id, and this reads it from the answer.
+/// Matches a request with its answer: both carry an id, and the correlation reads it from the answer.
 ///
-/// The socket gives the ids: 1, 2, 3 and so on, none twice, whatever the connection.
+/// The socket assigns the ids: 1, 2, 3 and so on. It uses no id twice, even on another connection.
 public struct RequestCorrelation: Sendable {
-    /// Correlations of one identity read a message once for all their requests.
+    /// The identity of a correlation: correlations with the same identity read a message once for all their requests.
     package enum Identity: Hashable, Sendable {
         case key(PayloadPeek)
         case custom(UInt64)
@@ -130,10 +130,10 @@ public struct RequestCorrelation: Sendable {
     package let identity: Identity
     package let read: @Sendable (Message) -> UInt64?
 
-    /// A correlation of your own; keep it, and use it for all requests of a kind.
+    /// Creates your own correlation; keep it, and use it for all requests of a kind.
     ///
-    /// - Parameter idOfAnswer: Reads the id of the request that a message answers; nil if it answers none. Called for each message while a
-    ///   request waits, so it should say no quickly.
+    /// - Parameter idOfAnswer: Returns the id of the request that a message answers; nil if it answers none. It is called for each message
+    ///   while a request is pending, so it should reject other messages quickly.
     public init(_ idOfAnswer: @escaping @Sendable (Message) -> UInt64?) {
         let number = Self.lastCustom.withLockedValue { last in
             last += 1
@@ -147,25 +147,25 @@ public struct RequestCorrelation: Sendable {
         read = { message in message.withBytes { peek.id(in: $0.bytes) } }
     }
 
-    /// Answers have the id under the key `id`, in the format that a codec's name says; in JSON if nobody here can look into it.
+    /// Reads the id under the key `id`, in the format that the codec's name says; in JSON if Holdfast cannot peek into that format.
     static func standard(for codec: any MessageCodec) -> RequestCorrelation {
         RequestCorrelation(PayloadPeek(PayloadPeek.Format(named: codec.name) ?? .json, "id"))
     }
 
-    /// Answers are JSON objects with the id as a number, or as a string of digits, under this key.
+    /// Reads the id from JSON objects, as a number or a string of digits under this key.
     ///
-    /// Nothing behind the id is looked at.
+    /// It reads nothing after the id.
     public static func json(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.json, key)) }
 
-    /// Answers are maps of MessagePack; otherwise as ``json(key:)``.
+    /// Reads the id from MessagePack maps; otherwise as ``json(key:)``.
     public static func messagePack(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.messagePack, key)) }
 
-    /// Answers are maps of CBOR; otherwise as ``json(key:)``.
+    /// Reads the id from CBOR maps; otherwise as ``json(key:)``.
     public static func cbor(key: String = "id") -> RequestCorrelation { RequestCorrelation(PayloadPeek(.cbor, key)) }
 }
 
 extension PayloadPeek {
-    /// A number, however it is written, or the digits of a string.
+    /// Returns the id: a number in any encoding, or the digits of a string.
     fileprivate func id(in payload: RawSpan) -> UInt64? {
         switch value(in: payload) {
         case .integer(let number): UInt64(exactly: number)

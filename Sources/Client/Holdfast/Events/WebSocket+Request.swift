@@ -4,20 +4,20 @@ import WebSocketRuntime
 
 /// Requests and their answers, over messages.
 ///
-/// A request is sent once, on the connection that is there or comes in time, and never again on another. It ends in exactly one of: its
-/// answer, ``TransportError/Code/timedOut``, ``TransportError/Code/cancelled``, how its connection ended, as soon as that has been read
-/// to its end, or ``TransportError/Code/closed``. Its answer is among ``WebSocket/events`` too, and neither among ``WebSocket/messages``
-/// nor in a typed stream. It needs nobody who reads; but nor does it get past a consumer who suspends and whose buffer is full, so
-/// whoever asks in the midst of a loop over events should have a task for that, or a buffer that drops.
+/// A request is sent once, over the present connection or one that opens in time, and never again over another. It ends with exactly one
+/// of these: its answer, ``TransportError/Code/timedOut``, ``TransportError/Code/cancelled``, the error of its connection as soon as all
+/// messages of that connection were read, or ``TransportError/Code/closed``. Its answer also appears in ``WebSocket/events``, but not in
+/// ``WebSocket/messages`` or a typed stream. A request reads by itself if no consumer does. But it cannot read while the buffer of
+/// a suspending consumer is full, so do not await a request inside a loop over events: use another task, or a buffer that drops.
 extension WebSocket {
-    /// Sends a message and waits for the first one that answers it.
+    /// Sends a message and waits for the first message that answers it.
     ///
     /// - Parameters:
-    ///   - message: What to send.
-    ///   - matching: Makes the answer of a message; nil for a message that is none. Called for each message until then. Of several requests
-    ///     that take the same message the oldest gets it.
-    ///   - timeout: How long it may take, with the wait for a connection.
-    /// - Throws: ``WebSocketError``; ``TransportError/Code/busy`` if ``WebSocketOptions/requestLimit`` requests wait already.
+    ///   - message: The message to send.
+    ///   - matching: Returns the answer from a message; nil if the message is no answer. It is called for each message until then. If
+    ///     several requests match the same message, the oldest gets it.
+    ///   - timeout: The time limit, including the wait for a connection.
+    /// - Throws: ``WebSocketError``; ``TransportError/Code/busy`` if ``WebSocketOptions/requestLimit`` requests are already pending.
     public func request<Answer: Sendable>(
         _ message: Message, matching: @escaping @Sendable (Message) -> Answer?, timeout: Duration = .seconds(30)
     ) async throws(WebSocketError) -> Answer {
@@ -28,7 +28,7 @@ extension WebSocket {
             return true
         }
         _ = try await exchange(message, pattern, timeout)
-        // There is one, for nothing else ends the exchange in peace.
+        // The value is set, because only a match ends the exchange without an error.
         return found.withLockedValue { $0! }
     }
 
@@ -55,12 +55,12 @@ extension WebSocket {
         try await request(encode(value), matching: matching, timeout: timeout)
     }
 
-    /// Sends a message with an id of its own and waits for the answer with the same id.
+    /// Sends a message with its own id and waits for the answer with the same id.
     ///
     /// - Parameters:
-    ///   - correlation: How the id is read from an answer.
-    ///   - timeout: How long it may take, with the wait for a connection.
-    ///   - compose: Makes the message that is to carry this id.
+    ///   - correlation: Reads the id from an answer.
+    ///   - timeout: The time limit, including the wait for a connection.
+    ///   - compose: Returns the message with this id.
     /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does.
     public func request(
         by correlation: RequestCorrelation, timeout: Duration = .seconds(30), _ compose: (_ id: UInt64) -> Message
@@ -70,17 +70,17 @@ extension WebSocket {
         return try await exchange(message, .correlated(correlation, id: id), timeout)
     }
 
-    /// Sends a value with an id of its own and waits for the answer with the same id, both through ``WebSocketOptions/codec``.
+    /// Sends a value with its own id and waits for the answer with the same id; ``WebSocketOptions/codec`` encodes and decodes.
     ///
-    /// Text and bytes, as a request or as its answer, are no values to encode: they go and come as they are.
+    /// Text and bytes, as a request or as its answer, are not encoded: they are sent and returned unchanged.
     ///
     /// - Parameters:
-    ///   - answer: What the answer is decoded to.
-    ///   - correlation: How the id is read from an answer; nil: from under the key `id`, in the codec's format.
-    ///   - timeout: How long it may take, with the wait for a connection.
-    ///   - compose: Makes the value that is to carry this id.
+    ///   - answer: The type of the answer.
+    ///   - correlation: Reads the id from an answer; nil: under the key `id`, in the codec's format.
+    ///   - timeout: The time limit, including the wait for a connection.
+    ///   - compose: Returns the value with this id.
     /// - Throws: ``WebSocketError`` as ``request(_:matching:timeout:)-(Message,_,_)`` does; ``TransportError/Code/codec`` if the
-    ///   value cannot be encoded, or its answer decoded.
+    ///   value cannot be encoded or the answer cannot be decoded.
     public func request<Value: Encodable, Answer: Decodable & Sendable>(
         _ answer: Answer.Type = Answer.self, by correlation: RequestCorrelation? = nil, timeout: Duration = .seconds(30),
         _ compose: (_ id: UInt64) -> Value
@@ -99,7 +99,7 @@ extension WebSocket {
         }
     }
 
-    /// Sends, waits, and is over in time.
+    /// Sends the request and waits for the answer, at most until the timeout.
     private func exchangeInTime(
         _ message: Message, _ pattern: RequestTable.Pattern, _ timeout: Duration
     ) async throws(WebSocketError) -> Message {
@@ -119,7 +119,7 @@ extension WebSocket {
     private func answer(to message: Message, _ pattern: RequestTable.Pattern) async -> RequestTable.Outcome {
         do throws(WebSocketError) {
             let connection = try await session.presentConnection()
-            // Before it is sent: the answer may be quick.
+            // Registered before the message is sent, because the answer may come quickly.
             let request = try hub.expect(pattern, on: connection)
             defer { hub.forget(request) }
             try await connection.send(message)

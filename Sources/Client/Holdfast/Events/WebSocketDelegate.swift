@@ -2,22 +2,22 @@ public import Dispatch
 public import Foundation
 public import WebSocketCore
 
-/// Hears what happens to a ``WebSocket``, for code that is not async; see ``WebSocketDelegateAdapter``.
+/// Receives the events of a ``WebSocket`` in code that is not async; see ``WebSocketDelegateAdapter``.
 ///
-/// All methods do nothing by default. They are called on one queue, one at a time and in the order of the events; nothing is called
-/// after ``webSocket(_:didClose:)``.
+/// All methods do nothing by default. They are called on one queue, one at a time and in the order of the events. After
+/// ``webSocket(_:didClose:)`` no method is called.
 public protocol WebSocketDelegate: AnyObject {
-    /// A connection is open; the first one, or one after a loss.
+    /// A connection has opened: the first one, or one after a loss.
     func webSocket(_ socket: WebSocket, didOpen opening: Opening)
     /// The peer sent a message.
     func webSocket(_ socket: WebSocket, didReceive message: Message)
-    /// The connection was lost, or an attempt at one failed: the next attempt starts after `delay`.
+    /// The connection was lost, or an attempt failed; the next attempt starts after `delay`.
     func webSocket(_ socket: WebSocket, willReconnectAs attempt: Int, after delay: Duration, because cause: WebSocketError)
-    /// It does something else now.
+    /// The state has changed.
     func webSocket(_ socket: WebSocket, didChangeTo state: WebSocketState)
-    /// Something else happened, of which most delegates need not know.
+    /// Another event happened that most delegates do not need.
     func webSocket(_ socket: WebSocket, didMeet event: WebSocketEvent)
-    /// Over for good.
+    /// The socket has closed for good.
     func webSocket(_ socket: WebSocket, didClose closure: Closure)
 }
 
@@ -35,7 +35,7 @@ extension WebSocketDelegate {
     /// Does nothing.
     public func webSocket(_ socket: WebSocket, didClose closure: Closure) {}
 
-    func hear(of event: WebSocketEvent, from socket: WebSocket) {
+    func handle(of event: WebSocketEvent, from socket: WebSocket) {
         switch event {
         case .opened(let opening): webSocket(socket, didOpen: opening)
         case .message(let message): webSocket(socket, didReceive: message)
@@ -48,22 +48,23 @@ extension WebSocketDelegate {
     }
 }
 
-/// Tells a delegate what happens to a socket, for as long as this object is kept.
+/// Calls a delegate with the events of a socket, for as long as this object is kept.
 ///
-/// It is one more consumer of ``WebSocket/events``, which suspends: while the delegate is busy, the peer waits. The socket is kept
-/// alive, the delegate is not. After its release on the delegate's queue nothing more is called; on another, what is being called ends.
+/// It is one more consumer of ``WebSocket/events`` and suspends: while the delegate is busy, the peer waits. It keeps the socket
+/// alive, but not the delegate. If you release it on the delegate's queue, no method is called afterwards. If you release it on another
+/// queue, a call that is already running finishes.
 public final class WebSocketDelegateAdapter: Sendable {
     private let relay: QueueRelay
 
-    /// Tells everything from now on.
+    /// Starts to deliver all events from now on.
     ///
     /// - Parameters:
-    ///   - socket: What to follow.
-    ///   - delegate: Whom to tell; held weakly.
-    ///   - queue: Where its methods are called; a serial one.
+    ///   - socket: The socket to follow.
+    ///   - delegate: The delegate, held weakly.
+    ///   - queue: The serial queue on which the methods are called.
     public init(_ socket: WebSocket, delegate: any WebSocketDelegate, queue: DispatchQueue = .main) {
         let listener = Listener(delegate)
-        relay = QueueRelay(socket, on: queue) { event in listener.delegate?.hear(of: event, from: socket) }
+        relay = QueueRelay(socket, on: queue) { event in listener.delegate?.handle(of: event, from: socket) }
     }
 
     /// SAFETY: set once, and read on the delegate's queue only.
@@ -74,36 +75,35 @@ public final class WebSocketDelegateAdapter: Sendable {
     }
 }
 
-/// Posts what happens to a socket to a notification center, for as long as this object is kept.
+/// Posts the events of a socket to a notification center, for as long as this object is kept.
 ///
 /// The notifications are named `webSocketConnecting`, `webSocketDidOpen`, `webSocketDidReceive`, `webSocketDidFail` and
-/// `webSocketDidClose`; their object is the socket, and what they tell stands in their `userInfo` under the keys of ``Key``. They come
-/// in the order of the events, on one queue, and nothing comes after `webSocketDidClose`. While those who observe are busy, the peer
-/// waits.
+/// `webSocketDidClose`. Their object is the socket, and their `userInfo` has the keys of ``Key``. They are posted in the order of the
+/// events, on one queue, and none is posted after `webSocketDidClose`. While the observers are busy, the peer waits.
 public final class WebSocketNotifications: Sendable {
-    /// What stands in the `userInfo` of a notification.
+    /// The keys in the `userInfo` of a notification.
     public enum Key {
-        /// Which attempt it is, an `Int`: of connecting, opened, and failed if another attempt follows.
+        /// The number of the attempt, an `Int`: in connecting, opened, and failed if another attempt follows.
         public static let attempt = "attempt"
-        /// The ``Opening``: of opened.
+        /// The ``Opening``: in opened.
         public static let opening = "opening"
-        /// The `Message`: of received.
+        /// The `Message`: in received.
         public static let message = "message"
-        /// The ``WebSocketError``: of failed, and of closed unless it was in peace.
+        /// The ``WebSocketError``: in failed, and in closed unless the end was normal.
         public static let error = "error"
-        /// How long until the next attempt, a `Duration`: of failed if another attempt follows.
+        /// The delay until the next attempt, a `Duration`: in failed if another attempt follows.
         public static let delay = "delay"
-        /// The ``Closure``: of closed.
+        /// The ``Closure``: in closed.
         public static let closure = "closure"
     }
     private let relay: QueueRelay
 
-    /// Posts everything from now on.
+    /// Starts to post all events from now on.
     ///
     /// - Parameters:
-    ///   - socket: What to follow; kept alive.
-    ///   - center: Where to post.
-    ///   - queue: On which queue; a serial one.
+    ///   - socket: The socket to follow; kept alive.
+    ///   - center: The notification center.
+    ///   - queue: The serial queue on which to post.
     public init(_ socket: WebSocket, center: NotificationCenter = .default, queue: DispatchQueue = .main) {
         let center = Center(center: center)
         relay = QueueRelay(socket, on: queue) { event in
@@ -111,7 +111,7 @@ public final class WebSocketNotifications: Sendable {
         }
     }
 
-    /// SAFETY: a notification center may be used from any thread, says its documentation.
+    /// SAFETY: the documentation of `NotificationCenter` allows its use from any thread.
     private struct Center: @unchecked Sendable {
         let center: NotificationCenter
     }
@@ -120,13 +120,13 @@ public final class WebSocketNotifications: Sendable {
 extension Notification.Name {
     /// An attempt to connect begins.
     public static let webSocketConnecting = Notification.Name("holdfast.webSocketConnecting")
-    /// A connection is open.
+    /// A connection has opened.
     public static let webSocketDidOpen = Notification.Name("holdfast.webSocketDidOpen")
     /// The peer sent a message.
     public static let webSocketDidReceive = Notification.Name("holdfast.webSocketDidReceive")
-    /// The connection was lost, or an attempt at one failed; with a delay, if another attempt follows.
+    /// The connection was lost, or an attempt failed; has a delay if another attempt follows.
     public static let webSocketDidFail = Notification.Name("holdfast.webSocketDidFail")
-    /// Over for good; the last one.
+    /// The socket has closed for good; the last notification.
     public static let webSocketDidClose = Notification.Name("holdfast.webSocketDidClose")
 }
 

@@ -3,30 +3,30 @@ import MachineCore
 public import SessionCore
 public import WebSocketCore
 
-/// What happens in the life of a ``WebSocket``, in order.
+/// An event in the life of a ``WebSocket``; events come in order.
 public enum WebSocketEvent: Sendable {
-    /// A connection is open; the first one, or one after a loss.
+    /// A connection has opened: the first one, or one after a loss.
     case opened(Opening)
     /// The peer sent a message.
     case message(Message)
-    /// The connection was lost, or an attempt at one failed: the next attempt starts after `delay`.
+    /// The connection was lost, or an attempt failed; the next attempt starts after `delay`.
     ///
-    /// `attempt` counts from 1 and starts afresh once a connection has been stable; see `ReconnectPolicy`. Of several in a row that
-    /// nobody has taken yet only the last is kept.
+    /// `attempt` counts from 1 and starts again once a connection has been stable; see `ReconnectPolicy`. If no consumer has taken several
+    /// of these events in a row, only the last is kept.
     case reconnecting(attempt: Int, delay: Duration, cause: WebSocketError)
-    /// A message of ours was not sent, and nobody else tells: it gave way to others, or was overdue; see `SendPolicy`.
+    /// A message was dropped: it gave way to others, found no room in the queue, or was refused after `send` had returned; see `SendPolicy`.
     case dropped(DroppedSend)
-    /// It does something else now; as ``WebSocket/states``, in its place among the other events.
+    /// The state has changed; the same as ``WebSocket/states``, but in order with the other events.
     ///
-    /// Never ``WebSocketState/closed(_:)``, for which there is ``closed(_:)``.
+    /// Never ``WebSocketState/closed(_:)``, because ``closed(_:)`` reports that.
     case state(WebSocketState)
-    /// A typed stream could make nothing of a message, and went on with the next.
+    /// A typed stream could not decode a message, and continued with the next.
     case undecodable(UndecodableMessage)
-    /// So many events were dropped here, for this consumer took them too slowly; see ``EventBuffering``.
+    /// This many events were dropped at this point, because this consumer was too slow; see ``EventBuffering``.
     case missed(Int)
-    /// Over for good.
+    /// The socket has closed for good.
     ///
-    /// Always the last event, always there, and once for each consumer.
+    /// Every consumer gets this event exactly once, as the last one.
     case closed(Closure)
 
     fileprivate var isReconnecting: Bool { if case .reconnecting = self { true } else { false } }
@@ -36,20 +36,20 @@ public enum WebSocketEvent: Sendable {
         default: false
         }
     }
-    /// How many events it stands for.
+    /// The number of events that it stands for.
     fileprivate var weight: Int { if case .missed(let count) = self { count } else { 1 } }
 }
 
 /// A connection of a ``WebSocket`` that has just been opened.
 public struct Opening: Sendable, CustomStringConvertible {
-    /// The connection; it is read through the socket, not by its own ``WebSocketConnection/messages``.
+    /// The connection; read it through the socket, not through its own ``WebSocketConnection/messages``.
     public let connection: WebSocketConnection
-    /// Which attempt it was, counted from 1 since the last stable connection.
+    /// The number of the attempt, counted from 1 since the last stable connection.
     public let attempt: Int
-    /// How long there was no connection, by the socket's clock; nil for the first one, zero if one took over from another.
+    /// How long there was no connection, by the socket's clock; nil for the first one, zero after a handover from another.
     public let downtime: Duration?
 
-    /// An opening, as a ``WebSocket`` tells it; for tests of what hears of it.
+    /// Creates an opening, for tests of code that handles events.
     public init(connection: WebSocketConnection, attempt: Int = 1, downtime: Duration? = nil) {
         (self.connection, self.attempt, self.downtime) = (connection, attempt, downtime)
     }
@@ -59,7 +59,7 @@ public struct Opening: Sendable, CustomStringConvertible {
     /// The header fields of the server's answer to the upgrade.
     public var headers: HeaderFields { connection.response.headers }
 
-    /// Which attempt, and after how long; no header field and no subprotocol that is not well known, for they may hold secrets.
+    /// The attempt and the downtime, without header fields and unknown subprotocols, which may contain secrets.
     public var description: String {
         "attempt \(attempt)" + (downtime.map { ", \($0.words) without a connection" } ?? "")
             + (subprotocol.map { ", subprotocol \(Secrecy.subprotocol($0))" } ?? "")
@@ -68,42 +68,42 @@ public struct Opening: Sendable, CustomStringConvertible {
 
 /// How a ``WebSocket`` ended for good.
 public struct Closure: Sendable, CustomStringConvertible {
-    /// Why no further attempt is made; nil if this side closed, or the peer did with 1000.
+    /// Why the socket makes no further attempt; nil if this side closed, or the peer did with 1000.
     public let error: WebSocketError?
-    /// Both close codes and who closed first; nil if there was no connection at the end.
+    /// The close codes of both sides and which side closed first; nil if there was no connection at the end.
     public let record: CloseRecord?
 
-    /// An end, as a ``WebSocket`` tells it; for tests of what hears of it.
+    /// Creates a closure, for tests of code that handles events.
     public init(error: WebSocketError? = nil, record: CloseRecord? = nil) { (self.error, self.record) = (error, record) }
 
     /// The code this side sent; nil if it sent none.
     public var sentCode: CloseCode? { record?.sent?.code }
     /// The code the peer sent; nil if it sent none.
     public var receivedCode: CloseCode? { record?.received?.code }
-    /// Who closed first; nil if nobody did.
+    /// Which side closed first; nil if neither did.
     public var closedFirst: CloseRecord.Side? { record?.closedFirst }
 
-    /// The code that the peer closed with: 1005 if it named none, 1006 if it said nothing; nil if there was no connection at the end.
+    /// The code that the peer closed with: 1005 if it gave none, 1006 if it sent no close frame; nil if there was no connection at the end.
     public var code: CloseCode? { record?.code }
-    /// What the peer gave as its reason, else what this side did; empty if nobody gave one.
+    /// The close reason of the peer, or else of this side; empty if neither gave one.
     ///
-    /// It may be the peer's text: escape it where that matters.
+    /// It may be text from the peer: escape it where that matters.
     public var reason: String { [record?.received?.reason, record?.sent?.reason].compactMap(\.self).first { !$0.isEmpty } ?? "" }
-    /// Whether both sides had said goodbye before the link ended; false if there was no connection at the end.
+    /// Whether both sides had sent a close frame before the link ended; false if there was no connection at the end.
     public var wasClean: Bool { record?.isClean ?? false }
 
-    /// Why, or that it was in peace, and the code; the peer's reason is left out.
+    /// The error, or that the end was normal with the code; does not contain the peer's reason.
     public var description: String {
-        guard let error else { return code.map { "in peace, \($0)" } ?? "in peace" }
+        guard let error else { return code.map { "without an error, \($0)" } ?? "without an error" }
         return "\(error)"
     }
 }
 
-/// How long there was no connection.
+/// Measures how long there was no connection.
 struct Outage {
-    /// Before the present connection; nil before the first, zero if it took over from another.
+    /// The downtime before the present connection; nil before the first, zero after a handover.
     private(set) var last: Duration?
-    /// When the last connection went.
+    /// When the last connection ended.
     private var beginning: Moment?
     private var isConnected = false
 
@@ -119,45 +119,45 @@ struct Outage {
     }
 }
 
-/// A message of ours that was accepted for sending, or would have been, and never left.
+/// A message that was not sent, although it was accepted for sending or could have been.
 public struct DroppedSend: Sendable {
-    /// What was to be sent.
+    /// The message.
     public let message: Message
-    /// With which urgency.
+    /// The lane of the message.
     public let lane: Lane
-    /// Why it was not: it gave way to others, was overdue, or the socket was closed.
+    /// Why it was not sent: it gave way to others, found no room, timed out, or the socket was closed.
     public let refusal: SendRefusal
 
-    /// A message that was dropped.
+    /// Creates the record of a dropped message.
     public init(message: Message, lane: Lane, refusal: SendRefusal) { (self.message, self.lane, self.refusal) = (message, lane, refusal) }
 }
 
-/// A message of which a typed stream could make nothing; see ``WebSocket/stream(of:where:delivery:)``.
+/// A message that a typed stream could not decode; see ``WebSocket/stream(of:where:delivery:)``.
 public struct UndecodableMessage: Sendable {
-    /// The message, whole.
+    /// The whole message.
     public let message: Message
-    /// What it should have become.
+    /// The type that it should have become.
     public let type: String
-    /// What the codec says of it.
+    /// The error of the codec.
     public let error: any Error
 
-    /// A report, as a typed stream makes it; for tests of what hears of it.
+    /// Creates a report, for tests of code that handles events.
     public init(message: Message, type: String, error: any Error) { (self.message, self.type, self.error) = (message, type, error) }
 }
 
-/// What happens to events that a consumer has not taken yet, while it is busy and others read on.
+/// What happens to events that a busy consumer has not taken yet.
 ///
-/// Each consumer of ``WebSocket/events(buffering:)`` has a buffer of its own. What it dropped it is told as ``WebSocketEvent/missed(_:)``,
-/// in the place of the hole; ``WebSocketEvent/closed(_:)`` is never dropped.
+/// Each consumer of ``WebSocket/events(buffering:)`` has its own buffer. It learns the number of dropped events as
+/// ``WebSocketEvent/missed(_:)`` at the place of the gap. ``WebSocketEvent/closed(_:)`` is never dropped.
 public enum EventBuffering: Hashable, Sendable {
-    /// Nothing is lost: while so many events wait, nobody reads, and in the end the peer has to wait.
+    /// Loses nothing: while the buffer is full, the socket stops reading, and in the end the peer has to wait.
     case suspend(capacity: Int = 64)
-    /// Reading goes on; once so many events wait, the oldest gives way.
+    /// Continues to read; if the buffer is full, the oldest event is dropped.
     case dropOldest(capacity: Int)
-    /// Reading goes on; only the newest event waits.
+    /// Continues to read; only the newest event is kept.
     case latest
 
-    /// How many events may wait, at least 1.
+    /// The maximum number of waiting events, at least 1.
     var capacity: Int {
         switch self {
         case .suspend(let capacity), .dropOldest(let capacity): max(capacity, 1)
@@ -165,16 +165,16 @@ public enum EventBuffering: Hashable, Sendable {
         }
     }
 
-    /// Whether reading goes on while the buffer is full.
+    /// Whether reading continues while the buffer is full.
     var isLossy: Bool { if case .suspend = self { false } else { true } }
 }
 
-/// What happened and nobody has taken yet: the news, and the connections that are to be read between them.
+/// The events that no consumer has taken yet, with the connections that are to be read between them.
 ///
-/// The owner bounds the connections; the news after each is bounded here, so that whoever stays away costs nothing.
+/// The owner limits the number of connections. This type limits the events after each connection, so that an absent consumer costs nothing.
 struct EventBacklog {
     typealias Source = LiveSession.Source
-    /// Of the news after a connection at most so many are kept; older ones become one `missed`.
+    /// The maximum number of events kept after a connection; older ones become one `missed`.
     static let newsLimit = 64
 
     private var sources: Deque<Source> = []
@@ -197,7 +197,7 @@ struct EventBacklog {
         sources.replaceSubrange(start..<start + 2, with: CollectionOfOne(.event(.missed(missed))))
     }
 
-    /// Of attempts that failed in a row only the news of the last is kept.
+    /// Drops the reconnect events and states of earlier failed attempts, so that only the last of a row is kept.
     private mutating func dropEarlierFailures() {
         let start = newsStart
         guard let last = sources[start...].lastIndex(where: { $0.event?.isReconnecting ?? false }) else { return }
@@ -214,7 +214,7 @@ extension LiveSession.Source {
 
 /// The events of a ``WebSocket``; see ``WebSocket/events(buffering:)``.
 public struct WebSocketEvents: AsyncSequence, Sendable {
-    /// Something that happened.
+    /// An event of the socket.
     public typealias Element = WebSocketEvent
     /// The sequence never fails: failures are events.
     public typealias Failure = Never
@@ -222,13 +222,13 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
     let buffering: EventBuffering
 
     /// Starts to take events.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: Subscription(socket, buffering, .everything)) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: EventConsumer(socket, buffering, .everything)) }
 
-    /// Takes events one by one.
+    /// Iterates over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
-        let subscription: Subscription
+        let subscription: EventConsumer
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
         public mutating func next() async -> WebSocketEvent? { await next(isolation: nil) }

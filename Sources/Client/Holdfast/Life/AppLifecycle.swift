@@ -1,23 +1,23 @@
 #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
     public import SessionCore
 
-    /// Tells a ``WebSocket`` what the system says of the app: in the background, in the foreground, about to end or to sleep.
+    /// A source of the app's state from the system: in the background, in the foreground, about to end or to sleep.
     ///
     /// ```swift
     /// let socket = WebSocket("wss://example.com/feed") { $0.lifeSource = AppLifecycle() }
     /// ```
-    /// With UIKit it asks the system for time when the app leaves, so that the close handshake of `BackgroundPolicy` is done before the
-    /// app is suspended. On a Mac an app that is not in front goes on as ever; only sleep and its end count. An app extension has no
-    /// application to ask: there, tell the socket by other means.
+    /// With UIKit it asks the system for background time when the app leaves the foreground, so that `BackgroundPolicy` can finish the close
+    /// handshake before the app is suspended. On a Mac an app continues to run when it is not in front, so only sleep, wake and
+    /// termination count. An app extension has no application object: call ``WebSocket/tell(_:)-(AppLife.Input)`` there.
     public struct AppLifecycle: LifeSource {
         private let extraTime: Duration?
 
-        /// A source that asks for so much time when the app leaves; nil: for none.
+        /// Creates a source that asks for this much background time; nil: none.
         ///
-        /// On a Mac it needs none.
+        /// It has no effect on a Mac.
         public init(extraTime: Duration? = .seconds(20)) { self.extraTime = extraTime }
 
-        /// What happens to the app.
+        /// Returns the changes of the app's state.
         public func updates() -> AsyncStream<AppLife.Input> {
             let presence = AppPresence(extraTime: extraTime)
             return AsyncStream { continuation in
@@ -25,7 +25,7 @@
                 let task = Task { @MainActor in
                     let shell = PresenceShell(presence, SystemBackgroundTime(), continuation)
                     shell.observeSystem()
-                    // Ends when cancelled, and never by itself.
+                    // Runs until it is cancelled.
                     let (never, keep) = AsyncStream.makeStream(of: Never.self)
                     for await _ in never {}
                     keep.finish()

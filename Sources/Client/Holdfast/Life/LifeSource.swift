@@ -1,11 +1,11 @@
 public import SessionCore
 
-/// Tells a ``WebSocket`` that the app comes and goes: see ``WebSocketOptions/lifeSource``.
+/// A source of the app's state for a ``WebSocket``; see ``WebSocketOptions/lifeSource``.
 ///
-/// What it tells counts as if the app had said it with ``WebSocket/tell(_:)-(AppLife.Input)``.
+/// Its updates have the same effect as calls of ``WebSocket/tell(_:)-(AppLife.Input)``.
 public protocol LifeSource: Sendable {
-    /// What happens to the app from now on; one that is in the background already says so first.
+    /// Returns the changes of the app's state from now on; if the app is already in the background, the first update says so.
     ///
-    /// Called once by each socket, and let go when the socket ends.
+    /// Each socket calls this once, and releases the stream when it ends.
     func updates() -> AsyncStream<AppLife.Input>
 }

@@ -3,7 +3,7 @@
     import SessionCore
 
     extension PresenceShell {
-        /// Listens to the machine and the application.
+        /// Observes sleep, wake and termination.
         func observeSystem() {
             observe(NSWorkspace.willSleepNotification, of: NSWorkspace.shared.notificationCenter, as: .ending)
             observe(NSWorkspace.didWakeNotification, of: NSWorkspace.shared.notificationCenter, as: .returned)
@@ -11,7 +11,7 @@
         }
     }
 
-    /// A Mac app runs on in the background without asking.
+    /// Background time on a Mac, where apps need not ask for it.
     @MainActor final class SystemBackgroundTime: BackgroundTime {
         func borrow(_ expire: @escaping @MainActor @Sendable () -> Void) {}
         func giveBack() {}

@@ -3,7 +3,7 @@
     import UIKit
 
     extension PresenceShell {
-        /// Listens to the application.
+        /// Observes the application's state changes.
         func observeSystem() {
             let center = NotificationCenter.default
             observe(UIApplication.didEnterBackgroundNotification, of: center, as: .left)
@@ -13,7 +13,7 @@
         }
     }
 
-    /// `beginBackgroundTask`: some 30 s at most, less when the system is short of them.
+    /// Background time from `beginBackgroundTask`: about 30 s at most, less when the system has little to give.
     @MainActor final class SystemBackgroundTime: BackgroundTime {
         private var task = UIBackgroundTaskIdentifier.invalid
 

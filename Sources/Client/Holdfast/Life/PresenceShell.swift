@@ -3,20 +3,20 @@
     import MachineCore
     import SessionCore
 
-    /// Runs an `AppPresence` on the main actor, in the very turn in which the system tells: afterwards the app may not run any more.
+    /// Runs an `AppPresence` on the main actor, within the notification call, because afterwards the app may be suspended.
     @MainActor final class PresenceShell {
         private var presence: AppPresence
-        private let tell: AsyncStream<AppLife.Input>.Continuation
+        private let notify: AsyncStream<AppLife.Input>.Continuation
         private let time: any BackgroundTime
         private var alarm: Task<Void, Never>?
         private let origin = ContinuousClock.now
         private var observers: [(center: NotificationCenter, token: any NSObjectProtocol)] = []
 
-        init(_ presence: AppPresence, _ time: any BackgroundTime, _ tell: AsyncStream<AppLife.Input>.Continuation) {
-            (self.presence, self.time, self.tell) = (presence, time, tell)
+        init(_ presence: AppPresence, _ time: any BackgroundTime, _ notify: AsyncStream<AppLife.Input>.Continuation) {
+            (self.presence, self.time, self.notify) = (presence, time, notify)
         }
 
-        /// Takes a notification for an input, from now on.
+        /// Handles a notification as an input from now on.
         func observe(_ name: Notification.Name, of center: NotificationCenter, as input: AppPresence.Input) {
             let token = center.addObserver(forName: name, object: nil, queue: .main) { [weak self] _ in
                 MainActor.assumeIsolated { self?.handle(input) }
@@ -26,7 +26,7 @@
 
         func handle(_ input: AppPresence.Input) { apply { $0.handle(input, at: $1, into: &$2) } }
 
-        /// Hears nothing more, and gives back what it borrowed.
+        /// Stops observing, and ends the background time.
         func end() {
             for (center, token) in observers { center.removeObserver(token) }
             observers = []
@@ -39,7 +39,7 @@
             change(&presence, Moment(origin.duration(to: .now)), &effects)
             for effect in effects {
                 switch effect {
-                case .tell(let input): tell.yield(input)
+                case .notify(let input): notify.yield(input)
                 case .borrow: time.borrow { [weak self] in self?.handle(.expired) }
                 case .giveBack: time.giveBack()
                 }
@@ -55,11 +55,11 @@
         }
     }
 
-    /// What lets an app run on for a while in the background.
+    /// Background time, during which an app may continue to run.
     @MainActor protocol BackgroundTime: AnyObject {
         /// Asks for time; `expire` is called when the system wants it back at once.
         func borrow(_ expire: @escaping @MainActor @Sendable () -> Void)
-        /// Gives it back; harmless if there is none.
+        /// Ends the background time; harmless if there is none.
         func giveBack()
     }
 #endif

@@ -1,6 +1,6 @@
-/// The sources of news that the system has.
+/// The sources of network and app state on this system.
 enum SystemSources {
-    /// What tells of the network; nil where nothing is known of it.
+    /// The source of network changes; nil if the platform has none.
     static var path: (any PathSource)? {
         #if canImport(Network)
             NetworkPathMonitor()
@@ -11,7 +11,7 @@ enum SystemSources {
         #endif
     }
 
-    /// What tells of the app; nil where programs run on whether somebody looks or not.
+    /// The source of the app's state; nil on platforms where programs run regardless of it.
     static var life: (any LifeSource)? {
         #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
             AppLifecycle()

@@ -7,7 +7,7 @@
     import SessionCore
 
     extension NetworkInterface {
-        /// The interfaces of this device that are up and have an address.
+        /// Returns the interfaces of this device that are up and have an address.
         ///
         /// Source: getifaddrs(3), netdevice(7).
         @Sendable static func present() -> [NetworkInterface] {
@@ -28,7 +28,7 @@
             return interfaces.values.sorted { $0.name < $1.name }
         }
 
-        /// An IPv4 or IPv6 address in the usual form; nil for others.
+        /// Returns an IPv4 or IPv6 address as text; nil for other address families.
         private static func text(of address: UnsafeMutablePointer<sockaddr>?) -> String? {
             guard let address else { return nil }
             let size: Int

@@ -3,16 +3,16 @@
     import Network
     public import SessionCore
 
-    /// Tells what Apple's Network framework knows of the network.
+    /// Reports network changes from Apple's Network framework.
     ///
     /// ```swift
     /// let socket = WebSocket("wss://example.com/feed") { $0.pathSource = NetworkPathMonitor() }
     /// ```
     public struct NetworkPathMonitor: PathSource {
-        /// A source that asks the system anew for each socket.
+        /// Creates a source with a separate system monitor for each socket.
         public init() {}
 
-        /// What happens to the network, beginning with how it is.
+        /// Returns the network changes, starting with the present state.
         public func updates() -> AsyncStream<PathWatch.Input> {
             AsyncStream { continuation in
                 let monitor = NWPathMonitor()
@@ -25,14 +25,14 @@
 
     extension PathWatch.Input {
         init(_ path: NWPath) {
-            // What requires a connection, such as a VPN on demand, comes up when somebody connects: who waits for it waits for ever.
+            // A path that requires a connection, such as VPN on demand, comes up only on a connection attempt. So do not wait for it.
             self = path.status == .unsatisfied ? .unsatisfied : .satisfied(NetworkPath(path))
         }
     }
 
     extension NetworkPath {
         init(_ path: NWPath) {
-            // The first is the one that new connections take.
+            // The first interface is the one that new connections use.
             let interface = path.availableInterfaces.first
             self.init(
                 interface.map { Kind($0.type) } ?? .other, interface: interface?.name ?? "", isExpensive: path.isExpensive,

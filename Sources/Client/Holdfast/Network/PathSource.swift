@@ -1,18 +1,18 @@
 public import SessionCore
 
-/// Tells a ``WebSocket`` what happens to the network: see ``WebSocketOptions/pathSource``.
+/// A source of network changes for a ``WebSocket``; see ``WebSocketOptions/pathSource``.
 ///
-/// What it tells counts as if the app had said it with ``WebSocket/tell(_:)-(PathWatch.Input)``.
+/// Its updates have the same effect as calls of ``WebSocket/tell(_:)-(PathWatch.Input)``.
 public protocol PathSource: Sendable {
-    /// What happens to the network from now on, beginning with how it is.
+    /// Returns the network changes from now on, starting with the present state.
     ///
-    /// Called once by each socket, and let go when the socket ends.
+    /// Each socket calls this once, and releases the stream when it ends.
     func updates() -> AsyncStream<PathWatch.Input>
 }
 
-/// News of the network for a socket that also connects within this device: without a network that goes on working.
+/// The network changes for a socket that also connects within this device, where a missing network does not matter.
 ///
-/// So nothing is held back, and what is open is asked whether it lives.
+/// It replaces `unsatisfied` by `notViable`, so no attempt is held back, and an open connection is checked with a ping.
 struct LocalPathSource: PathSource {
     let source: any PathSource
 

@@ -4,7 +4,7 @@ package import WebSocketRuntime
 
 /// The metrics of sessions: one set of series for all sockets of a process that have the same backend.
 ///
-/// The only labels are `state` and `kind`, and both have few values: neither a URL nor anything a peer says becomes one.
+/// The only labels are `state` and `kind`, and both have few values. Neither URLs nor texts of a peer become labels.
 final class ClientMeters: Sendable {
     let reconnectAttempts, connections, queueDropped: Counter
     let queueDepth: Meter
@@ -35,7 +35,7 @@ final class ClientMeters: Sendable {
             })
     }
 
-    /// A socket has changed its state; by differences, for other sockets count in the same place.
+    /// Records the state change of a socket; by increments and decrements, because other sockets count in the same meters.
     func enter(_ state: WebSocketState, from old: WebSocketState?) {
         guard old?.label != state.label else { return }
         if let label = old?.label { sockets[label]?.decrement() }
@@ -52,7 +52,7 @@ final class ClientMeters: Sendable {
         counter.increment()
     }
 
-    /// There are none of telemetry unless a socket has some.
+    /// The telemetry metrics, which are created only when a socket uses telemetry.
     var telemetry: TelemetryMeters {
         telemetryMeters.withLockedValue { meters in
             if let meters { return meters }
@@ -72,11 +72,11 @@ final class ClientMeters: Sendable {
     }
 }
 
-/// The metrics of what is carried, of clients and of servers.
+/// The traffic metrics of clients and servers.
 package struct TrafficCounters: Sendable {
     private let bytesIn, bytesOut, messagesIn, messagesOut, payloadIn, payloadOut: Counter
 
-    /// - Parameter prefix: What the names begin with.
+    /// - Parameter prefix: The prefix of the names.
     package init(prefix: String, _ factory: any MetricsFactory) {
         func counter(_ name: String) -> Counter { Counter(label: prefix + name, factory: factory) }
         (bytesIn, bytesOut) = (counter("bytes_in"), counter("bytes_out"))
@@ -84,7 +84,7 @@ package struct TrafficCounters: Sendable {
         (payloadIn, payloadOut) = (counter("payload_bytes_in"), counter("payload_bytes_out"))
     }
 
-    /// Adds what was carried since the last time.
+    /// Adds the traffic since the last call.
     package func add(_ news: LinkTraffic) {
         for (counter, count) in [
             (bytesIn, news.bytesIn), (bytesOut, news.bytesOut), (messagesIn, news.messagesIn), (messagesOut, news.messagesOut),

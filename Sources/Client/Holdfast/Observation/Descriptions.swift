@@ -2,20 +2,20 @@ import MachineCore
 import WebSocketCore
 
 extension WebSocket: CustomStringConvertible, CustomReflectable {
-    /// What it is doing, in plain words: `a WebSocket, connected for 3 s`; holds no secrets.
+    /// The state in readable form: `a WebSocket, connected for 3 s`; contains no secrets.
     public var description: String { "a WebSocket, \(state)" }
 
-    /// Its state: a dump tells no secret either.
+    /// The state alone, so that a dump shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: ["state": state]) }
 }
 
 extension WebSocketConnection: CustomStringConvertible, CustomReflectable {
-    /// Whether it is open, or how it ended, and what was agreed on; holds no secrets.
+    /// Whether it is open or how it ended, and the result of the handshake; contains no secrets.
     public var description: String {
         "a connection, \(closeRecord.map { "closed with \($0.code)" } ?? "open"): \(transport.agreement)"
     }
 
-    /// The description, and the server's answer as it describes itself.
+    /// The description, and the description of the server's answer.
     public var customMirror: Mirror { Mirror(self, children: ["connection": description, "response": response]) }
 }
 
@@ -25,24 +25,24 @@ extension DroppedSend: CustomReflectable {
 }
 
 extension UndecodableMessage: CustomReflectable {
-    /// The description alone: what a codec says of a message often shows the message.
+    /// The description alone, because the error of a codec often shows the message.
     public var customMirror: Mirror { Mirror(self, children: ["undecodable": description]) }
 }
 
 extension WebSocketError: CustomReflectable {
-    /// What the transport's error knows, without what may be secret.
+    /// The fields of the transport's error, without secrets.
     public var customMirror: Mirror { Mirror(self, children: ["transport": transport, "isRetryable": isRetryable]) }
 }
 
 extension WebSocketConfiguration: CustomStringConvertible, CustomReflectable {
-    /// What is sent with the request, as far as it is no secret, and the way there.
+    /// The non-secret parts of the request, and the proxy.
     public var description: String {
         let names = subprotocols.isEmpty ? "" : ", subprotocols \(shownSubprotocols.joined(separator: ", "))"
         let fields = headers.isEmpty ? "" : ", fields \(headers.map(\.name).joined(separator: ", "))"
         return "\(httpVersion)\(names)\(fields), \(proxy)"
     }
 
-    /// All that can be chosen; fields, subprotocols, the proxy and cookies without what may be secret.
+    /// All options; fields, subprotocols, the proxy and cookies without secrets.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -60,12 +60,12 @@ extension WebSocketConfiguration: CustomStringConvertible, CustomReflectable {
 }
 
 extension WebSocketOptions: CustomStringConvertible, CustomReflectable {
-    /// What a connection obeys, and whether there are credentials; holds no secrets.
+    /// The options of a connection, and whether there are credentials; contains no secrets.
     public var description: String {
-        "\(connection)\(credentials == nil ? "" : ", with credentials")\(reconnects ? "" : ", connects once")"
+        "\(connection)\(credentials == nil ? "" : ", with credentials")\(reconnects ? "" : ", does not reconnect")"
     }
 
-    /// All that can be chosen, without what may be secret: of other URLs neither query nor user, of credentials that there are some.
+    /// All options without secrets: other URLs without query and user, of credentials only whether there is a provider.
     public var customMirror: Mirror {
         Mirror(
             self,
@@ -79,7 +79,7 @@ extension WebSocketOptions: CustomStringConvertible, CustomReflectable {
 }
 
 extension WebSocketState: CustomStringConvertible {
-    /// In plain words, with times as they are now: `waiting: again in 1.3 s, for …`; holds no secrets.
+    /// The state in readable form, with present times: `waiting: next attempt in 1.3 s, cause: …`; contains no secrets.
     public var description: String {
         switch self {
         case .disconnected(nil): "disconnected"
@@ -87,7 +87,7 @@ extension WebSocketState: CustomStringConvertible {
         case .connecting(let attempt): attempt == 1 ? "connecting" : "connecting, attempt \(attempt)"
         case .connected(let since): "connected for \(since.duration(to: .now).words)"
         case .waiting(let until, let cause):
-            "waiting: again in \(max(.zero, ContinuousClock.now.duration(to: until)).words)" + (cause.map { ", for \($0)" } ?? "")
+            "waiting: next attempt in \(max(.zero, ContinuousClock.now.duration(to: until)).words)" + (cause.map { ", cause: \($0)" } ?? "")
         case .held: "held: the app is in the background, or there is no network"
         case .closing: "closing"
         case .closed(nil): "closed"
@@ -97,12 +97,12 @@ extension WebSocketState: CustomStringConvertible {
 }
 
 extension WebSocketEvent: CustomStringConvertible {
-    /// What happened in plain words; of messages the length and the first bytes, without what names such as `password` announce.
+    /// The event in readable form; for messages the length and the first bytes, without the values of names such as `password`.
     public var description: String {
         switch self {
         case .opened(let opening): "opened: \(opening)"
         case .message(let message): "message: \(message)"
-        case .reconnecting(let attempt, let delay, let cause): "reconnecting: attempt \(attempt) in \(delay.words), for \(cause)"
+        case .reconnecting(let attempt, let delay, let cause): "reconnecting: attempt \(attempt) in \(delay.words), cause: \(cause)"
         case .dropped(let dropped): "dropped: \(dropped)"
         case .state(let state): "state: \(state)"
         case .undecodable(let message): "undecodable: \(message)"
@@ -113,11 +113,11 @@ extension WebSocketEvent: CustomStringConvertible {
 }
 
 extension DroppedSend: CustomStringConvertible {
-    /// Why, and the message's length and first bytes.
+    /// The reason, and the message's length and first bytes.
     public var description: String { "\(refusal), \(message)" }
 }
 
 extension UndecodableMessage: CustomStringConvertible {
-    /// What it is not, and its length and first bytes.
-    public var description: String { "no \(type), \(message)" }
+    /// The expected type, and the message's length and first bytes.
+    public var description: String { "not a \(type), \(message)" }
 }

@@ -7,25 +7,25 @@ import Tracing
 import WebSocketCore
 import WebSocketRuntime
 
-/// Is told all that a session does, and passes it on to the app's logger, metrics and tracer; nothing else knows of these.
+/// Reports the events of a session to the app's logger, metrics and tracer; no other type uses these.
 ///
-/// Never told of single messages, unless the app wants to see them: what was carried is read off the transports when somebody asks.
+/// It gets no events for single messages, unless the app logs payloads. It reads the traffic counters from the transports on demand.
 final class Instruments: Sendable {
-    /// What there is to be told of the past.
-    struct Ledger {
+    /// The counters and times recorded so far.
+    struct History {
         var attempts = 0
         var connections = 0
         var losses: [WebSocketError.Code: Int] = [:]
         var failures: [WebSocketError.Code: Int] = [:]
         var openedAt: ContinuousClock.Instant?
         var handshake: Duration?
-        /// Connections that are open, by their generation.
+        /// The open connections by their generation.
         var live: [UInt64: any MessageTransport] = [:]
         var newest: UInt64?
-        /// What connections carried that are over, and the newest of them alone.
+        /// The traffic of all ended connections, and of the newest of them alone.
         var ended = LinkTraffic()
         var lastEnded = LinkTraffic()
-        /// How much of it all the metrics know.
+        /// The traffic that the metrics already have.
         var reported = LinkTraffic()
         var queued: (count: Int, bytes: Int) = (0, 0)
         var dropped = 0
@@ -38,18 +38,18 @@ final class Instruments: Sendable {
 
     let log: SessionLog
     let secrets: SessionSecrets
-    /// Nil unless the app wants to see messages.
+    /// The log of payloads; nil unless the app wants it.
     let payloads: PayloadLog?
     let tracer: (any Tracer)?
     let meters: ClientMeters?
-    /// What became of the values of typed streams, and how much of it the metrics know.
-    let deliveries = DeliveryLedger()
+    /// The delivery counts of typed streams, and the part that the metrics already have.
+    let deliveries = DeliveryTotals()
     private let reportedDeliveries = LockedValue(DeliveryCounts())
-    /// The time since the socket was made, by its clock.
+    /// The time since the socket was created, by its clock.
     let now: @Sendable () -> Duration
-    private let ledger = LockedValue(Ledger())
+    private let history = LockedValue(History())
 
-    /// - Parameter clock: What the session measures its time with.
+    /// - Parameter clock: The clock of the session.
     init<C: Clock>(_ options: WebSocketOptions, clock: C) where C.Duration == Duration {
         log = SessionLog(logger: options.logger, endpoints: options.endpointNames)
         secrets = options.secrets(options.endpointURLs)
@@ -62,16 +62,16 @@ final class Instruments: Sendable {
         meters?.enter(.disconnected(nil), from: nil)
     }
 
-    /// Whether anybody wants to know what is being carried while it is.
+    /// Whether the traffic of an open connection has to be reported regularly.
     var isWatched: Bool { meters != nil || log.logger.logLevel <= .trace }
 
-    /// Opens a connection as `connect` does, in a span of its own; with how long that took.
+    /// Opens a connection with `connect` in its own span; also returns how long that took.
     func connecting(
         _ attempt: WebSocketAttempt, _ connect: () async throws(WebSocketError) -> WebSocketConnection
     ) async throws(WebSocketError) -> (connection: WebSocketConnection, handshake: Duration) {
-        let earlier = ledger.withLockedValue { ledger in
-            ledger.attempts += 1
-            return ledger.attempts - 1
+        let earlier = history.withLockedValue { history in
+            history.attempts += 1
+            return history.attempts - 1
         }
         if earlier > 0 { meters?.reconnectAttempts.increment() }
         if let credential = attempt.credential { secrets.hide(credential.secret) }
@@ -84,38 +84,38 @@ final class Instruments: Sendable {
         return (payloads?.watching(connection) ?? connection, now() - start)
     }
 
-    /// A connection is open, and counts from here on until ``ended(_:_:isForgotten:)``.
+    /// Records an open connection, which counts until ``ended(_:_:isForgotten:)``.
     func opened(_ generation: UInt64, _ attempt: WebSocketAttempt, _ connection: WebSocketConnection, handshake: Duration) {
-        ledger.withLockedValue { ledger in
-            ledger.connections += 1
-            (ledger.openedAt, ledger.handshake) = (.now, handshake)
-            ledger.live[generation] = connection.transport
-            ledger.newest = max(generation, ledger.newest ?? 0)
+        history.withLockedValue { history in
+            history.connections += 1
+            (history.openedAt, history.handshake) = (.now, handshake)
+            history.live[generation] = connection.transport
+            history.newest = max(generation, history.newest ?? 0)
         }
         meters?.connections.increment()
         meters?.handshakeDuration.record(duration: handshake)
         log.opened(attempt, handshake: handshake, isCompressed: connection.compression != nil)
     }
 
-    /// A connection, or an attempt at one, is over.
+    /// Records the end of a connection, or of an attempt.
     ///
-    /// - Parameter isForgotten: This side wanted it to end.
+    /// - Parameter isForgotten: Whether this side ended it on purpose.
     func ended(_ generation: UInt64, _ cause: WebSocketError?, isForgotten: Bool) {
-        let transport = ledger.withLockedValue { ledger in
-            let transport = ledger.live.removeValue(forKey: generation)
+        let transport = history.withLockedValue { history in
+            let transport = history.live.removeValue(forKey: generation)
             if let traffic = transport?.traffic {
-                ledger.ended += traffic
-                if ledger.newest == generation {
-                    ledger.lastEnded = traffic
-                    // It was to take over, and was given up: an older one is the present one again.
-                    if isForgotten, let older = ledger.live.keys.max() { ledger.newest = older }
+                history.ended += traffic
+                if history.newest == generation {
+                    history.lastEnded = traffic
+                    // A handover was given up: an older connection is the present one again.
+                    if isForgotten, let older = history.live.keys.max() { history.newest = older }
                 }
             }
             guard !isForgotten, let cause else { return transport }
-            if transport == nil { ledger.failures[cause.code, default: 0] += 1 } else { ledger.losses[cause.code, default: 0] += 1 }
+            if transport == nil { history.failures[cause.code, default: 0] += 1 } else { history.losses[cause.code, default: 0] += 1 }
             return transport
         }
-        tellTraffic()
+        notifyTraffic()
         if let transport, transport.agreement.deflate != nil, let ratio = transport.traffic.compressionRatio {
             meters?.compressionRatio.record(ratio)
         }
@@ -123,57 +123,57 @@ final class Instruments: Sendable {
         log.ended(cause, wasOpen: transport != nil, isForgotten: isForgotten, transport?.closeRecord)
     }
 
-    /// There is no credential to connect with.
+    /// Records that there is no credential to connect with.
     func noCredential(_ error: WebSocketError) {
-        ledger.withLockedValue { $0.failures[error.code, default: 0] += 1 }
+        history.withLockedValue { $0.failures[error.code, default: 0] += 1 }
         meters?.countError(error.code)
         log.failed(error)
     }
 
-    /// The session is in this state now.
+    /// Records the present state of the session.
     func entered(_ state: WebSocketState) {
-        let old = ledger.withLockedValue { ledger in
-            defer { ledger.state = state }
-            return ledger.state
+        let old = history.withLockedValue { history in
+            defer { history.state = state }
+            return history.state
         }
         meters?.enter(state, from: old)
         log.entered(state)
     }
 
-    /// A pong came.
+    /// Records a round-trip time.
     func roundTrip(_ time: Duration) {
-        ledger.withLockedValue { $0.roundTrips.record(time) }
+        history.withLockedValue { $0.roundTrips.record(time) }
         meters?.rtt.record(duration: time)
         log.roundTrip(time)
     }
 
-    /// So much waits to be sent, outside of any connection.
+    /// Records how much waits in the send queue.
     func queued(count: Int, bytes: Int) {
-        let change = ledger.withLockedValue { ledger in
-            defer { ledger.queued = (count, bytes) }
-            return count - ledger.queued.count
+        let change = history.withLockedValue { history in
+            defer { history.queued = (count, bytes) }
+            return count - history.queued.count
         }
-        // Backends take no negative amounts.
+        // Backends do not accept negative amounts.
         if change > 0 { meters?.queueDepth.increment(by: Double(change)) }
         if change < 0 { meters?.queueDepth.decrement(by: Double(-change)) }
     }
 
-    /// Messages of ours gave way, for there was no room for them.
+    /// Records messages that were dropped from the send queue.
     func dropped(_ count: Int = 1) {
-        let total = ledger.withLockedValue { ledger in
-            ledger.dropped += count
-            return ledger.dropped
+        let total = history.withLockedValue { history in
+            history.dropped += count
+            return history.dropped
         }
         meters?.queueDropped.increment(by: Int64(count))
         log.dropped(count, total: total)
     }
 
-    /// Tells the metrics what was carried since they last heard of it.
-    func tellTraffic() {
-        let (news, total) = ledger.withLockedValue { ledger in
-            let total = ledger.total
-            defer { ledger.reported = total }
-            return (total - ledger.reported, total)
+    /// Reports the traffic since the last report to the metrics.
+    func notifyTraffic() {
+        let (news, total) = history.withLockedValue { history in
+            let total = history.total
+            defer { history.reported = total }
+            return (total - history.reported, total)
         }
         meters?.add(news)
         if let meters {
@@ -187,15 +187,15 @@ final class Instruments: Sendable {
         log.carried(total)
     }
 
-    /// What is known by now.
+    /// The statistics so far.
     var statistics: WebSocketStatistics {
         let counts = deliveries.counts
-        return ledger.withLockedValue { WebSocketStatistics($0, deliveries: counts) }
+        return history.withLockedValue { WebSocketStatistics($0, deliveries: counts) }
     }
 
     /// Runs `body` in a span, which ends with it.
     ///
-    /// Of an error the span gets the kind, and the status if the server gave one; its words may be the peer's.
+    /// For an error the span gets the kind, and the HTTP status if there is one. It does not get the error's text, which may come from the peer.
     func span<Result>(
         _ name: String, _ attributes: SpanAttributes = [:], _ body: () async throws(WebSocketError) -> Result
     ) async throws(WebSocketError) -> Result {
@@ -218,11 +218,11 @@ final class Instruments: Sendable {
 }
 
 extension WebSocketError {
-    /// Both sides have parted in peace.
+    /// Whether both sides closed normally.
     fileprivate var isPeaceful: Bool { code == .closed && closeRecord.map { TransportError(ending: $0) == nil } ?? false }
 }
 
-/// Puts what a tracer says of the span into the upgrade request, so that the server's trace goes on from it.
+/// Adds the tracing context of a span to the upgrade request, so that the server's trace continues it.
 struct HeaderInjector: Injector {
     func inject(_ value: String, forKey key: String, into headers: inout HeaderFields) { headers[key] = value }
 }

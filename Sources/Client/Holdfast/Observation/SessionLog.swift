@@ -3,13 +3,13 @@ import SessionCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// The lines of a session's log: which there are, at which level, and what may stand in them.
+/// The log of a session: which lines there are, at which level, and with which metadata.
 ///
-/// Messages are the ``PayloadLog``'s. Here stands never a payload, a header field, a query or a subprotocol, for any of them may be secret;
-/// and no words of the peer's, such as the reason of a close frame, for a peer may repeat a secret.
+/// ``PayloadLog`` logs messages. These lines never contain a payload, a header field, a query or a subprotocol, because any of them may be
+/// secret. They also contain no text of the peer, such as a close reason, because a peer may repeat a secret.
 struct SessionLog: Sendable {
     let logger: Logger
-    /// The URLs without what may be secret, in the order of the endpoints.
+    /// The URLs without secrets, in the order of the endpoints.
     let endpoints: [String]
 
     func endpoint(_ index: Int) -> String? { endpoints.indices.contains(index) ? endpoints[index] : nil }
@@ -24,7 +24,7 @@ struct SessionLog: Sendable {
 
     func ended(_ cause: WebSocketError?, wasOpen: Bool, isForgotten: Bool, _ record: CloseRecord?) {
         if isForgotten {
-            // The session's own doing: closed by the app, handed over, in the background, or given up.
+            // The session ended it: closed by the app, handed over, in the background, or given up.
             if wasOpen { logger.info("disconnected", metadata: record.map { metadata($0) } ?? [:]) }
         } else if let cause {
             if wasOpen { logger.notice("connection lost", metadata: metadata(cause)) } else { failed(cause) }
@@ -45,7 +45,7 @@ struct SessionLog: Sendable {
 
     func roundTrip(_ time: Duration) { logger.trace("round trip", metadata: ["rtt": "\(time)"]) }
 
-    /// Not a line for each: a queue that is full may drop many in a second.
+    /// Logs dropped messages only when the total passes a power of two, because a full queue may drop many in a second.
     func dropped(_ count: Int, total: Int) {
         guard total.leadingZeroBitCount != (total - count).leadingZeroBitCount else { return }
         logger.notice("messages dropped", metadata: ["total": "\(total)"])
@@ -82,14 +82,14 @@ struct SessionLog: Sendable {
 }
 
 extension WebSocketError {
-    /// Its detail was written here, out of nothing that a peer or the app has said.
+    /// Whether the detail contains only text of this package, and none of a peer or the app.
     fileprivate var hasOwnWords: Bool {
         [.unresolved, .unreachable, .timedOut, .tls, .lost, .unresponsive, .stalled, .noCredential].contains(code)
     }
 }
 
 extension WebSocketState {
-    /// What it is called in logs and metrics; nil when it is over.
+    /// The name of the state in logs and metrics; nil for closed.
     var label: String? {
         switch self {
         case .disconnected: "disconnected"
@@ -102,24 +102,24 @@ extension WebSocketState {
         }
     }
 
-    /// All that there are.
+    /// All labels.
     static let labels = ["disconnected", "connecting", "connected", "waiting", "held", "closing"]
 }
 
-/// The lines of a session's log about messages, if the app wants any: how each begins, without secrets.
+/// Logs the beginning of each message without secrets, if the app wants that.
 struct PayloadLog: Sendable {
-    /// How many bytes of a message are shown.
+    /// The number of bytes shown of a message.
     static let limit = 64
     private let logger: Logger
     private let secrets: SessionSecrets
 
-    /// Nil if there is nothing to be logged.
+    /// Creates the log; nil if messages are not to be logged.
     init?(_ options: WebSocketOptions, _ secrets: SessionSecrets) {
         guard options.logsPayloads, options.logger.logLevel <= .debug else { return nil }
         (logger, self.secrets) = (options.logger, secrets)
     }
 
-    /// The same connection, whose messages are logged from here on.
+    /// Returns the same connection with logged messages.
     func watching(_ connection: WebSocketConnection) -> WebSocketConnection {
         connection.over(LoggedTransport(connection.transport, self))
     }
@@ -129,7 +129,7 @@ struct PayloadLog: Sendable {
     func sent(_ chunk: MessageChunk, isFirst: Bool) { log("piece sent", chunk, isFirst) }
     func received(_ chunk: MessageChunk, isFirst: Bool) { log("piece received", chunk, isFirst) }
 
-    /// Of later pieces nothing is shown: a secret in one may be announced in a piece before it, or have begun there.
+    /// Logs a piece; shows nothing of later pieces, because a secret in one may begin, or be named, in an earlier piece.
     private func log(_ what: Logger.Message, _ chunk: MessageChunk, _ isFirst: Bool) {
         log(what, chunk.kind, chunk.bytes.count, beginning: isFirst ? Message(chunk) : nil)
     }
@@ -142,19 +142,19 @@ struct PayloadLog: Sendable {
 }
 
 extension Message {
-    /// A piece as if it were whole: a character that it cuts is shown as one that cannot be read.
+    /// Creates a message from a piece; a cut character is shown as unreadable.
     fileprivate init(_ chunk: MessageChunk) {
         self = chunk.kind == .text ? .text(String(decoding: chunk.bytes, as: UTF8.self)) : .binary(chunk.bytes)
     }
 }
 
-/// Another transport, whose messages are logged; there is one only where the app wants that, so it costs others nothing.
+/// Wraps a transport and logs its messages; used only if the app logs payloads, so it costs others nothing.
 final class LoggedTransport: MessageTransport {
     let base: any MessageTransport
     private let log: PayloadLog
-    /// The rights to send a message of which no piece is out.
+    /// The tickets of messages of which no piece was sent yet.
     private let unused = LockedValue<Set<MessageTicket>>([])
-    /// Whether the last piece received is to be followed by more of its message.
+    /// Whether more pieces follow the last piece received.
     private let isAmidst = LockedValue(false)
 
     init(_ base: any MessageTransport, _ log: PayloadLog) { (self.base, self.log) = (base, log) }
@@ -219,6 +219,6 @@ final class LoggedTransport: MessageTransport {
 }
 
 extension MessageTransport {
-    /// What carries the messages, whether or not they are logged on the way.
+    /// The transport that carries the messages, without the logging wrapper.
     var carrier: any MessageTransport { (self as? LoggedTransport)?.base ?? self }
 }

@@ -1,26 +1,26 @@
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// What is secret in a session: whoever shows what peers say, or what messages carry, takes it out here.
+/// The secrets of a session; code that shows texts of a peer or contents of messages removes them with this.
 ///
-/// To begin with, that is what the options carry. The session adds its credentials, a protocol on top of it what that has to show.
+/// It starts with the secrets in the options. The session adds its credentials, and a protocol on top adds the secrets that it sends.
 package final class SessionSecrets: Sendable {
     private struct State {
         var fixed: [String]
-        /// The newest last.
+        /// The added secrets, the newest last.
         var added: [String] = []
         var cookies: CookieStore?
-        /// Made when first asked for: most sessions show nothing of the kind.
+        /// Created on first use, because most sessions never need it.
         var known: (secrets: KnownSecrets, cookies: [String])?
     }
-    /// How many that were added count: credentials are replaced as they expire.
+    /// The number of added secrets kept; credentials are replaced as they expire.
     private static let memory = 64
     private let state: LockedValue<State>
 
-    /// To begin with, these, and whatever is in the store when it is asked for.
+    /// Creates the set from fixed secrets and the cookies that the store has when it is used.
     package init(_ fixed: [String] = [], cookies: CookieStore? = nil) { state = LockedValue(State(fixed: fixed, cookies: cookies)) }
 
-    /// Adds one; of a name and a password with a colon between them, the password by itself, too.
+    /// Adds a secret; for a name and a password with a colon between them, also the password alone.
     package func hide(_ secret: String) {
         state.withLockedValue { state in
             guard !secret.isEmpty, !state.added.contains(secret) else { return }
@@ -30,7 +30,7 @@ package final class SessionSecrets: Sendable {
         }
     }
 
-    /// All of them, as they are to be found in texts.
+    /// All secrets in the forms in which they may appear in texts.
     package var known: KnownSecrets {
         state.withLockedValue { state in
             let cookies = state.cookies?.jar.cookies.map(\.value) ?? []
@@ -41,17 +41,17 @@ package final class SessionSecrets: Sendable {
         }
     }
 
-    /// A text without them.
+    /// Returns a text without the secrets.
     package func hiding(_ text: String) -> String { known.hiding(text) }
 }
 
 extension WebSocketError {
-    /// The same error without secrets that a peer has repeated.
+    /// Returns the error without secrets that a peer has repeated.
     func hiding(_ secrets: SessionSecrets) -> WebSocketError { WebSocketError(transport.hiding(secrets.known)) }
 }
 
 extension WebSocketOptions {
-    /// What is secret in the requests that these options lead to.
+    /// Returns the secrets in the requests that these options lead to.
     ///
     /// - Parameter urls: All endpoints.
     func secrets(_ urls: [String]) -> SessionSecrets {
@@ -64,9 +64,9 @@ extension WebSocketOptions {
 }
 
 extension WebSocket {
-    /// Tells the session's logs of a secret that is about to stand in a message.
+    /// Hides a secret in the session's logs before it is sent in a message.
     package func hide(_ secret: String) { secrets.hide(secret) }
 
-    /// What is secret in this session.
+    /// The secrets of this session.
     package var secrets: SessionSecrets { session.instruments.secrets }
 }

@@ -2,75 +2,75 @@ import SessionCore
 public import StreamCore
 public import WebSocketRuntime
 
-/// What a ``WebSocket`` has done so far, as it was when it was asked; see ``WebSocket/statistics``.
+/// A snapshot of what a ``WebSocket`` has done so far; see ``WebSocket/statistics``.
 public struct WebSocketStatistics: Sendable {
-    /// What it was doing.
+    /// The state.
     public let state: WebSocketState
-    /// How often it has tried to connect, the first time included.
+    /// The number of connection attempts, including the first one.
     public let attempts: Int
-    /// How many connections have opened.
+    /// The number of connections that have opened.
     public let connections: Int
-    /// How many of them were lost, or closed by the server, by the kind of error; those that this side ended are not in it.
+    /// The number of connections lost or closed by the server, by the kind of error; does not count those that this side ended.
     public let losses: [WebSocketError.Code: Int]
-    /// How many attempts have failed, by the kind of error.
+    /// The number of failed attempts, by the kind of error.
     public let failures: [WebSocketError.Code: Int]
     /// When the newest connection opened; nil before the first.
     public let openedAt: ContinuousClock.Instant?
-    /// How long it took to open: name, TCP, TLS and upgrade together.
+    /// How long the newest connection took to open: DNS, TCP, TLS and upgrade together.
     public let handshakeDuration: Duration?
-    /// What all connections have carried.
+    /// The traffic of all connections.
     public let traffic: LinkTraffic
-    /// What the present connection has carried; without one, the last.
+    /// The traffic of the present connection; without one, of the last.
     public let connectionTraffic: LinkTraffic
-    /// How many messages wait in the send queue for a connection.
+    /// The number of messages that wait in the send queue for a connection.
     public let queueDepth: Int
-    /// How many bytes they have.
+    /// The total size of these messages in bytes.
     public let queueBytes: Int
-    /// How many messages of ours gave way, for there was no room in the queue.
+    /// The number of messages dropped so far, as ``WebSocket/droppedSends`` counts them.
     public let dropped: Int
-    /// How long pongs took to come, over all connections.
+    /// The round-trip times of pings, over all connections.
     public let roundTrips: RoundTrips
 
-    /// What became of the values of all typed streams.
+    /// The delivery counts of all typed streams.
     public let deliveries: DeliveryCounts
 
-    init(_ ledger: Instruments.Ledger, deliveries: DeliveryCounts) {
+    init(_ history: Instruments.History, deliveries: DeliveryCounts) {
         self.deliveries = deliveries
-        (state, attempts, connections) = (ledger.state, ledger.attempts, ledger.connections)
-        (losses, failures) = (ledger.losses, ledger.failures)
-        (openedAt, handshakeDuration) = (ledger.openedAt, ledger.handshake)
-        (traffic, connectionTraffic) = (ledger.total, ledger.present)
-        (queueDepth, queueBytes, dropped) = (ledger.queued.count, ledger.queued.bytes, ledger.dropped)
-        roundTrips = RoundTrips(ledger.roundTrips)
+        (state, attempts, connections) = (history.state, history.attempts, history.connections)
+        (losses, failures) = (history.losses, history.failures)
+        (openedAt, handshakeDuration) = (history.openedAt, history.handshake)
+        (traffic, connectionTraffic) = (history.total, history.present)
+        (queueDepth, queueBytes, dropped) = (history.queued.count, history.queued.bytes, history.dropped)
+        roundTrips = RoundTrips(history.roundTrips)
     }
 }
 
 extension WebSocket {
-    /// What it has done so far: attempts, losses, bytes, round trips.
+    /// The statistics so far: attempts, losses, bytes, round trips.
     ///
-    /// Costs a lock for a moment, so it may be asked as often as somebody looks.
+    /// Reading it takes a lock for a moment, so you may read it often.
     public var statistics: WebSocketStatistics { session.instruments.statistics }
 }
 
 extension WebSocketConnection {
-    /// What it has carried so far.
+    /// The traffic so far.
     public var traffic: LinkTraffic { transport.traffic }
 }
 
-/// How long pongs took to come; see `DurationHistogram` for how exact the percentiles are.
+/// The round-trip times of pings; see `DurationHistogram` for the accuracy of the percentiles.
 public struct RoundTrips: Hashable, Sendable {
-    /// How many there were.
+    /// The number of round trips.
     public let count: Int
-    /// Half of them took no longer; nil if there were none.
+    /// The median: half of the round trips took no longer; nil if there were none.
     public let p50: Duration?
-    /// 95 of a hundred took no longer.
+    /// The 95th percentile: 95 of 100 took no longer.
     public let p95: Duration?
-    /// 99 of a hundred took no longer.
+    /// The 99th percentile: 99 of 100 took no longer.
     public let p99: Duration?
-    /// The longest.
+    /// The longest round trip.
     public let max: Duration?
 
-    /// What a histogram tells.
+    /// Creates the summary of a histogram.
     public init(_ histogram: DurationHistogram) {
         (count, max) = (histogram.count, histogram.longest)
         (p50, p95, p99) = (histogram.percentile(50), histogram.percentile(95), histogram.percentile(99))

@@ -2,14 +2,14 @@ import Foundation
 import WebSocketCore
 import WebSocketRuntime
 
-/// The file of an outbox: a line of JSON for each message that came in, and one for each that is over.
+/// The file of an outbox: one line of JSON for each added message, and one for each finished message.
 ///
-/// A line without its end is what a crash left, and is cut off. The file is written anew when most of it is over. It runs on a thread of
-/// its own, for disks can be slow.
+/// A line without its end is left over from a crash, and is cut off. The file is rewritten when most of its messages are finished. The actor
+/// runs on its own thread, because disks can be slow.
 actor OutboxFile<ID: Codable & Hashable & Sendable> {
     typealias Stored = (serial: UInt64, id: ID, message: Message)
 
-    /// A message with this number came in; without an id, it is over.
+    /// A line of the file: with an id, the message with this number was added; without, it is finished.
     private struct Line: Codable {
         var n: UInt64
         var id: ID?
@@ -22,7 +22,7 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
             return binary.map { (n, id, .binary($0)) }
         }
     }
-    /// Bytes up to which a file is never written anew.
+    /// The file size in bytes up to which the file is never rewritten.
     private static var smallest: Int { 64 << 10 }
 
     private let queue = BlockingQueue("holdfast.outbox")
@@ -30,15 +30,15 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
     private let lock: FileLock
     private var file: FileHandle
     private var size = 0
-    /// The lines of messages that are not over, and how many bytes they are.
+    /// The lines of unfinished messages, and their total size in bytes.
     private var lines: [UInt64: Data] = [:]
     private var lineBytes = 0
-    /// The lines of messages that are over, as long as the disk does not take them.
+    /// The lines of finished messages that could not be written yet.
     private var unwritten = Data()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
-    /// Opens the file, or makes one that only its owner may use.
+    /// Opens the file, or creates one that only its owner may use.
     init(_ path: String) throws(OutboxError) {
         self.path = path
         do throws(FileLock.Failure) { lock = try FileLock(path + ".lock") } catch {
@@ -48,13 +48,13 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
             }
         }
         file = try Self.open(path)
-        // Not every file system can; then what is in it is safe, and its name after a while.
+        // Not every file system supports this. Then the contents are safe, but the file's name reaches the disk later.
         try? Disk.syncName(of: path)
     }
 
-    /// What is not over, in the order in which it came in; to be called once, before all else.
+    /// Returns the unfinished messages in the order in which they were added; call it once, before all other methods.
     ///
-    /// A damaged file is left as it is.
+    /// A damaged file is left unchanged.
     func load() throws(OutboxError) -> [Stored] {
         var bytes = Data()
         do { bytes = try file.readToEnd() ?? Data() } catch { throw failure(error) }
@@ -74,14 +74,14 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         return newest(stored.values.sorted { $0.serial < $1.serial })
     }
 
-    /// Whether it is what a crash leaves of a line of ours: its beginning, or the place for it without content.
+    /// Returns whether the rest is what a crash leaves of a line: its beginning, or zeros in its place.
     private static func isBegun(_ tail: Data) -> Bool {
         // Keys are sorted, so a line begins with one of these.
         let starts = ["{\"binary\":", "{\"id\":", "{\"n\":"].map { Data($0.utf8) }
         return tail.allSatisfy { $0 == 0 } || starts.contains { $0.starts(with: tail.prefix($0.count)) }
     }
 
-    /// Of two with one id the later one counts: it was taken because the earlier one was over, and only the file did not know.
+    /// Keeps the later one of two messages with the same id: it was added after the earlier one had finished, and only the file did not know.
     private func newest(_ stored: [Stored]) -> [Stored] {
         var serials: [ID: UInt64] = [:]
         for (serial, id, _) in stored {
@@ -90,7 +90,7 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         return stored.filter { serials[$0.id] == $0.serial }
     }
 
-    /// Keeps a message; it is on the disk when this returns.
+    /// Stores a message; it is on disk when this returns.
     func add(_ stored: Stored) throws(OutboxError) {
         var line = Line(n: stored.serial, id: stored.id)
         switch stored.message {
@@ -102,7 +102,7 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         keep(data, as: stored.serial)
     }
 
-    /// A message is over; should that be forgotten by a crash, it is sent once more.
+    /// Records that a message is finished; if a crash loses this record, the message is sent once more.
     func remove(_ serial: UInt64) {
         keep(nil, as: serial)
         guard let line = try? encode(Line(n: serial)) else { return }
@@ -118,14 +118,14 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
         lines[serial] = line
     }
 
-    /// Writes what is still to be said of messages that are over, then `data`.
+    /// Writes the outstanding lines of finished messages, then `data`.
     private func append(_ data: Data, andSync isSynced: Bool) throws(OutboxError) {
         let new = unwritten + data
         do {
             try file.write(contentsOf: new)
             if isSynced { try file.synchronize() }
         } catch {
-            // Half of a line must not stand before the next one.
+            // Cut off a partial line, so that it does not precede the next one.
             try? cut()
             throw failure(error)
         }
@@ -149,11 +149,11 @@ actor OutboxFile<ID: Codable & Hashable & Sendable> {
             try copy.write(contentsOf: data)
             try Disk.move(new, to: path)
         } catch {
-            // It may have filled the disk.
+            // The new file may have filled the disk.
             try? FileManager.default.removeItem(atPath: new)
             throw failure(error)
         }
-        // From here on the name leads to the copy, also if the system cannot say when that is on disk.
+        // From here on the name leads to the copy, even if the system does not confirm that the rename is on disk.
         (file, size) = (copy, data.count)
         try? Disk.syncName(of: path)
     }

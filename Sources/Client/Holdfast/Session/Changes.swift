@@ -1,9 +1,9 @@
 package import MachineCore
 package import WebSocketRuntime
 
-/// Lets tasks wait until something has changed since they last looked.
+/// Lets tasks wait until a value has changed since they last read it.
 ///
-/// Read ``version`` before looking; a change between the look and the wait is then not missed.
+/// Read ``version`` before reading the value. A change between the read and the wait is then not missed.
 @usableFromInline package final class Changes: Sendable {
     private struct State {
         var version: UInt64 = 0
@@ -45,7 +45,7 @@ package import WebSocketRuntime
         }
     }
 
-    /// Looks, and looks again after each change, until there is something; nil if the task is cancelled first.
+    /// Calls `look` now and after each change until it returns a value; returns nil if the task is cancelled first.
     @discardableResult
     package func first<Value, Failure>(
         isolation actor: isolated (any Actor)? = #isolation, _ look: () throws(Failure) -> Value?
@@ -58,7 +58,7 @@ package import WebSocketRuntime
         }
     }
 
-    /// The same, but no longer than until a moment; nil also when that has come.
+    /// Calls `look` now and after each change, but not after the deadline; returns nil after the deadline or a cancellation.
     package func first<Value, Failure>(
         until limit: Moment?, on time: LinkTime, isolation actor: isolated (any Actor)? = #isolation, _ look: () throws(Failure) -> Value?
     ) async throws(Failure) -> Value? {
@@ -74,36 +74,43 @@ package import WebSocketRuntime
     }
 }
 
-/// The states of a client, the present one first: of a socket, of rooms, of WAMP, or of a protocol of your own.
+/// The states of a client, starting with the present one: of a socket, of rooms, of WAMP, or of a protocol of your own.
 ///
-/// A consumer that is slow misses states in between, and never the last. The sequence keeps its client alive.
+/// A slow consumer may miss states in between, but it always gets the last one. The sequence keeps its client alive.
 public struct StateSequence<State: Sendable>: AsyncSequence, Sendable {
-    /// What the client is doing.
+    /// The state of the client.
     public typealias Element = State
     /// The sequence never fails.
     public typealias Failure = Never
-    package typealias Look = @Sendable () -> (state: State, version: UInt64, isLast: Bool)
+    package typealias Snapshot = @Sendable () -> (state: State, version: UInt64, isLast: Bool)
     private let changes: Changes
-    private let look: Look
+    private let look: Snapshot
 
     /// - Parameters:
     ///   - changes: Announced after each change.
-    ///   - look: The present state, and a number that is another one for each. Holds the client.
-    package init(_ changes: Changes, _ look: @escaping Look) { (self.changes, self.look) = (changes, look) }
+    ///   - look: Returns the present state and its version, which differs for each state. Retains the client.
+    package init(_ changes: Changes, _ look: @escaping Snapshot) { (self.changes, self.look) = (changes, look) }
 
     /// Starts with the present state.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes: changes, look: look) }
 
-    /// Takes states one by one.
+    /// Waits for the last state; nil if the task is cancelled first.
+    package func last() async -> State? {
+        var last: State?
+        for await state in self { last = state }
+        return Task.isCancelled ? nil : last
+    }
+
+    /// Iterates over the states.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
         let changes: Changes
-        let look: Look
+        let look: Snapshot
         private var seen: UInt64?
         private var isOver = false
 
-        init(changes: Changes, look: @escaping Look) { (self.changes, self.look) = (changes, look) }
+        init(changes: Changes, look: @escaping Snapshot) { (self.changes, self.look) = (changes, look) }
 
         /// Waits for the next state; nil after the last, or when the task is cancelled.
         public mutating func next() async -> State? { await next(isolation: nil) }

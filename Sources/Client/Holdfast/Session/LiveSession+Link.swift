@@ -3,9 +3,9 @@ import SessionCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// From an attempt to the end of the connection that came of it.
+/// The life of one connection, from the attempt to its end.
 extension LiveSession {
-    /// Opens one connection, stays until it has ended, and tells the session both.
+    /// Opens one connection, waits until it has ended, and reports both events to the session.
     func open(_ attempt: Reconnector.Attempt) async {
         let generation = attempt.generation
         let loss = await lossOfConnection(attempt)
@@ -26,28 +26,28 @@ extension LiveSession {
             let request = WebSocketAttempt(number: attempt.number, endpoint: attempt.endpoint, credential: credential)
             links[attempt.generation]?.credential = credential
             let (connection, handshake) = try await instruments.connecting(request) { () async throws(WebSocketError) in
-                // One endpoint may repeat what another one was told.
+                // One endpoint may repeat secrets that another endpoint received.
                 do throws(WebSocketError) { return try await connect(request) } catch { throw error.hiding(instruments.secrets) }
             }
             guard let link = links[attempt.generation], !link.isForgotten, !isStopping, !isClosed else {
-                connection.abort()  // Nobody waits for it any more.
+                connection.abort()  // Nothing waits for it any more.
                 throw WebSocketError(TransportError(.cancelled, "the attempt was given up"))
             }
             (challenges, isRefused, lostCredential) = ([], false, nil)
             dropForgotten(before: attempt.generation)
             links[attempt.generation]?.connection = connection
-            connection.transport.observe(LinkWitness(self, generation: attempt.generation))
+            connection.transport.observe(LinkTracker(self, generation: attempt.generation))
             (self.connection, lastCause) = (connection, nil)
-            let line = SendLine(connection)
-            serve(line, as: attempt.generation)
+            let target = SendTarget(connection)
+            serve(target, as: attempt.generation)
             instruments.opened(attempt.generation, request, connection, handshake: handshake)
-            // Before anybody sees it: from here on it counts as open.
+            // Sent before any consumer sees the connection: from here on the session counts it as open.
             await note(.awaitReadiness(protocols.withLockedValue { $0 > 0 }))
             await note(.opened(generation: attempt.generation))
             await shown(attempt.generation)
             let ending = await watched { await connection.transport.ended() }
             if self.connection?.transport === connection.transport { self.connection = nil }
-            end(line)
+            end(target)
             let judged = judge(ending)
             guard let pause = links[attempt.generation]?.pause else { return judged }
             return (Loss(.lost, retryAfter: pause), judged.cause)
@@ -57,17 +57,19 @@ extension LiveSession {
         }
     }
 
-    /// The messages of a connection come after all of those before it: one that was given up, and whose peer does not answer the close,
-    /// would keep them from the app until the close times out.
+    /// Aborts older connections that the session has given up.
+    ///
+    /// The app reads the messages of a connection after those of all older ones. If the peer of a given-up connection does not answer the
+    /// close frame, the app would otherwise wait for the new messages until the close timeout.
     private func dropForgotten(before generation: UInt64) {
         for (older, link) in links where older < generation && link.isForgotten { link.connection?.abort() }
     }
 
-    /// The newest connection is given up: if that was to take over, and had opened just when it was too late, the one before it stays.
+    /// Returns to the previous connection after the newest one was given up, for example when a handover came too late.
     func fallBack() {
         let kept = links.filter { !$0.value.isForgotten }.max { $0.key < $1.key }?.value
         connection = kept?.connection
-        if let line = kept?.line { desk.serve(line) }
+        if let target = kept?.target { sendDriver.serve(target) }
     }
 
     private func judge(_ ending: Result<CloseRecord, TransportError>) -> (loss: Loss, cause: WebSocketError?) {
@@ -80,7 +82,7 @@ extension LiveSession {
         }
     }
 
-    /// Waits until the consumers were told of a connection, or until that is out of the question.
+    /// Waits until the consumers were told of a connection, or until that can no longer happen.
     private func shown(_ generation: UInt64) async {
         while true {
             let version = changes.version
@@ -89,7 +91,7 @@ extension LiveSession {
         }
     }
 
-    /// Tells the consumers of a connection that is the present one now: after the state, and unless its end was ordered meanwhile.
+    /// Tells the consumers of the present connection, after the state change; does nothing if the connection was ordered to end meanwhile.
     private func show(_ attempt: Reconnector.Attempt) {
         guard let link = links[attempt.generation], let connection = link.connection, !link.isShown, !link.isForgotten, !isStopping
         else { return }
@@ -116,9 +118,9 @@ extension LiveSession {
     }
 }
 
-/// Whether the present connection lives, and how long a round trip takes.
+/// Round-trip times and pings of the present connection.
 extension LiveSession {
-    /// A ping of the connection of this generation was answered; called on its own thread.
+    /// Records that a ping of the connection of this generation was answered; called on the connection's own thread.
     nonisolated func noteRoundTrip(_ time: Duration, isAutomatic: Bool, generation: UInt64) {
         instruments.roundTrip(time)
         held.roundTrip(time)
@@ -127,7 +129,7 @@ extension LiveSession {
         Task { await note(.answered(generation: generation)) }
     }
 
-    /// Asks the present connection; if there is none, nobody waits for one.
+    /// Sends a ping over the present connection; throws at once if there is none.
     func ping(timeout: Duration?) async throws(WebSocketError) -> Duration {
         if let usable { return try await usable.ping(timeout: timeout) }
         if isClosed || isStopping { throw closedError }
@@ -136,8 +138,8 @@ extension LiveSession {
     }
 }
 
-/// Tells a session what a connection of its measures.
-final class LinkWitness: LinkObserver {
+/// Reports measurements of a connection to its session.
+final class LinkTracker: LinkObserver {
     private let session: LiveSession
     private let generation: UInt64
 

@@ -2,14 +2,14 @@ import SessionCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// What cannot go out at once, and the connections that it goes to.
+/// Sending of messages that have to wait, and the connections that take them.
 extension LiveSession {
-    /// Sends a message that has to take its place in the queue.
+    /// Sends a message through the queue.
     func send(_ message: Message, _ lane: Lane, patience: Duration?) async throws(WebSocketError) -> SendReceipt {
         await started()
-        guard let ticket = desk.admit(message, lane) else { throw failure(.closed) }
+        guard let ticket = sendDriver.admit(message, lane) else { throw failure(.closed) }
         await note(.submit(id: ticket.id, lane: lane, byteCount: message.byteCount, patience: patience))
-        if desk.policy.whileDisconnected == .queue {
+        if sendDriver.policy.whileDisconnected == .queue {
             if case .refused(let reason) = ticket.leave() { throw failure(reason) }
             return SendReceipt(.queued(ticket))
         }
@@ -22,85 +22,85 @@ extension LiveSession {
         return SendReceipt(.queued(ticket))
     }
 
-    /// Nobody has decided anything before it runs.
+    /// Waits until the session runs, because nothing decides about messages before that.
     private func started() async {
-        while tell == nil, !isClosed, !Task.isCancelled { await changes.next(after: changes.version) }
+        while notify == nil, !isClosed, !Task.isCancelled { await changes.next(after: changes.version) }
     }
 
     // MARK: - One message at a time
 
     func transmit(_ id: UInt64, over generation: UInt64) {
-        let line = links[generation]?.line
+        let target = links[generation]?.target
         // SAFETY: ends when the connection has taken the message or is ending, cancelled on the order to take it back and at the end.
-        inHand = (id, Task { await self.hand(id, to: line) })
+        inHand = (id, Task { await self.hand(id, to: target) })
     }
 
     func recall(_ id: UInt64) { if inHand?.id == id { inHand?.task.cancel() } }
 
-    private func hand(_ id: UInt64, to line: SendLine?) async {
-        var answer = [Session.Input.blocked(id)]  // It is ending, and says so by itself.
-        if let line, let ticket = desk.ticket(id) {
+    private func hand(_ id: UInt64, to target: SendTarget?) async {
+        var answer = [Session.Input.blocked(id)]  // The connection is ending, and reports that itself.
+        if let target, let ticket = sendDriver.ticket(id) {
             do throws(WebSocketError) {
-                try await line.connection.send(ticket.message)
-                desk.take(ticket, over: line.trail)
+                try await target.connection.send(ticket.message)
+                sendDriver.take(ticket, over: target.trail)
                 answer = [.taken(id)]
             } catch {
                 if error.code == .cancelled { answer.append(.room) }
             }
         }
         inHand = nil
-        if hasEndedSending { desk.end(inHand: nil) }
+        if hasEndedSending { sendDriver.end(inHand: nil) }
         for input in answer { await note(input) }
     }
 
     // MARK: - Connections
 
-    /// Another connection takes messages.
-    func serve(_ line: SendLine, as generation: UInt64) {
-        links[generation]?.line = line
-        desk.serve(line)
+    /// Adds a connection that takes messages.
+    func serve(_ target: SendTarget, as generation: UInt64) {
+        links[generation]?.target = target
+        sendDriver.serve(target)
         held.connected()
     }
 
-    /// The connection takes no more, and is about to be closed: what it took is followed to its end.
-    func stop(_ line: SendLine) {
-        release(line)
-        line.trail.follow()
+    /// Stops sending over a connection that is about to be closed, but follows the messages that it took.
+    func stop(_ target: SendTarget) {
+        release(target)
+        target.trail.follow()
     }
 
-    /// The connection has ended.
-    func end(_ line: SendLine) {
-        release(line)
-        line.trail.end()
+    /// Handles the end of a connection.
+    func end(_ target: SendTarget) {
+        release(target)
+        target.trail.end()
     }
 
-    /// Nothing more is sent there.
-    func release(_ line: SendLine) { if desk.line?.trail === line.trail { desk.serve(nil) } }
+    /// Stops sending over a connection.
+    func release(_ target: SendTarget) { if sendDriver.target?.trail === target.trail { sendDriver.serve(nil) } }
 
     // MARK: - The end
 
-    /// What waits is refused, for the app wants no more; what the connection took still leaves.
+    /// Refuses all waiting messages because the app closes the socket; what the connection took is still sent.
     func finishSending() async {
-        let line = desk.line
-        desk.close()
+        let target = sendDriver.target
+        sendDriver.close()
         held.end()
-        await tell?(.finishSending)
-        line?.trail.follow()
+        await notify?(.finishSending)
+        target?.trail.follow()
     }
 
-    /// Nobody decides anything any more.
+    /// Ends all sends, because the session no longer decides about messages.
     func endSending() {
         hasEndedSending = true
         inHand?.task.cancel()
-        desk.end(inHand: inHand?.id)
+        sendDriver.end(inHand: inHand?.id)
         held.end()
         instruments.queued(count: 0, bytes: 0)
     }
 }
 
-/// What telemetry and paced senders still hold, when the session or the app is about to go.
+/// Values that telemetry and paced senders still hold when the session or the app is about to end.
 extension LiveSession {
-    /// Lets what is held go out before the app is gone; false if there is newer news of the app's life meanwhile.
+    /// Sends held values before the app is suspended; returns false if the app's state has changed again meanwhile.
     func isReady(for life: AppLife.Input) async -> Bool {
         lifeNews += 1
         let news = lifeNews
@@ -108,12 +108,12 @@ extension LiveSession {
         return lifeNews == news
     }
 
-    /// Takes nothing more, and lets what is held go out before the connection is closed.
+    /// Accepts no more values, and sends the held ones before the connection is closed.
     func closeHeld() async {
         held.close()
         await sendHeld()
     }
 
-    /// Without a connection there is nothing to wait for.
-    private func sendHeld() async { if desk.line != nil, !held.isEmpty { await held.sayFarewell() } }
+    /// Sends held values, if there is a connection and there are any.
+    private func sendHeld() async { if sendDriver.target != nil, !held.isEmpty { await held.prepareToClose() } }
 }

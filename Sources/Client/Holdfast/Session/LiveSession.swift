@@ -3,45 +3,45 @@ import SessionCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Runs a `Session` and keeps the order of what happened: the shell around the rules of a ``WebSocket``.
+/// Runs the `Session` of a ``WebSocket``: performs its effects and delivers events in order.
 actor LiveSession {
-    /// What the consumer has yet to see: an event, or a connection whose messages come next.
+    /// The next item for the consumer: an event, or a connection whose messages come next.
     enum Source {
         case event(WebSocketEvent)
         case connection(WebSocketConnection)
     }
-    /// An attempt, and the connection that came of it.
+    /// An attempt and the connection that it opened.
     struct Link {
         let task: Task<Void, Never>
-        /// What the server was shown.
+        /// The credential that the server received.
         var credential: Credential?
         var connection: WebSocketConnection?
-        var line: SendLine?
-        /// The session has ordered its end: what becomes of it is no news.
+        var target: SendTarget?
+        /// Whether the session has ordered its end; its outcome is then not reported.
         var isForgotten = false
-        /// The consumers were told of it.
+        /// Whether the consumers were told of it.
         var isShown = false
-        /// It was closed for another to take its place, not before so long.
+        /// Set if it was closed to be replaced: the minimum delay before the next connection.
         var pause: Duration?
     }
-    private typealias Farewell = (code: CloseCode, reason: String)
-    private static let background: Farewell = (.goingAway, "")
-    private static let handedOver: Farewell = (.normal, "a newer connection has taken over")
-    /// Connections that are lost and not yet read to their end, before no further one is opened.
+    private typealias CloseReason = (code: CloseCode, reason: String)
+    private static let background: CloseReason = (.goingAway, "")
+    private static let handedOver: CloseReason = (.normal, "a newer connection has taken over")
+    /// The number of lost connections with unread messages at which the session opens no further connection.
     static let backlogLimit = 8
 
     let connect: @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
     let provider: CredentialProvider.Answer?
     let losses: LossTable
-    let desk: SendDesk
-    /// Who holds values back to send them later.
+    let sendDriver: SendDriver
+    /// The senders that hold values back to send them later.
     nonisolated let held = HeldSends()
-    /// How often it was told of the app's life.
+    /// How many updates of the app's state were received.
     var lifeNews = 0
     nonisolated let instruments: Instruments
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
-    /// The state, and how many there were before it.
+    /// The state and its version, which counts the changes.
     private let observed = LockedValue((state: WebSocketState.disconnected(nil), version: UInt64(0)))
     private var sources = EventBacklog()
     var links: [UInt64: Link] = [:]
@@ -49,30 +49,30 @@ actor LiveSession {
     var connection: WebSocketConnection?
     /// Why the last attempt or connection ended; nil once there is another connection.
     var lastCause: WebSocketError?
-    /// Why it ended for good; nil if this side has closed it, and before.
+    /// Why the session ended for good; nil before that, and if this side closed it.
     private(set) var endCause: WebSocketError?
-    /// How the connection ended that was the last so far, until another one is tried.
+    /// The close record of the last connection, until another attempt starts.
     var lastRecord: CloseRecord?
-    /// The last connection that was lost, and its number.
+    /// The last lost connection and its generation.
     var lastLost: (transport: ObjectIdentifier, generation: UInt64)?
-    /// How many protocols run over the socket.
+    /// The number of protocols that run over the socket.
     nonisolated let protocols = LockedValue(0)
     var outage = Outage()
     var credential: Credential?
-    /// What the server wants to be shown, if it refused the last attempt with 401.
+    /// The authentication challenges of the server if it refused the last attempt with 401.
     var challenges: [AuthenticationChallenge] = []
-    /// Whether the last loss says that the credential was not good.
+    /// Whether the last loss says that the server rejected the credential.
     var isRefused = false
-    /// The credential of the last attempt or connection that was lost.
+    /// The credential of the last lost attempt or connection.
     var lostCredential: Credential?
     private var fetch: Task<Void, Never>?
-    private(set) var tell: (@Sendable (Session.Input) async -> Void)?
-    /// The message that a connection has in hand.
+    private(set) var notify: (@Sendable (Session.Input) async -> Void)?
+    /// The message that a connection is taking now.
     var inHand: (id: UInt64, task: Task<Void, Never>)?
     var hasEndedSending = false
-    /// What happened before it ran.
+    /// The inputs that arrived before the session ran.
     private var early: [Session.Input] = []
-    private var farewell: Farewell = (.normal, "")
+    private var closeReason: CloseReason = (.normal, "")
     private(set) var isStopping = false
     private(set) var isClosed = false
 
@@ -82,16 +82,16 @@ actor LiveSession {
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         (self.connect, self.provider, self.losses, self.sleep) = (connect, provider, losses, sleep)
-        (desk, self.instruments) = (SendDesk(sending), instruments)
+        (sendDriver, self.instruments) = (SendDriver(sending), instruments)
     }
 
-    nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue(\.self) }
+    nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue({ $0 }) }
 
-    /// Runs until closed or cancelled.
+    /// Runs until the session is closed or the task is cancelled.
     func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
         let (orders, continuation) = AsyncStream.makeStream(of: (Session.Effect, Moment, DroppedSend?).self)
-        let driver = Driver(session, clock: clock) { [desk] in continuation.yield(($0, $1, desk.hear($0))) }
-        tell = { await driver.handle($0) }
+        let driver = Driver(session, clock: clock) { [sendDriver] in continuation.yield(($0, $1, sendDriver.handle($0))) }
+        notify = { await driver.handle($0) }
         changes.announce()
         for input in early { await driver.handle(input) }
         let isWanted = early.last { [.start, .reconnectNow, .disconnect].contains($0) } != .disconnect
@@ -113,34 +113,34 @@ actor LiveSession {
         end(with: nil)
     }
 
-    /// Passes on what happened outside.
+    /// Passes an input to the session, or keeps it until the session runs.
     func note(_ input: Session.Input) async {
         if case .life(let life) = input, !(await isReady(for: life)) { return }
-        if let tell { await tell(input) } else { early.append(input) }
+        if let notify { await notify(input) } else { early.append(input) }
     }
 
-    /// Closes for good.
+    /// Closes the session for good.
     func close(code: CloseCode, reason: String) async {
         await closeHeld()
         isStopping = true
-        farewell = (code, reason)
+        closeReason = (code, reason)
         if !isClosed { show(.closing) }
         await finishSending()
-        // Those with which it has parted may still have something to send.
+        // Connections that the session has already left may still have something to send.
         let leaving = links.values.compactMap { $0.isForgotten ? $0.connection : nil }
         if let connection { lastRecord = await connection.close(code: code, reason: reason) }
         for connection in leaving { await connection.close(code: code, reason: reason) }
-        await tell?(.close)
+        await notify?(.close)
     }
 
-    /// Closes the connection without an end, until the app wants another.
+    /// Closes the connection but not the session; the app may connect again.
     func disconnect(code: CloseCode, reason: String) async {
         guard !isStopping, !isClosed else { return }
-        (farewell, lastCause) = ((code, reason), nil)
+        (closeReason, lastCause) = ((code, reason), nil)
         let leaving = links.first { $0.value.connection?.transport === connection?.transport && connection != nil }
         await note(.disconnect)
         guard let leaving, let connection = leaving.value.connection else { return }
-        // The order has to be carried out first: or the end would count as a loss. The state comes behind it.
+        // Wait until the session has performed the order, or the end would count as a loss. The state change comes after that.
         while !isClosed {
             let version = changes.version
             guard let link = links[leaving.key], !link.isForgotten || latest.state.isConnected else { break }
@@ -149,20 +149,20 @@ actor LiveSession {
         await connection.close(code: code, reason: reason)
     }
 
-    /// Closes a connection, and connects again after a pause.
+    /// Closes a connection and connects again after a pause.
     func replace(_ connection: WebSocketConnection, after pause: Duration, _ code: CloseCode, _ reason: String) async {
         guard let generation = generation(of: connection) else { return }
         links[generation]?.pause = pause
         await connection.close(code: code, reason: reason)
     }
 
-    /// The protocol over a connection says that it is ready, or gives it up.
+    /// Handles the decision of the protocol over a connection: it is ready, or it rejects the connection.
     func judge(_ connection: WebSocketConnection, isReady: Bool) async {
         guard let generation = generation(of: connection) else { return }
         await note(isReady ? .ready(generation: generation) : .rejected(generation: generation))
     }
 
-    /// Also that of the last connection that was lost: its last messages may still be read.
+    /// Returns the generation of a connection, also of the last lost one, because its last messages may still be read.
     private func generation(of connection: WebSocketConnection) -> UInt64? {
         let transport = connection.transport
         if let link = links.first(where: { $0.value.connection?.transport === transport }) { return link.key }
@@ -176,7 +176,7 @@ actor LiveSession {
             connection?.transport.leaveSharedConnection()
             // SAFETY: kept in `links`, cancelled on the order to disconnect and at the end of `run`.
             links[attempt.generation] = Link(task: Task { await self.open(attempt) })
-        case .disconnect(let generation, let farewell): part(with: generation, farewell == .asked ? self.farewell : Self.background)
+        case .disconnect(let generation, let reason): part(with: generation, reason == .asked ? closeReason : Self.background)
         case .retire(let generation): part(with: generation, Self.handedOver)
         case .probe(let generation): links[generation]?.connection?.transport.probe()
         case .setPingInterval(let generation, let interval): links[generation]?.connection?.transport.setPingInterval(interval)
@@ -190,26 +190,26 @@ actor LiveSession {
         case .transmit(let id, let generation): transmit(id, over: generation)
         case .recall(let id): recall(id)
         case .backlog(let depth): instruments.queued(count: depth.count, bytes: depth.bytes)
-        case .refused: break  // The desk has heard it.
+        case .refused: break  // The send driver handles it.
         case .report(let phase): report(phase, at: now)
         }
     }
 
-    private func part(with generation: UInt64, _ farewell: Farewell) {
+    private func part(with generation: UInt64, _ closeReason: CloseReason) {
         guard let link = links[generation] else { return }
         links[generation]?.isForgotten = true
         changes.announce()
         guard let connection = link.connection else { return link.task.cancel() }
-        if let line = link.line { stop(line) }
+        if let target = link.target { stop(target) }
         if self.connection?.transport === connection.transport { fallBack() }
         // SAFETY: ends with the close handshake, which has a deadline, or with the connection.
-        Task { await connection.close(code: farewell.code, reason: farewell.reason) }
+        Task { await connection.close(code: closeReason.code, reason: closeReason.reason) }
     }
 
     private func abandon(_ generation: UInt64) {
         links[generation]?.isForgotten = true
         changes.announce()
-        if let line = links[generation]?.line { release(line) }
+        if let target = links[generation]?.target { release(target) }
         links[generation]?.task.cancel()
         links[generation]?.connection?.abort()
     }
@@ -235,9 +235,9 @@ actor LiveSession {
         }
     }
 
-    // MARK: - What is to be seen
+    // MARK: - Events and states
 
-    /// Waits for what the consumer is to see next; nil after the end, or when cancelled.
+    /// Waits for the next item for the consumer; returns nil after the end, or when cancelled.
     ///
     /// A connection stays first until it is ``drained(_:)``.
     func nextSource() async -> Source? {
@@ -254,7 +254,7 @@ actor LiveSession {
         }
     }
 
-    /// All messages of a connection were taken.
+    /// Removes a connection from the sources after all of its messages were taken.
     func drained(_ connection: WebSocketConnection) {
         guard case .connection(let first) = sources.first, first.transport === connection.transport else { return }
         sources.removeFirst()
@@ -266,7 +266,7 @@ actor LiveSession {
         changes.announce()
     }
 
-    /// Waits until not too many connections wait to be read.
+    /// Waits until the number of unread connections is below the limit.
     func roomInBacklog() async {
         while true {
             let version = changes.version
@@ -290,44 +290,44 @@ actor LiveSession {
     func end(with error: WebSocketError?) {
         guard !isClosed else { return }
         (isClosed, endCause) = (true, error ?? (isStopping ? nil : lastCause))
-        desk.close()
+        sendDriver.close()
         show(.closed(error))
         add(.closed(Closure(error: error, record: lastRecord)))
     }
 
-    /// Passes on what a source tells of the app, until the session ends.
+    /// Passes on the app's state from a source until the session ends.
     func follow(_ source: (any LifeSource)?) async {
         guard let source else { return }
         for await update in source.updates() { await note(.life(update)) }
     }
 
-    /// Passes on what a source tells of the network, until the session ends.
+    /// Passes on the network's state from a source until the session ends.
     func follow(_ source: (any PathSource)?) async {
         guard let source else { return }
         for await update in source.updates() { await note(.path(update)) }
     }
 
-    /// How often the metrics hear of what is being carried.
+    /// The interval at which the metrics get the traffic counters.
     private static let watchInterval = Duration.seconds(10)
 
-    /// Runs `body`, and keeps the metrics informed meanwhile.
+    /// Runs `body` and updates the metrics meanwhile.
     func watched<Result>(_ body: () async -> Result) async -> Result {
         guard instruments.isWatched else { return await body() }
         // SAFETY: ends with this function.
         let watch = Task { [instruments, sleep] in
-            while (try? await sleep(Self.watchInterval)) != nil { instruments.tellTraffic() }
+            while (try? await sleep(Self.watchInterval)) != nil { instruments.notifyTraffic() }
         }
         defer { watch.cancel() }
         return await body()
     }
 }
 
-/// The connection for those who need that one and no other.
+/// Access to the present connection.
 extension LiveSession {
     /// The present connection, unless it has ended and its loss is about to be noticed.
     var usable: WebSocketConnection? { connection?.closeRecord == nil ? connection : nil }
 
-    /// The present connection; waits for one while there is none.
+    /// Returns the present connection; waits for one while there is none.
     func presentConnection() async throws(WebSocketError) -> WebSocketConnection {
         while true {
             let version = changes.version
@@ -339,7 +339,7 @@ extension LiveSession {
     }
 }
 
-/// Why something that the app wanted did not come about.
+/// Errors for requests of the app that failed.
 extension LiveSession {
     /// Why there is no connection; nil while there is one, and if the app wants none.
     var obstacle: WebSocketError? {
@@ -347,10 +347,10 @@ extension LiveSession {
         return connection == nil && !isStopping ? lastCause : nil
     }
 
-    /// What is told to whoever wants something of a socket that is closed.
+    /// The error for calls on a closed socket.
     var closedError: WebSocketError { WebSocketError(.socketClosed(obstacle)) }
 
-    /// What is told to whoever waited for an answer.
+    /// Returns the error for a request that got no answer in time.
     func unanswered(within time: Duration) -> WebSocketError { WebSocketError(.unanswered(within: time, obstacle)) }
 
     func failure(_ reason: SendRefusal) -> WebSocketError { WebSocketError(TransportError(reason, cause: obstacle)) }

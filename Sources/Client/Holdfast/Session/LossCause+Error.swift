@@ -3,7 +3,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension Loss {
-    /// What an error, or a clean end, means to whoever decides whether to connect again.
+    /// Creates the loss for the reconnect decision from an error or a clean end.
     init(_ error: TransportError) {
         self.init(LossCause(error), retryAfter: error.response?.headers.retryAfter, wasIdle: error.wasIdle)
     }
@@ -19,7 +19,7 @@ extension LossCause {
             case .stalled: .stalled
             case .timedOut: .timedOut
             case .unresolved: .unresolved
-            // What the proxy could not reach is as if we could not; what it does not want, it will not want again.
+            // If the proxy cannot reach the server, treat it as unreachable. If the proxy refuses, a retry gets the same answer.
             case .proxyFailed: (error.underlying as? ProxyFailure)?.kind == .serverUnreachable ? .unreachable : .invalidConfiguration
             case .unreachable: .unreachable
             case _ where TransportError.Code.trustFailures.contains(error.code): .tls
@@ -33,9 +33,9 @@ extension LossCause {
 }
 
 extension TransportError {
-    /// What a sender is told whose message never left.
+    /// Creates the error for the sender of a message that was never sent.
     ///
-    /// - Parameter cause: Why there is no connection, if there is none; it is told in its own words.
+    /// - Parameter cause: Why there is no connection, if there is none; the text of the error includes it.
     init(_ refusal: SendRefusal, cause: WebSocketError?) {
         let (code, words): (Code, String) =
             switch refusal {
@@ -51,14 +51,14 @@ extension TransportError {
         self.init(code, "the message was not sent: \(words)\(cause.inBrackets)", underlying: cause)
     }
 
-    /// What is told to whoever still wants something of a socket that is closed.
+    /// Returns the error for calls on a closed socket.
     ///
     /// - Parameter cause: Why it is closed; nil if this side has closed it.
     static func socketClosed(_ cause: WebSocketError?) -> TransportError {
         TransportError(.closed, "the socket is closed\(cause.inBrackets)", underlying: cause)
     }
 
-    /// What is told to whoever waited for an answer.
+    /// Returns the error for a request that got no answer in time.
     ///
     /// - Parameter cause: Why there is no connection, if there is none.
     static func unanswered(within time: Duration, _ cause: WebSocketError?) -> TransportError {
@@ -67,6 +67,6 @@ extension TransportError {
 }
 
 extension Optional<WebSocketError> {
-    /// The cause of another error, to be put behind that one's words.
+    /// The text of the cause in brackets, to append to the text of another error.
     fileprivate var inBrackets: String { map { " (\($0.words))" } ?? "" }
 }

@@ -5,7 +5,7 @@ package import WebSocketRuntime
 #endif
 
 extension MessageTransport {
-    /// Lets no other WebSocket share its TCP connection: whoever connects anew wants a way around what may be wrong with that one.
+    /// Stops other WebSockets from sharing this TCP connection, because a reconnect should avoid a connection that may be broken.
     package func leaveSharedConnection() {
         #if SwiftNIO
             (carrier as? WebSocketChannel)?.leaveShared()

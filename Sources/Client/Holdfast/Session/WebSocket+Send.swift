@@ -4,21 +4,21 @@ public import SessionCore
 public import WebSocketCore
 import WebSocketRuntime
 
-/// What is sent: text as text, bytes as bytes, and values through a codec where that is said.
+/// Sending: text as text, bytes as bytes, and values through a codec with the label `value`.
 extension WebSocket {
-    /// Sends a message, on the present connection if it takes it at once; otherwise ``WebSocketOptions/sending`` says what becomes of it.
+    /// Sends a message over the present connection; if that is not possible at once, ``WebSocketOptions/sending`` decides.
     ///
-    /// By default this returns when a connection took the message, and waits for one while there is none; under a policy that queues it
-    /// also returns when the message has its place in the queue. Messages of one lane leave in the order in which they were
-    /// sent. What a connection took and could not write before it was lost is not sent again: ``send(tracked:lane:timeout:)`` tells.
+    /// By default this returns when a connection has taken the message, and waits while there is no connection. With a policy that queues,
+    /// it also returns when the message is in the queue. Messages of one lane are sent in the order of the calls. If a connection
+    /// is lost before it could write a message that it took, the message is not sent again; ``send(tracked:lane:timeout:)`` reports that.
     ///
     /// - Parameters:
     ///   - message: What to send.
-    ///   - lane: What waits in a higher lane goes first.
-    ///   - timeout: How long it may wait for a connection to take it; nil: as long as the policy says.
-    /// - Throws: ``WebSocketError`` if the message never left: ``TransportError/Code/timedOut`` if no connection took it in time,
-    ///   ``TransportError/Code/closed`` once the socket is closed, ``TransportError/Code/cancelled`` if the task was cancelled while it
-    ///   waited, and by policy ``TransportError/Code/disconnected``, ``TransportError/Code/queueFull``,
+    ///   - lane: The priority: waiting messages of a higher lane go first.
+    ///   - timeout: How long the message may wait until a connection takes it; nil: as long as the policy says.
+    /// - Throws: ``WebSocketError`` if the message was not sent: ``TransportError/Code/timedOut`` if no connection took it in time,
+    ///   ``TransportError/Code/closed`` if the socket is closed, ``TransportError/Code/cancelled`` if the task was cancelled while the
+    ///   message waited, and depending on the policy ``TransportError/Code/disconnected``, ``TransportError/Code/queueFull``,
     ///   ``TransportError/Code/tooLarge`` or ``TransportError/Code/dropped``.
     public func send(_ message: Message, lane: Lane = .normal, timeout: Duration? = nil) async throws(WebSocketError) {
         _ = try await send(tracked: message, lane: lane, timeout: timeout)
@@ -39,21 +39,21 @@ extension WebSocket {
         try await send(.binary(bytes), lane: lane, timeout: timeout)
     }
 
-    /// Sends a value as the message that ``WebSocketOptions/codec`` makes of it; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
+    /// Sends a value that ``WebSocketOptions/codec`` encodes as a message; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
     ///
-    /// A string is encoded, too: in JSON it gets quotes. To send it as it is, leave the label out.
+    /// A string is encoded, too: in JSON it gets quotes. To send it unchanged, omit the label.
     ///
     /// - Throws: ``WebSocketError`` as for a message; ``TransportError/Code/codec`` if the value cannot be encoded.
     public func send<Value: Encodable>(value: Value, lane: Lane = .normal, timeout: Duration? = nil) async throws(WebSocketError) {
         try await send(encode(value), lane: lane, timeout: timeout)
     }
 
-    /// Sends a literal as a text message of JSON, whatever the codec; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
+    /// Sends a literal as a JSON text message, whatever the codec is; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
     ///
     /// ```swift
     /// try await socket.send(json: ["type": "hello", "n": 1])
     /// ```
-    /// - Throws: ``WebSocketError`` as for a message; ``TransportError/Code/codec`` for what JSON cannot say, such as infinity.
+    /// - Throws: ``WebSocketError`` as for a message; ``TransportError/Code/codec`` for values that JSON cannot express, such as infinity.
     public func send(json literal: CodecCore.Value, lane: Lane = .normal, timeout: Duration? = nil) async throws(WebSocketError) {
         let bytes: [UInt8]
         do throws(CodecError) { bytes = try literal.json() } catch {
@@ -62,26 +62,26 @@ extension WebSocket {
         try await send(.text(String(decoding: bytes, as: UTF8.self)), lane: lane, timeout: timeout)
     }
 
-    /// Sends a message and gives a receipt; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
+    /// Sends a message and returns a receipt; otherwise as ``send(_:lane:timeout:)-(Message,_,_)``.
     ///
-    /// Who does not ask the receipt pays nothing for it.
+    /// A receipt costs nothing unless you ask it.
     ///
-    /// - Returns: What tells of the message's end; see ``SendReceipt/fate()``.
+    /// - Returns: A receipt that reports the outcome of the message; see ``SendReceipt/fate()``.
     public func send(
         tracked message: Message, lane: Lane = .normal, timeout: Duration? = nil
     ) async throws(WebSocketError) -> SendReceipt {
-        if let receipt = session.desk.offer(message) { return receipt }
+        if let receipt = session.sendDriver.offer(message) { return receipt }
         return try await session.send(message, lane, patience: timeout)
     }
 
-    /// How much waits to be sent because no connection takes it: not what a connection has taken and not yet written.
-    public var sendQueueDepth: SendVolume { session.desk.depth }
+    /// The number and size of the messages that wait for a connection; does not count what a connection has taken but not yet written.
+    public var sendQueueDepth: SendVolume { session.sendDriver.depth }
 
-    /// How many messages were dropped so far: each is told as ``WebSocketEvent/dropped(_:)``.
+    /// The number of messages dropped so far; each is reported as ``WebSocketEvent/dropped(_:)``.
     ///
-    /// Those are messages that gave way, or found no room, and those that were refused after `send` had returned. Of
-    /// many that nobody has taken the older are told as ``WebSocketEvent/missed(_:)``.
-    public var droppedSends: UInt64 { session.desk.dropped }
+    /// A message is dropped if it gives way to others, finds no room in the queue, or is refused after `send` has returned. If
+    /// the app does not take these events, the older ones are summed up as ``WebSocketEvent/missed(_:)``.
+    public var droppedSends: UInt64 { session.sendDriver.dropped }
 }
 
 extension WebSocketConnection {
@@ -96,54 +96,54 @@ extension WebSocketConnection {
 }
 
 extension Message {
-    /// A binary message with these bytes.
+    /// Returns a binary message with these bytes.
     public static func binary(_ data: Data) -> Message { .binary([UInt8](data)) }
 }
 
 extension WebSocket {
-    /// Sends a ping on the present connection and waits for its pong; returns the round trip time.
+    /// Sends a ping on the present connection, waits for its pong, and returns the round-trip time.
     ///
-    /// The heartbeat asks by itself; this is for whoever wants to know.
+    /// The heartbeat sends pings by itself; use this to measure the round-trip time.
     ///
-    /// - Parameter timeout: How long to wait once the ping has left; nil: ``WebSocketTimeouts/ping``.
-    /// - Throws: ``WebSocketError``, at once with ``TransportError/Code/unreachable`` if there is no connection now, and with
-    ///   ``TransportError/Code/closed`` once the socket is closed; ``TransportError/Code/timedOut`` if no pong came: the connection
-    ///   lives on.
+    /// - Parameter timeout: How long to wait once the ping has been sent; nil: ``WebSocketTimeouts/ping``.
+    /// - Throws: ``WebSocketError``: at once ``TransportError/Code/unreachable`` if there is no connection,
+    ///   ``TransportError/Code/closed`` if the socket is closed, ``TransportError/Code/timedOut`` if no pong came, which does not end the
+    ///   connection.
     public func ping(timeout: Duration? = nil) async throws(WebSocketError) -> Duration { try await session.ping(timeout: timeout) }
 }
 
-/// What a ``WebSocket`` gives for a message: who keeps it learns what became of that.
+/// The receipt of a sent message; it reports the outcome of the message.
 public struct SendReceipt: Sendable {
     enum Course: Sendable {
-        /// A connection has taken it; without a serial it is over.
+        /// A connection has taken it; without a serial the connection had already ended.
         case taken(WriteTrail, serial: UInt64?)
-        /// It waits, or waited.
+        /// It waits in the queue, or waited there.
         case queued(SendTicket)
     }
     private let course: Course
 
     init(_ course: Course) { self.course = course }
 
-    /// Waits for the end of the send: the socket took every byte of it, it never left, or nobody knows.
+    /// Waits for the outcome of the send: written to the socket, never sent, or unknown.
     ///
-    /// Every send ends, at the latest with its socket. Nothing is asked of the network: that the socket took it does not say that the peer
-    /// has it. What was sent before anybody asked for a fate on its connection, and was not asked about before that connection ended,
-    /// is `unknown`; so ask early if you want to know. If the task is cancelled this is `unknown` at once, nothing is lost,
-    /// and you may ask again.
-    public func fate() async -> SendFate {
+    /// Every send has an outcome, at the latest when its socket ends. "Written" means that the local socket took all bytes; it does not mean
+    /// that the peer has received them. The outcome is `unknown` if the message was sent before the first call of this method on its
+    /// connection, and the connection ended before this call; so ask early if you need the outcome. If the task is cancelled, this
+    /// returns `unknown` at once; nothing is lost, and you may ask again.
+    public func outcome() async -> SendOutcome {
         switch course {
-        case .taken(let trail, let serial): await Self.fate(on: trail, serial)
+        case .taken(let trail, let serial): await Self.outcome(on: trail, serial)
         case .queued(let ticket):
             switch await ticket.end() {
-            case .taken(let trail, let serial): await Self.fate(on: trail, serial)
+            case .taken(let trail, let serial): await Self.outcome(on: trail, serial)
             case .refused(let reason): .refused(reason)
             case nil: .unknown
             }
         }
     }
 
-    private static func fate(on trail: WriteTrail, _ serial: UInt64?) async -> SendFate {
+    private static func outcome(on trail: WriteTrail, _ serial: UInt64?) async -> SendOutcome {
         guard let serial else { return .unknown }
-        return await trail.fate(of: serial) ?? .unknown
+        return await trail.outcome(of: serial) ?? .unknown
     }
 }

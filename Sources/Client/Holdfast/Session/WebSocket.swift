@@ -4,7 +4,7 @@ import MachineCore
 public import SessionCore
 public import WebSocketCore
 
-/// The WebSocket that survives: it outlives its connections.
+/// A WebSocket that reconnects after a lost connection.
 ///
 /// ```swift
 /// let socket = WebSocket("wss://example.com/feed") { options in
@@ -15,26 +15,26 @@ public import WebSocketCore
 /// }
 /// ```
 ///
-/// It connects when it is made and connects again whenever that may help, after a delay that grows and is drawn by chance
-/// (see `ReconnectPolicy`; `LossTable` says what may help). ``disconnect(code:reason:)`` and ``connect()`` close and open it again, and all
-/// who follow it stay attached. It ends when ``close(code:reason:)`` is called, when the peer closes with
-/// 1000, when trying again cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
+/// It connects as soon as it is created, and reconnects whenever that may help, after a delay that grows and has random jitter
+/// (see `ReconnectPolicy`; `LossTable` says when a reconnect may help). ``disconnect(code:reason:)`` and ``connect()`` close and open the
+/// connection, and all consumers stay attached. The socket ends when you call ``close(code:reason:)``, when the peer closes with
+/// 1000, when a retry cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
 public final class WebSocket: Sendable {
     let session: LiveSession
     let hub: EventHub
     let codec: any MessageCodec
-    /// What the options gave to hear of it.
+    /// The logger from the options.
     package let logger: Logger
-    private let run: Task<Void, Never>
-    /// Longer than any process lives: the system's clocks end the process over a moment that they cannot represent.
+    private let task: Task<Void, Never>
+    /// A limit for sleeps, longer than any process runs: the system's clocks trap on a time that they cannot represent.
     private static let longestSleep = Duration.seconds(1 << 32)
 
-    /// Starts to connect.
+    /// Creates the socket and starts to connect.
     ///
     /// - Parameters:
-    ///   - url: `ws://host:port/path?query` or `wss://…`; a bad one, be it an alternative, is told by
-    ///     ``WebSocketEvent/closed(_:)`` at once.
-    ///   - configure: Changes what is to be other than the defaults.
+    ///   - url: `ws://host:port/path?query` or `wss://…`. If it or an alternative is invalid,
+    ///     ``WebSocketEvent/closed(_:)`` reports it at once.
+    ///   - configure: Changes the default options.
     public convenience init(_ url: String, _ configure: (inout WebSocketOptions) -> Void = { _ in }) {
         var options = WebSocketOptions()
         configure(&options)
@@ -48,14 +48,14 @@ public final class WebSocket: Sendable {
         }
     }
 
-    /// Starts to connect by other means: in a test over memory, or over a transport of your own.
+    /// Creates the socket and starts to connect through your own function: in memory for a test, or over your own transport.
     ///
     /// - Parameters:
-    ///   - options: What the session obeys; what concerns a single connection is left to `connect`.
-    ///   - seed: Where the jitter starts; by default another for each.
-    ///   - clock: What the delays are measured with.
-    ///   - connect: Opens one connection; called again for each attempt, and twice at once only while one connection takes over
-    ///     from another.
+    ///   - options: The options of the session; `connect` has to apply those of a single connection.
+    ///   - seed: The seed of the random jitter; by default a different one for each socket.
+    ///   - clock: The clock for all delays.
+    ///   - connect: Opens one connection. It is called for each attempt. Two calls run at the same time only while a new connection takes
+    ///     over from the present one.
     public init<C: Clock>(
         _ options: WebSocketOptions = WebSocketOptions(), seed: UInt64 = .random(in: .min ... .max), clock: C,
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection
@@ -70,27 +70,27 @@ public final class WebSocket: Sendable {
         (self.session, hub, codec) = (live, EventHub(live, requestLimit: options.requestLimit), options.codec)
         logger = options.logger
         // SAFETY: owned by this object and cancelled with it.
-        run = Task {
+        task = Task {
             async let _ = live.follow(options.pathSource)
             async let _ = live.follow(options.lifeSource)
             await live.run(session, clock: clock)
         }
     }
 
-    /// Starts to connect; otherwise as ``init(_:_:)-(String,_)``.
+    /// Creates the socket and starts to connect; otherwise as ``init(_:_:)-(String,_)``.
     public convenience init(_ url: URL, _ configure: (inout WebSocketOptions) -> Void = { _ in }) {
         self.init(url.absoluteString, configure)
     }
 
-    deinit { run.cancel() }
+    deinit { task.cancel() }
 
-    /// What it is doing now.
+    /// The present state.
     public var state: WebSocketState { session.latest.state }
 
     /// Whether there is a connection now.
     public var isConnected: Bool { state.isConnected }
 
-    /// What it is doing, from now on, for any number of consumers; the sequence keeps the socket alive.
+    /// The states from now on, for any number of consumers; the sequence keeps the socket alive.
     public var states: StateSequence<WebSocketState> {
         StateSequence(session.changes) { [self] in
             let (state, version) = session.latest
@@ -98,64 +98,77 @@ public final class WebSocket: Sendable {
         }
     }
 
-    /// Says that the app came or went.
+    /// Tells the socket that the app went to the background or came back.
     ///
-    /// What follows is in `BackgroundPolicy`: by default the connection is closed with 1001 a moment after the app left the foreground,
-    /// and another one is opened at once when it is back.
-    public func tell(_ life: AppLife.Input) async { await session.note(.life(life)) }
+    /// `BackgroundPolicy` decides what follows. By default the connection is closed with 1001 a moment after the app left the foreground,
+    /// and a new one is opened at once when the app is back.
+    public func notify(_ life: AppLife.Input) async { await session.note(.life(life)) }
 
-    /// Says that the network changed.
+    /// Tells the socket that the network changed.
     ///
-    /// A connection is then asked at once whether it lives. Without a network nothing is tried; when it is back, the wait is cut short.
-    public func tell(_ path: PathWatch.Input) async { await session.note(.path(path)) }
+    /// The socket then checks the connection at once with a ping. Without a network it makes no attempts; when the network is back, it
+    /// connects without waiting for the rest of the delay.
+    public func notify(_ path: PathWatch.Input) async { await session.note(.path(path)) }
 
     /// Connects again after ``disconnect(code:reason:)``, or after a loss while ``WebSocketOptions/reconnects`` is false.
     ///
-    /// A socket connects by itself when it is made; while it is connected, or tries to be, this changes nothing. Attempts are at least
-    /// `ReconnectPolicy.spacing` apart, and a server's `Retry-After` is heeded.
+    /// A new socket connects by itself. While it is connected or connecting, this does nothing. Attempts are at least
+    /// `ReconnectPolicy.spacing` apart, and the socket respects a server's `Retry-After`.
     public func connect() async { await session.note(.start) }
 
     /// Closes the connection and stays disconnected until ``connect()`` or ``reconnectNow()``; waits for the close handshake.
     ///
-    /// It is not the end: consumers of events, messages and streams stay attached, and what waits to be sent waits on, as
-    /// ``WebSocketOptions/sending`` says. Once closed for good this changes nothing.
-    /// It is done to its end, also in a task that is cancelled.
+    /// This does not end the socket: consumers of events, messages and streams stay attached, and queued messages keep waiting as
+    /// ``WebSocketOptions/sending`` says. On a closed socket it does nothing.
+    /// It runs to its end even if the task is cancelled.
     public func disconnect(code: CloseCode = .normal, reason: String = "") async {
         // SAFETY: ends with the close handshake, which has a deadline.
         await Task { [session] in await session.disconnect(code: code, reason: reason) }.value
     }
 
-    /// Tries now instead of when the wait is over: for a button that people press.
+    /// Connects now instead of after the delay, for example when the user presses a button.
     ///
-    /// Attempts stay `ReconnectPolicy.spacing` apart, and a server's `Retry-After` is heeded. While there is a connection, it is asked at once
-    /// whether it lives. After ``disconnect(code:reason:)`` this connects. While the app is in the background, or the device has no
-    /// network, nothing is tried.
+    /// Attempts stay `ReconnectPolicy.spacing` apart, and the socket respects a server's `Retry-After`. If there is a connection, the socket
+    /// checks it at once with a ping. After ``disconnect(code:reason:)`` this connects. While the app is in the background, or the device has
+    /// no network, it makes no attempt.
     public func reconnectNow() async { await session.note(.reconnectNow) }
 
-    /// Closes one connection, and opens another after the pause at the earliest; whoever reads it asks for that.
+    /// Closes one connection and opens another one after the pause at the earliest; called by the protocol over the connection.
     package func reconnect(_ connection: WebSocketConnection, after pause: Duration, code: CloseCode, reason: String) async {
         await session.replace(connection, after: pause, code, reason)
     }
 
-    /// The protocol over a connection says that it serves it.
+    /// Records that the protocol over a connection is ready.
     package func noteReady(_ connection: WebSocketConnection) async { await session.judge(connection, isReady: true) }
 
-    /// Closes a connection that the protocol over it gives up.
+    /// Closes a connection that the protocol over it rejects.
     ///
-    /// Another follows after the backoff, in which this one counts as a failure.
+    /// The socket reconnects after the backoff, which counts this connection as a failure.
     package func reject(_ connection: WebSocketConnection, code: CloseCode, reason: String) async {
         await session.judge(connection, isReady: false)
         await session.replace(connection, after: .zero, code, reason)
     }
 
-    /// A protocol begins or ends to run over the socket.
+    /// Changes the number of protocols that run over the socket.
     package func countProtocol(_ change: Int) { session.protocols.withLockedValue { $0 += change } }
 
     /// Closes for good, with a close handshake if there is a connection.
     ///
-    /// Calling again is harmless. It is done to its end, also in a task that is cancelled.
+    /// Calling it again is harmless. It runs to its end even if the task is cancelled.
     public func close(code: CloseCode = .normal, reason: String = "") async {
         // SAFETY: ends with the close handshake, which has a deadline.
         await Task { [session] in await session.close(code: code, reason: reason) }.value
+    }
+
+    /// Runs in the calling task until the socket is closed for good, and closes it when the task is cancelled.
+    ///
+    /// A socket connects by itself, with or without this. Call it to tie the socket's life to a task, for instance in a `Service` of
+    /// swift-service-lifecycle, whose `run()` has the same signature. In a `ServiceGroup`, wrap the call in
+    /// `cancelWhenGracefulShutdown`. A cancelled task closes with 1001 (going away), and this returns after the close handshake.
+    ///
+    /// - Throws: The error that ended the socket. It throws nothing if this side closed it, or the peer did with 1000.
+    public func run() async throws(WebSocketError) {
+        if case .closed(let error?) = await states.last() { throw error }
+        if Task.isCancelled { await close(code: .goingAway) }
     }
 }

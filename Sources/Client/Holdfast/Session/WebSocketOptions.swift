@@ -5,9 +5,9 @@ public import Tracing
 public import WebSocketCore
 import WebSocketRuntime
 
-/// Everything about a ``WebSocket`` that can be chosen; the defaults suit an app.
+/// The options of a ``WebSocket``; the defaults suit an app.
 public struct WebSocketOptions: Sendable {
-    /// What every connection obeys.
+    /// The options of every connection.
     public var connection = WebSocketConfiguration()
     /// More fields for the upgrade request, such as `Authorization` or `Origin`: ``WebSocketConfiguration/headers``.
     public var headers: HeaderFields {
@@ -19,24 +19,24 @@ public struct WebSocketOptions: Sendable {
         get { connection.subprotocols }
         set { connection.subprotocols = newValue }
     }
-    /// More URLs of the same service: after a failure the next one is tried.
+    /// More URLs of the same service; after a failure the socket tries the next one.
     public var alternatives: [String] = []
-    /// When to connect again, and when to give up; with the table of what is worth another attempt.
+    /// When to reconnect and when to give up, including the table of losses that are worth another attempt.
     public var reconnect: ReconnectPolicy {
         get { policy.reconnect }
         set { policy.reconnect = newValue }
     }
-    /// Whether it connects again by itself after a loss; by default it does.
+    /// Whether the socket reconnects by itself after a loss; the default is true.
     ///
-    /// If not, a loss that may pass leads to ``WebSocketState/disconnected(_:)``, and ``WebSocket/connect()`` tries again. What cannot pass
-    /// is the end in any case.
+    /// If false, a temporary loss leads to ``WebSocketState/disconnected(_:)``, and ``WebSocket/connect()`` tries again. A permanent failure
+    /// ends the socket in any case.
     public var reconnects: Bool {
         get { policy.reconnect.isAutomatic }
         set { policy.reconnect.isAutomatic = newValue }
     }
-    /// Who gives a fresh credential before every attempt; nil: none is needed.
+    /// The provider of a fresh credential for every attempt; nil if none is needed.
     public var credentials: CredentialProvider?
-    /// When the provider is asked ahead of an expiry, and how long it may take.
+    /// When to ask the provider before a credential expires, and how long it may take.
     public var credentialPolicy: CredentialPolicy {
         get { policy.credentials }
         set { policy.credentials = newValue }
@@ -46,58 +46,58 @@ public struct WebSocketOptions: Sendable {
         get { policy.background }
         set { policy.background = newValue }
     }
-    /// What to do about news of the network; see ``WebSocket/tell(_:)-(PathWatch.Input)``.
+    /// What to do when the network changes; see ``WebSocket/tell(_:)-(PathWatch.Input)``.
     public var path: PathPolicy {
         get { policy.path }
         set { policy.path = newValue }
     }
-    /// How long a connection may be silent before it is asked whether it lives: fixed, or adaptive for devices that pay for every ping.
+    /// How long a connection may be silent before the heartbeat checks it: fixed, or adaptive for devices that pay for every ping.
     ///
-    /// How long an answer may take is in ``WebSocketTimeouts/ping``; what asks is a ping or ``WebSocketConfiguration/pingMessage``.
+    /// ``WebSocketTimeouts/ping`` limits the wait for an answer. The heartbeat sends a ping or ``WebSocketConfiguration/pingMessage``.
     public var heartbeat: HeartbeatPolicy {
         get { policy.heartbeat }
         set { policy.heartbeat = newValue }
     }
-    /// Who tells what happens to the network; nil: only the app does.
+    /// The source of network changes; nil: only the app reports them.
     ///
-    /// If a URL leads to this device itself (`localhost`, 127.0.0.0/8 or `::1`), what the source says never holds attempts back.
+    /// If a URL leads to this device itself (`localhost`, 127.0.0.0/8 or `::1`), the source never holds attempts back.
     public var pathSource: (any PathSource)?
-    /// Who tells that the app comes and goes, such as `AppLifecycle` on Apple platforms; nil: only the app does.
+    /// The source of the app's state, such as `AppLifecycle` on Apple platforms; nil: only the app reports it.
     public var lifeSource: (any LifeSource)?
-    /// What becomes of messages that cannot go out at once; by default their senders wait for a connection, for half a minute.
+    /// What happens to messages that cannot be sent at once; by default their senders wait for a connection, for half a minute.
     public var sending: SendPolicy {
         get { policy.sending }
         set { policy.sending = newValue }
     }
-    /// What makes messages of values, and values of messages.
+    /// The codec that encodes values as messages and decodes messages into values.
     public var codec: any MessageCodec = JSONCodec()
-    /// How many requests may wait for their answers at once; see ``WebSocket/request(_:matching:timeout:)-(Message,_,_)``.
+    /// The maximum number of pending requests; see ``WebSocket/request(_:matching:timeout:)-(Message,_,_)``.
     public var requestLimit = 1024
-    /// What hears of attempts, openings and losses; silent by default.
+    /// The logger for attempts, openings and losses; silent by default.
     ///
-    /// Nothing secret is ever logged, and nothing of messages unless ``logsPayloads`` says so.
+    /// The socket never logs secrets, and logs message contents only if ``logsPayloads`` is true.
     public var logger = Logger(label: "holdfast") { _ in SwiftLogNoOpLogHandler() }
-    /// Whether the log shows, at the level `debug`, how messages begin: for development; by default it does not.
+    /// Whether the log shows, at the level `debug`, the beginning of each message, for development; the default is false.
     ///
-    /// A line says whether a message was sent or received, its kind, its length, and its first 64 bytes: text in one line with escapes,
-    /// bytes in hexadecimal, of a message in pieces those of the first piece. Credentials, the passwords of proxies, cookies and what names
-    /// such as `password` announce are `<hidden>`. What else is secret in your messages nobody but you knows. It costs nothing while it is
-    /// off; it counts for sockets made afterwards.
+    /// A line shows whether a message was sent or received, its kind, its length, and its first 64 bytes: text in one line with escapes,
+    /// binary data in hexadecimal. For a message in pieces it shows the bytes of the first piece. Credentials, proxy passwords, cookies and
+    /// values with names such as `password` are replaced by `<hidden>`. The log cannot recognize other secrets in your messages. The option
+    /// costs nothing while it is off. A change applies to sockets that are created afterwards.
     public var logsPayloads = false
-    /// What counts and measures; nil: what `MetricsSystem` was bootstrapped with when the socket is made.
+    /// The metrics factory; nil: the one that `MetricsSystem` was bootstrapped with when the socket is created.
     public var metrics: (any MetricsFactory)?
-    /// What gets a span for every attempt to connect; nil: what `InstrumentationSystem` was bootstrapped with.
+    /// The tracer that gets a span for every connection attempt; nil: the one that `InstrumentationSystem` was bootstrapped with.
     public var tracer: (any Tracer)?
     var policy = SessionPolicy()
-    /// The URLs for people to read, if there are any.
+    /// The URLs in readable form without secrets, if there are any.
     var endpointNames: [String] = []
-    /// The URLs themselves, to know what is secret in them.
+    /// The full URLs, used to find the secrets in them.
     var endpointURLs: [String] = []
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    /// Opens one connection as an attempt asks.
+    /// Opens one connection for an attempt.
     func connect(_ attempt: WebSocketAttempt, to url: String) async throws(WebSocketError) -> WebSocketConnection {
         var (url, configuration) = (attempt.endpoint == 0 ? url : alternatives[attempt.endpoint - 1], connection)
         if let credential = attempt.credential, let placement = credential.placement ?? credentials?.placement {
@@ -112,7 +112,7 @@ public struct WebSocketOptions: Sendable {
         return try await WebSocketConnection.connect(to: url, configuration: configuration)
     }
 
-    /// The defaults, and ``followSystem()``: for the app that people see.
+    /// The default options with ``followSystem()``, for an app with a user interface.
     ///
     /// ```swift
     /// let socket = WebSocket("wss://example.com/feed") { $0 = .app }
@@ -123,16 +123,17 @@ public struct WebSocketOptions: Sendable {
         return options
     }
 
-    /// Follows what the system tells of the network and of the app, with ``pathSource`` and ``lifeSource``.
+    /// Sets ``pathSource`` and ``lifeSource`` so that the socket follows the system's network and app state.
     ///
     /// On Apple platforms these are `NetworkPathMonitor` and `AppLifecycle`: no attempt without a network, an attempt at once when it is
     /// back, a close in the background as ``background`` says, and an attempt at once in the foreground. On Linux it is `LinuxPathSource`, and
-    /// nothing tells of the app. Not for an app extension, which has no application to ask: there, set ``pathSource`` alone.
+    /// there is no source of the app's state. An app extension cannot use this, because it has no application object; set only
+    /// ``pathSource`` there.
     ///
-    /// It changes nothing else, so it suits `Rooms`, `QuoteFeed` and `WAMPClient`, whose options have more than the defaults.
+    /// It changes nothing else, so you can call it on the options of `Rooms`, `QuoteFeed` and `WAMPClient`, which have other defaults.
     public mutating func followSystem() { (pathSource, lifeSource) = (SystemSources.path, SystemSources.life) }
 
-    /// Why a URL can never be connected to, be it the first or one of the alternatives; nil if all are good.
+    /// Returns the error if the URL or one of the alternatives is invalid; nil if all are valid.
     func problem(with url: String) -> WebSocketError? {
         for (index, string) in ([url] + alternatives).enumerated() {
             do throws(URLProblem) {
@@ -145,15 +146,15 @@ public struct WebSocketOptions: Sendable {
         return nil
     }
 
-    /// Whether one of the URLs leads to this device itself, which needs no network.
+    /// Returns whether one of the URLs leads to this device itself, which needs no network.
     func staysWithinDevice(_ url: String) -> Bool {
         ([url] + alternatives).contains { (try? WebSocketURL($0))?.isLoopback ?? false }
     }
 
-    /// A URL without what may be secret: the query, and a user's name and password.
+    /// Returns a URL without the parts that may be secret: the query, the user name and the password.
     static func name(_ url: String) -> String { (try? WebSocketURL(url))?.description ?? "an invalid URL" }
 
-    /// Adds what the tracer says of the present span to a request.
+    /// Adds the tracing context of the present span to a request.
     func trace(into headers: inout HeaderFields) {
         guard let context = InstrumentationContext.current else { return }
         if let tracer {
@@ -173,16 +174,16 @@ extension WebSocketURL {
     }
 }
 
-/// What an attempt of a ``WebSocket`` to connect is to be made of.
+/// One attempt of a ``WebSocket`` to connect.
 public struct WebSocketAttempt: Sendable {
-    /// The failures in a row before it, and one.
+    /// The number of the attempt: one more than the failures in a row before it.
     public let number: Int
-    /// Which of the endpoints to connect to, counted from 0.
+    /// The index of the endpoint to connect to, counted from 0.
     public let endpoint: Int
     /// The newest credential, if there is a provider.
     public let credential: Credential?
 
-    /// An attempt; by default the first, without a credential.
+    /// Creates an attempt; by default the first, without a credential.
     public init(number: Int = 1, endpoint: Int = 0, credential: Credential? = nil) {
         (self.number, self.endpoint, self.credential) = (number, endpoint, credential)
     }

@@ -1,42 +1,42 @@
 import WebSocketRuntime
 import WebSocketCore
 
-/// Those who get messages as values, pushed by whoever reads.
+/// Typed streams: the reader pushes messages to their consumers as values.
 extension EventHub {
-    /// One more consumer of a lane.
+    /// Adds a consumer to a lane.
     func open<Value: Sendable>(
         _ decoding: MessageDecoding<Value>, for field: StreamLane.Field?, _ makeIntake: (Share.Party) -> any StreamIntake<Value>
     ) -> Share.Party {
         change {
-            let (party, rest) = share.subscribeElsewhere()
-            let intake = makeIntake(party)
+            let (consumer, rest) = share.subscribeElsewhere()
+            let intake = makeIntake(consumer)
             let lane = lane(of: decoding)
             lane.add(intake, for: field)
-            // Nobody knows of it before the lock is released, so nothing newer comes first.
+            // The consumer is not visible before the lock is released, so no newer message comes first.
             var outcome = StreamOffer()
             for case .message(let message) in rest { message.withBytes { lane.offer($0.bytes, message.kind, into: &outcome) } }
             if case .closed(let closure) = share.end { intake.finish(closure.result) }
-            isHeld[party] = { intake.isHeld }
-            hold(party)
-            return party
+            isHeld[consumer] = { intake.isHeld }
+            hold(consumer)
+            return consumer
         }
     }
 
-    /// A consumer is gone.
-    func leave<Value: Sendable>(_ party: Share.Party, _ decoding: MessageDecoding<Value>, for field: StreamLane.Field?) {
+    /// Removes a consumer.
+    func leave<Value: Sendable>(_ consumer: Share.Party, _ decoding: MessageDecoding<Value>, for field: StreamLane.Field?) {
         change {
-            isHeld[party] = nil
+            isHeld[consumer] = nil
             let lane = lane(of: decoding)
-            lane.remove(party, from: field)
+            lane.remove(consumer, from: field)
             if lane.isEmpty { lanes.removeAll { $0 === lane } }
-            share.leave(party)
+            share.leave(consumer)
         }
     }
 
-    /// A consumer has taken so much that reading may go on.
-    func relieve(_ party: Share.Party) { change { hold(party) } }
+    /// Resumes reading after a consumer has taken enough.
+    func relieve(_ consumer: Share.Party) { change { hold(consumer) } }
 
-    /// Gives a message to typed streams, before anybody reads on.
+    /// Gives a message to typed streams, before the next message is read.
     func offer(_ message: Message, to lanes: [any StreamLane], by reader: Share.Party) {
         var outcome = StreamOffer()
         message.withBytes { bytes in for lane in lanes { lane.offer(bytes.bytes, message.kind, into: &outcome) } }
@@ -49,14 +49,14 @@ extension EventHub {
         }
     }
 
-    /// Gives the messages at hand to typed streams where they lie, if nobody else wants any; false if it is to be done otherwise.
+    /// Lends the ready messages to typed streams without copying, if no other consumer wants them; returns false if that is not possible.
     func lend(by reader: Share.Party) -> Bool {
         let lanes: [any StreamLane] = lock.withLock { share.isElsewhere && requests.isEmpty ? self.lanes : [] }
         guard !lanes.isEmpty, let messages = current?.messages else { return false }
         var outcome = StreamOffer()
         let hasLent = messages.lendReady { kind, payload in
             for lane in lanes { lane.offer(payload, kind, into: &outcome) }
-            // Nobody follows the events who could be told.
+            // There is no consumer of events to report failures to.
             outcome.failures = []
             return outcome.held.isEmpty
         }
@@ -68,8 +68,8 @@ extension EventHub {
         return true
     }
 
-    /// Under the lock, where the last word counts: a consumer may have taken some since it was said to be full.
-    private func hold(_ party: Share.Party) { share.hold(party, isHeld[party]?() ?? false) }
+    /// Asks the consumer again under the lock, because it may have taken values since it was found full.
+    private func hold(_ consumer: Share.Party) { share.hold(consumer, isHeld[consumer]?() ?? false) }
 
     private func lane<Value: Sendable>(of decoding: MessageDecoding<Value>) -> TypedStreamLane<Value> {
         let key = StreamLaneKey(decoding)

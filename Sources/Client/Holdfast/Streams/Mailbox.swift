@@ -2,25 +2,25 @@ public import MachineCore
 public import StreamCore
 public import WebSocketRuntime
 
-/// A mailbox for values of a typed stream, or of an app's own protocol, whose delivery is known only when it is made.
+/// A mailbox for values of a typed stream, or of an app's own protocol, whose delivery is chosen at run time.
 package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyDelivery<Item, Output>, WebSocketError>
 
-/// Where values wait for their one consumer: the shell around a `DeliveryBuffer`.
+/// The queue of values for one consumer; runs a `DeliveryBuffer`.
 ///
-/// Whoever reads pushes, and never waits for it; the consumer waits for what is due, and a timer wakes it for what is not yet.
-/// What every value passes is inlinable, so that it is compiled for the buffer.
+/// The reader pushes values and never waits for the consumer. The consumer waits for the next due value, and a timer wakes it for a value
+/// that is due later. The code on the path of every value is inlinable, so that it is specialized for the buffer.
 @usableFromInline package final class Mailbox<Buffer: DeliveryBuffer, Failure: Error>: Sendable {
     @usableFromInline package typealias Output = Buffer.Output
-    /// What a consumer who waits is woken with: whether it is to look again.
+    /// The continuation of a waiting consumer; it is resumed with whether the consumer should look again.
     @usableFromInline typealias Place = CheckedContinuation<Bool, Never>
     @usableFromInline struct State: Sendable {
         @usableFromInline var buffer: Buffer
-        /// How many values waited when it was found full; nil again when half of them are taken.
+        /// The number of waiting values when the buffer was found full; nil again when half of them are taken.
         @usableFromInline var heldAt: Int?
         @usableFromInline var end: Result<Void, Failure>?
-        /// The consumer, while it waits: a list, for to look into an empty one costs less than to look at a continuation.
+        /// The waiting consumer, if any; an array, because checking whether it is empty costs less than checking an optional continuation.
         @usableFromInline var places: [(id: UInt64, place: Place)] = []
-        /// How often somebody has waited.
+        /// The number of waits so far.
         @usableFromInline var waits: UInt64 = 0
 
         @inlinable init(_ buffer: Buffer) { self.buffer = buffer }
@@ -37,23 +37,23 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     @usableFromInline let isTimed: Bool
 
     /// - Parameters:
-    ///   - buffer: What keeps the values.
-    ///   - time: What time it is; not asked by a buffer that is not timed.
+    ///   - buffer: Stores the values.
+    ///   - time: The clock; not used for a buffer that is not timed.
     @inlinable package init(_ buffer: Buffer, time: LinkTime, isTimed: Bool = false) {
         state = LockedValue(State(buffer))
         (self.time, timer, self.isTimed) = (time, DeadlineTimer(time), isTimed)
     }
 
-    /// How many values wait.
+    /// The number of waiting values.
     @inlinable package var pending: Int { state.withLockedValue { $0.buffer.pending } }
-    /// Nothing should be read before the consumer has taken some.
+    /// Whether reading should pause until the consumer has taken some values.
     @inlinable package var isHeld: Bool { state.withLockedValue { $0.heldAt != nil } }
-    /// How it ended, whatever still waits; nil while more may come.
-    @inlinable package var end: Result<Void, Failure>? { state.withLockedValue(\.end) }
+    /// How it ended, even if values still wait; nil while more may come.
+    @inlinable package var end: Result<Void, Failure>? { state.withLockedValue({ $0.end }) }
 
     @inlinable var now: Moment { isTimed ? time.now() : .start }
 
-    /// Adds a value, unless it has ended; true if nothing more should be read before the consumer has taken some.
+    /// Adds a value, unless it has ended; returns true if reading should pause until the consumer has taken some.
     @inlinable package func push(_ item: Buffer.Value) -> Bool {
         let now = now
         let (place, isHeld) = state.withLockedValue { state -> (Place?, Bool) in
@@ -66,7 +66,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         return isHeld
     }
 
-    /// No more comes: the consumer gets what waits, and then this.
+    /// Ends the mailbox: the consumer gets what waits, and then this end.
     @inlinable package func finish(_ end: Result<Void, Failure>) {
         let place = state.withLockedValue { state in
             state.end = state.end ?? end
@@ -76,11 +76,11 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         place?.resume(returning: true)
     }
 
-    /// Waits for what is due next; nil after an end in peace, or when the task is cancelled.
+    /// Waits for the next due value; nil after a normal end, or when the task is cancelled.
     ///
-    /// - Parameter relieved: Called when reading may go on that was held up.
+    /// - Parameter relieved: Called when paused reading may resume.
     @inlinable package func next(relieved: () -> Void = {}) async throws(Failure) -> Output? {
-        // Asked each time: a slow consumer of a fast peer never has to wait.
+        // Checked at each call: a slow consumer of a fast peer never waits.
         while !Task.isCancelled {
             let now = now
             let (step, isRelieved) = state.withLockedValue { state -> (Step, Bool) in
@@ -104,7 +104,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         return nil
     }
 
-    /// Waits until there is a reason to look again; false if the task is cancelled.
+    /// Waits until there is a reason to look again; returns false if the task is cancelled.
     @inlinable func called() async -> Bool {
         let id = state.withLockedValue { state in
             state.waits += 1
@@ -114,14 +114,14 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
             await withCheckedContinuation { place in
                 let now = now
                 let (woken, answer) = state.withLockedValue { state -> (Place?, Bool) in
-                    // Cancelled before there was anybody to wake.
+                    // The task was cancelled before its continuation was stored.
                     if Task.isCancelled { return (place, false) }
                     if let deadline = state.buffer.deadline {
                         if deadline <= now { return (place, true) }
                         timer.set(deadline) { [weak self] in self?.ring() }
                     }
                     if state.end != nil, state.buffer.pending == 0 { return (place, true) }
-                    // Two tasks share an iterator, which no one should: the one that came first gives way.
+                    // Two tasks use one iterator, which is not allowed: the earlier one gives way.
                     let displaced = state.places.popLast()
                     state.places.append((id, place))
                     return (displaced?.place, false)
@@ -129,12 +129,12 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
                 woken?.resume(returning: answer)
             }
         } onCancel: {
-            // Another one may have taken its turn.
+            // Another task may have replaced this one.
             state.withLockedValue { $0.places.last?.id == id ? $0.places.popLast() : nil }?.place.resume(returning: false)
         }
     }
 
-    /// The consumer, if what it waits for has come, or is to come sooner than the timer rings.
+    /// Returns the consumer to wake if a value is due, or becomes due before the timer fires.
     @inlinable func placeToWake(_ state: inout State, at now: Moment) -> Place? {
         guard !state.places.isEmpty, let deadline = state.buffer.deadline else { return nil }
         if deadline > now, !timer.ringsAfter(deadline) { return nil }
@@ -143,13 +143,13 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
 
     @inlinable func ring() { state.withLockedValue { $0.places.popLast() }?.place.resume(returning: true) }
 
-    /// One whose buffer is known only now.
+    /// Creates a mailbox whose buffer type is known only at run time.
     convenience init<Item, Given>(_ buffer: any DeliveryBuffer<Item, Given>, time: LinkTime, isTimed: Bool)
     where Buffer == AnyDelivery<Item, Given>, Failure == WebSocketError {
         self.init(AnyDelivery(buffer), time: time, isTimed: isTimed)
     }
 
-    /// One for values of the app's own, as it wants them; those that came as messages are for typed streams.
+    /// Creates a mailbox for the app's own values; deliveries of undecoded messages are only for typed streams.
     package convenience init<Item>(_ delivery: StreamDelivery<Item>, time: LinkTime)
     where Buffer == AnyDelivery<Item, Item>, Failure == WebSocketError {
         let buffer = delivery.buffer() ?? EveryValue(capacity: 64)
@@ -161,30 +161,30 @@ extension Mailbox: CountedDelivery {
     package var counts: DeliveryCounts { state.withLockedValue { $0.buffer.counts } }
 }
 
-/// Counts what became of values.
+/// Counts how values were delivered or dropped.
 protocol CountedDelivery: AnyObject, Sendable {
     var counts: DeliveryCounts { get }
 }
 
-/// What became of the values of several consumers: of one stream, or of all of a socket.
-final class DeliveryLedger: Sendable {
+/// Sums the delivery counts of several consumers: of one stream, or of all streams of a socket.
+final class DeliveryTotals: Sendable {
     private struct State {
         var live: [ObjectIdentifier: any CountedDelivery] = [:]
         var ended = DeliveryCounts()
     }
-    /// Counts the same, and more.
-    private let parent: DeliveryLedger?
+    /// The ledger that also counts these consumers and others.
+    private let parent: DeliveryTotals?
     private let state = LockedValue(State())
 
-    init(within parent: DeliveryLedger? = nil) { self.parent = parent }
+    init(within parent: DeliveryTotals? = nil) { self.parent = parent }
 
-    /// One more consumer counts here.
+    /// Adds a consumer.
     func join(_ consumer: any CountedDelivery) {
         state.withLockedValue { $0.live[ObjectIdentifier(consumer)] = consumer }
         parent?.join(consumer)
     }
 
-    /// A consumer is gone; what it has counted stays.
+    /// Removes a consumer; its counts stay in the sum.
     func leave(_ consumer: any CountedDelivery) {
         state.withLockedValue { state in
             guard state.live.removeValue(forKey: ObjectIdentifier(consumer)) != nil else { return }
@@ -200,10 +200,10 @@ final class DeliveryLedger: Sendable {
 final class DeliveryTally: CountedDelivery {
     private let delivered = LockedValue(0)
 
-    /// What waits is not decoded yet, so it was not received as a value.
+    /// The counts; waiting messages are not decoded yet, so they do not count as received values.
     var counts: DeliveryCounts {
         var counts = DeliveryCounts()
-        counts.delivered = delivered.withLockedValue(\.self)
+        counts.delivered = delivered.withLockedValue({ $0 })
         counts.received = counts.delivered
         return counts
     }

@@ -2,29 +2,29 @@ public import CodecCore
 import Foundation
 public import WebSocketCore
 
-/// How payloads become values of one type: what a typed stream is made with where ``WebSocketOptions/codec`` is not what reads it.
+/// Decodes payloads into values of one type, for a typed stream that does not use ``WebSocketOptions/codec``.
 ///
 /// ```swift
 /// let ticks = MessageDecoding<Tick>("ticks") { bytes, kind in try Tick(parsing: bytes) }
 /// for try await tick in socket.stream(by: ticks) { show(tick) }
 /// ```
-/// Two decodings to the same type with the same name are taken for the same: a message is then decoded once for both.
+/// Two decodings with the same type and the same name count as the same: a message is then decoded once for both.
 public struct MessageDecoding<Value: Sendable>: Sendable {
-    /// Makes the value; the bytes, UTF-8 if it is text, are lent for the time of the call.
+    /// Returns the value; the bytes, UTF-8 for text, are valid only during the call.
     public typealias Body = @Sendable (_ payload: RawSpan, _ kind: MessageKind) throws -> Value
 
-    /// What the format is called; one that is called `json`, `msgpack` or `cbor` can be peeked into.
+    /// The name of the format; Holdfast can peek into `json`, `msgpack` and `cbor`.
     public let name: String
     let decode: Body
 
-    /// A decoding.
+    /// Creates a decoding.
     ///
     /// - Parameters:
-    ///   - name: What the format is called.
-    ///   - decode: Makes the value; called from any task. What it throws is told as ``WebSocketEvent/undecodable(_:)``.
+    ///   - name: The name of the format.
+    ///   - decode: Returns the value; called from any task. Its errors are reported as ``WebSocketEvent/undecodable(_:)``.
     public init(_ name: String, _ decode: @escaping Body) { (self.name, self.decode) = (name, decode) }
 
-    /// What a codec makes of a payload; where text or bytes are wanted, the payload as it is.
+    /// Creates the decoding of a codec; for text and bytes, a decoding that returns the payload unchanged.
     init(_ codec: any MessageCodec) where Value: Decodable {
         switch Value.self {
         case is String.Type: self.init(codec.name) { payload, _ in try Self.same(try Self.text(payload)) }
@@ -45,34 +45,34 @@ public struct MessageDecoding<Value: Sendable>: Sendable {
     }
 }
 
-/// Which messages concern a typed stream, told by a look at one field without decoding the rest; see <doc:Streams>.
+/// Selects messages for a typed stream by one field, without decoding the rest; see <doc:Streams>.
 public struct MessageFilter: Hashable, Sendable {
     let path: [String]
     let value: FieldValue
     let format: PayloadPeek.Format?
 
-    /// Those with this text in a field.
+    /// Selects messages with this text in a field.
     ///
     /// - Parameters:
-    ///   - path: Where the field stands: keys from the outside in.
-    ///   - text: What stands there.
+    ///   - path: The path of the field: keys from the outside in.
+    ///   - text: The value of the field.
     ///   - format: The format of the payloads; nil: what the codec's ``MessageCodec/name`` says.
     public static func field(_ path: String..., is text: String, format: PayloadPeek.Format? = nil) -> Self {
         Self(path: path, value: .text(text), format: format)
     }
 
-    /// Those with this whole number in a field.
+    /// Selects messages with this whole number in a field.
     ///
     /// - Parameters:
-    ///   - path: Where the field stands: keys from the outside in.
-    ///   - integer: What stands there.
+    ///   - path: The path of the field: keys from the outside in.
+    ///   - integer: The value of the field.
     ///   - format: The format of the payloads; nil: what the codec's ``MessageCodec/name`` says.
     public static func field(_ path: String..., is integer: Int, format: PayloadPeek.Format? = nil) -> Self {
         Self(path: path, value: .integer(Int64(integer)), format: format)
     }
 }
 
-/// What stands in a field, if that is something to tell messages apart by.
+/// The value of a field, if it is of a type that can distinguish messages.
 enum FieldValue: Hashable, Sendable {
     case text(String)
     case integer(Int64)
@@ -89,7 +89,7 @@ enum FieldValue: Hashable, Sendable {
 }
 
 extension PayloadPeek.Format {
-    /// The format that is called so; nil for one that nobody here can peek into.
+    /// Creates the format with this name; nil if Holdfast cannot peek into the format.
     init?(named name: String) {
         switch name {
         case "json": self = .json

@@ -4,40 +4,40 @@ import StreamCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// One consumer of a typed stream, from its beginning to the release of this object.
+/// One consumer of a typed stream, from its creation to the release of this object.
 final class StreamConsumer<Value: Sendable, Item: Sendable, Output: Sendable>: Sendable {
-    /// Kept alive, for without it nothing happens any more.
+    /// The socket, kept alive because it produces the messages.
     private let socket: WebSocket
     private let decoding: MessageDecoding<Value>
     private let field: StreamFilterField?
     private let mailbox: StreamMailbox<Item, Output>
-    private let party: EventHub.Share.Party
-    private let ledger: DeliveryLedger
+    private let consumer: EventHub.Share.Party
+    private let totals: DeliveryTotals
 
     /// - Parameters:
-    ///   - intake: Makes what fills the mailbox.
+    ///   - intake: Creates the intake that fills the mailbox.
     init(
         _ plan: StreamPlan<Value>, _ buffer: any DeliveryBuffer<Item, Output>, isTimed: Bool,
         _ intake: (EventHub.Share.Party, StreamMailbox<Item, Output>) -> any StreamIntake<Value>
     ) {
-        (socket, decoding, field, ledger) = (plan.socket, plan.decoding, plan.field, plan.ledger)
+        (socket, decoding, field, totals) = (plan.socket, plan.decoding, plan.field, plan.totals)
         let mailbox = StreamMailbox(buffer, time: socket.session.time, isTimed: isTimed)
         self.mailbox = mailbox
-        party = socket.hub.open(plan.decoding, for: plan.field?.pair) { intake($0, mailbox) }
-        ledger.join(mailbox)
+        consumer = socket.hub.open(plan.decoding, for: plan.field?.pair) { intake($0, mailbox) }
+        totals.join(mailbox)
     }
 
     deinit {
-        socket.hub.leave(party, decoding, for: field?.pair)
-        ledger.leave(mailbox)
+        socket.hub.leave(consumer, decoding, for: field?.pair)
+        totals.leave(mailbox)
     }
 
-    /// Waits for what is due next; nil after an end in peace, or when the task is cancelled.
+    /// Waits for the next due value; nil after a normal end, or when the task is cancelled.
     func next() async throws(WebSocketError) -> Output? {
-        try await mailbox.next { socket.hub.relieve(party) }
+        try await mailbox.next { socket.hub.relieve(consumer) }
     }
 
-    /// The value of a message that waited as it came; nil if it is no such value, which is told.
+    /// Decodes a message that waited undecoded; if that fails, reports it and returns nil.
     func decode(_ waiting: FieldMessage) -> Value? {
         do { return try waiting.bytes.withUnsafeBytes { try decoding.decode($0.bytes, waiting.kind) } } catch {
             socket.hub.report(.undecodable(UndecodableMessage(message: waiting.message, type: "\(Value.self)", error: error)))
@@ -46,7 +46,7 @@ final class StreamConsumer<Value: Sendable, Item: Sendable, Output: Sendable>: S
     }
 }
 
-/// A field, and what is to stand there.
+/// A field and the value that it must have.
 struct StreamFilterField: Sendable {
     let peek: PayloadPeek
     let value: FieldValue
@@ -54,24 +54,24 @@ struct StreamFilterField: Sendable {
     var pair: StreamLane.Field { (peek, value) }
 }
 
-/// The consumer of a typed stream that loses nothing: it reads and decodes by itself, in its own task.
+/// The consumer of a typed stream that loses nothing: it reads and decodes in its own task.
 final class SuspendingConsumer<Value: Sendable>: Sendable {
-    private let subscription: Subscription
+    private let subscription: EventConsumer
     private let decoding: MessageDecoding<Value>
-    private let ledger: DeliveryLedger
+    private let totals: DeliveryTotals
     private let tally = DeliveryTally()
 
     init(_ plan: StreamPlan<Value>, _ buffering: EventBuffering) {
-        subscription = Subscription(plan.socket, buffering, .messages, reports: true)
-        (decoding, ledger) = (plan.decoding, plan.ledger)
-        ledger.join(tally)
+        subscription = EventConsumer(plan.socket, buffering, .messages, reports: true)
+        (decoding, totals) = (plan.decoding, plan.totals)
+        totals.join(tally)
     }
 
-    deinit { ledger.leave(tally) }
+    deinit { totals.leave(tally) }
 
-    /// Waits for the next value; nil after an end in peace, or when the task is cancelled.
+    /// Waits for the next value; nil after a normal end, or when the task is cancelled.
     func next() async throws(WebSocketError) -> Value? {
-        // Asked each time: a slow consumer of a fast peer never has to wait.
+        // Checked at each call: a slow consumer of a fast peer never waits.
         while !Task.isCancelled {
             let (lent, turn) = subscription.borrow { decode($0, $1) }
             if let lent {
@@ -84,7 +84,7 @@ final class SuspendingConsumer<Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Nil if it is no such value, which is told.
+    /// Decodes a message; if that fails, reports it and returns nil.
     private func decode(_ payload: RawSpan, _ kind: MessageKind) -> Value? {
         do {
             let value = try decoding.decode(payload, kind)

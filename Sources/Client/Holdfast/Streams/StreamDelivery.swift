@@ -1,16 +1,16 @@
 import MachineCore
 import StreamCore
 
-/// What becomes of values that come while the consumer of a typed stream is busy; see <doc:Streams>.
+/// What happens to values that arrive while the consumer of a typed stream is busy; see <doc:Streams>.
 ///
-/// Each keeps a bounded number of values, and tells in ``WebSocketStream/counts`` what it did with the others. All but
-/// ``everyMessage(capacity:)`` hold up nobody: the socket reads on, for the other consumers too.
+/// Each delivery keeps a bounded number of values, and counts the others in ``WebSocketStream/counts``. All except
+/// ``everyMessage(capacity:)`` hold up no other consumer: the socket continues to read.
 ///
 /// ```swift
 /// for try await ticks in socket.batches(of: Tick.self, delivery: .latest { $0.symbol }.atMost(perSecond: 60)) { redraw(ticks) }
 /// ```
 public struct StreamDelivery<Value: Sendable>: Sendable {
-    enum Keeping: Sendable {
+    enum Buffering: Sendable {
         case every(capacity: Int)
         case newest(limit: Int)
         case latest(unless: LatestValue<Value>.Comparison?)
@@ -21,51 +21,51 @@ public struct StreamDelivery<Value: Sendable>: Sendable {
         case atMost(perSecond: Int)
         case sampled(every: Duration)
     }
-    var keeping: Keeping
+    var keeping: Buffering
     var paces: [Pace] = []
 
-    /// Nothing is lost: while so many values wait, nobody reads, and in the end the peer has to wait.
+    /// Loses nothing: while this many values wait, the socket stops reading, and in the end the peer has to wait.
     public static func everyMessage(capacity: Int = 64) -> Self { Self(keeping: .every(capacity: max(capacity, 1))) }
 
-    /// Only the newest value waits; one that a newer one replaced counts as conflated.
+    /// Keeps only the newest value; a value that a newer one replaced counts as conflated.
     public static var latest: Self { Self(keeping: .latest(unless: nil)) }
 
-    /// The newest so many values wait; one that gave way counts as dropped.
+    /// Keeps this many newest values; a value that gave way counts as dropped.
     public static func newest(_ limit: Int) -> Self { Self(keeping: .newest(limit: max(limit, 1))) }
 
-    /// The newest value of each key waits, in the order in which the keys first changed since the consumer got them.
+    /// Keeps the newest value of each key, in the order in which the keys first changed after the consumer last got them.
     ///
-    /// So what is shown of a key is never older than what was shown of it, and a key that changes all the time holds up no other.
+    /// So the consumer never gets an older value of a key after a newer one, and a key that changes all the time delays no other key.
     ///
     /// - Parameters:
-    ///   - limit: How many keys may wait; for one more the key that has waited longest gives way, and counts as dropped.
-    ///   - key: Tells what a value is of, at once: it is called while the stream is locked, and must not ask the stream for its counts.
+    ///   - limit: The maximum number of waiting keys. One more displaces the key that has waited longest, which counts as dropped.
+    ///   - key: Returns the key of a value. It must be quick, because the stream is locked, and must not ask the stream for its counts.
     public static func latest<Key: Hashable & Sendable>(limit: Int = 10_000, by key: @escaping @Sendable (Value) -> Key) -> Self {
         Self(keeping: .byKey { LatestByKey(limit: limit, by: key) })
     }
 
-    /// The newest message of each value of a field waits, and is decoded when the consumer takes it: what is conflated never is.
+    /// Keeps the newest message of each value of a field and decodes it on delivery, so conflated messages are never decoded.
     ///
-    /// For JSON, MessagePack and CBOR, as the codec's ``MessageCodec/name`` says. Messages without the field count as having one and the
+    /// For JSON, MessagePack and CBOR, as the codec's ``MessageCodec/name`` says. All messages without the field count as having the
     /// same value.
     ///
     /// - Parameters:
-    ///   - path: Where the field stands: keys from the outside in.
-    ///   - limit: How many keys may wait; for one more the key that has waited longest gives way, and counts as dropped.
+    ///   - path: The path of the field: keys from the outside in.
+    ///   - limit: The maximum number of waiting keys. One more displaces the key that has waited longest, which counts as dropped.
     public static func latest(byField path: String..., limit: Int = 10_000) -> Self {
         Self(keeping: .byField(path: path, limit: limit))
     }
 
-    /// The newest value, at the end of each interval in which one came.
+    /// Delivers the newest value at the end of each interval in which one arrived.
     ///
     /// The intervals begin with the first value.
     public static func sampled(every interval: Duration) -> Self {
         Self(keeping: .latest(unless: nil), paces: [.sampled(every: interval)])
     }
 
-    /// The same, with so many deliveries in any second at most: the first at once, and what is newest always.
+    /// Returns the same delivery limited to this many per second: the first at once, and always the newest value.
     ///
-    /// It is what the consumer gets in one piece that counts: the values of a stream, but the batches of
+    /// The limit counts what the consumer gets at a time: single values of a stream, but whole batches of
     /// ``WebSocket/batches(of:where:delivery:upTo:within:)``, which suit a screen.
     public func atMost(perSecond count: Int) -> Self {
         var paced = self
@@ -75,7 +75,7 @@ public struct StreamDelivery<Value: Sendable>: Sendable {
 }
 
 extension StreamDelivery where Value: Equatable {
-    /// The newest value, at the end of each interval in which one came, unless the consumer has an equal one already.
+    /// Delivers the newest value at the end of each interval in which one arrived, unless it equals the last one delivered.
     ///
     /// The intervals begin with the first value.
     public static func sampled(every interval: Duration) -> Self {
@@ -84,7 +84,7 @@ extension StreamDelivery where Value: Equatable {
 }
 
 extension StreamDelivery {
-    /// What keeps decoded values; nil where messages are kept as they came.
+    /// Returns the buffer for decoded values; nil if messages are kept undecoded.
     func buffer() -> (any DeliveryBuffer<Value, Value>)? {
         switch keeping {
         case .every(let capacity): EveryValue(capacity: capacity)
@@ -97,12 +97,12 @@ extension StreamDelivery {
 }
 
 extension DeliveryBuffer {
-    /// The same in batches.
+    /// Returns a buffer that delivers batches.
     func batched(upTo limit: Int, within window: Duration) -> any DeliveryBuffer<Value, [Output]> {
         Batched(self, upTo: limit, within: window)
     }
 
-    /// The same at a pace, and as if of unknown kind.
+    /// Returns a buffer that delivers at these paces, with its type erased.
     func paced<Element>(by paces: [StreamDelivery<Element>.Pace]) -> any DeliveryBuffer<Value, Output> {
         var result: any DeliveryBuffer<Value, Output> = self
         for pace in paces { result = Self.paced(result, by: pace) }

@@ -3,29 +3,29 @@ import StreamCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// All consumers who want the messages as values of one type: a message is decoded once for them, and only if one of them wants it.
+/// All consumers that want the messages as values of one type; decodes a message once for them, and only if one of them wants it.
 protocol StreamLane: AnyObject, Sendable {
-    /// A field, and what is to stand there.
+    /// A field and the value that it must have.
     typealias Field = (peek: PayloadPeek, value: FieldValue)
     var key: StreamLaneKey { get }
-    /// Nobody takes its messages.
+    /// Whether there is no consumer.
     var isEmpty: Bool { get }
 
-    /// Gives a message to those whom it concerns.
+    /// Gives a message to the consumers that want it.
     func offer(_ payload: RawSpan, _ kind: MessageKind, into outcome: inout StreamOffer)
-    func remove(_ party: EventHub.Share.Party, from field: Field?)
+    func remove(_ consumer: EventHub.Share.Party, from field: Field?)
     func finish(_ end: Result<Void, WebSocketError>)
 }
 
-/// What came of a message that was offered to typed streams.
+/// The result of offering a message to typed streams.
 struct StreamOffer {
-    /// Who should take some values before more is read.
+    /// The consumers that are full; reading pauses until they have taken some values.
     var held: [EventHub.Share.Party] = []
-    /// Of which types it is no value, and what the codec says of that.
+    /// The types that the message could not be decoded to, and the errors of the codec.
     var failures: [(type: String, error: any Error)] = []
 }
 
-/// Of which values and by which decoding the consumers are.
+/// The key of a lane: the type of the values and the name of the decoding.
 struct StreamLaneKey: Hashable, Sendable {
     let type: ObjectIdentifier
     let name: String
@@ -35,11 +35,11 @@ struct StreamLaneKey: Hashable, Sendable {
 
 /// The lane of one type.
 ///
-/// Consumers that want one value of a field are found by that value, so a message costs the same however many values are wanted.
+/// Consumers that want one value of a field are looked up by that value, so the cost of a message does not depend on their number.
 final class TypedStreamLane<Value: Sendable>: StreamLane {
     typealias Intake = any StreamIntake<Value>
     private struct Routes {
-        /// Those who want everything.
+        /// The consumers that want all messages.
         var all: [Intake] = []
         var byField: [(peek: PayloadPeek, table: [FieldValue: [Intake]])] = []
 
@@ -54,7 +54,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
 
     var isEmpty: Bool { routes.withLockedValue { $0.all.isEmpty && $0.byField.isEmpty } }
 
-    /// One more consumer, for the messages with this in a field, or for all.
+    /// Adds a consumer for the messages with this value in a field, or for all messages.
     func add(_ intake: Intake, for field: Field?) {
         routes.withLockedValue { routes in
             guard let field else { return routes.all.append(intake) }
@@ -66,11 +66,11 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
         }
     }
 
-    func remove(_ party: EventHub.Share.Party, from field: Field?) {
+    func remove(_ consumer: EventHub.Share.Party, from field: Field?) {
         routes.withLockedValue { routes in
-            guard let field else { return routes.all.removeAll { $0.party == party } }
+            guard let field else { return routes.all.removeAll { $0.consumer == consumer } }
             guard let index = routes.byField.firstIndex(where: { $0.peek == field.peek }) else { return }
-            routes.byField[index].table[field.value]?.removeAll { $0.party == party }
+            routes.byField[index].table[field.value]?.removeAll { $0.consumer == consumer }
             if routes.byField[index].table[field.value]?.isEmpty ?? false { routes.byField[index].table[field.value] = nil }
             if routes.byField[index].table.isEmpty { routes.byField.remove(at: index) }
         }
@@ -78,7 +78,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
 
     func offer(_ payload: RawSpan, _ kind: MessageKind, into outcome: inout StreamOffer) {
         let routes = routes.withLockedValue { $0 }
-        // Nil until somebody wants it, then nil within if it is no such value.
+        // Nil until a consumer wants it; the inner value is nil if decoding failed.
         var value: Value??
         give(routes.all, payload, kind, &value, &outcome)
         for (peek, table) in routes.byField {
@@ -88,7 +88,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
     }
 
     func finish(_ end: Result<Void, WebSocketError>) {
-        for intake in routes.withLockedValue(\.everybody) { intake.finish(end) }
+        for intake in routes.withLockedValue({ $0.everybody }) { intake.finish(end) }
     }
 
     private func give(
@@ -96,7 +96,7 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
     ) {
         for intake in intakes {
             if intake.takesMessages {
-                if intake.push(payload, kind) { outcome.held.append(intake.party) }
+                if intake.push(payload, kind) { outcome.held.append(intake.consumer) }
                 continue
             }
             if value == nil {
@@ -105,33 +105,33 @@ final class TypedStreamLane<Value: Sendable>: StreamLane {
                     outcome.failures.append(("\(Value.self)", error))
                 }
             }
-            if case .some(.some(let value)) = value, intake.push(value) { outcome.held.append(intake.party) }
+            if case .some(.some(let value)) = value, intake.push(value) { outcome.held.append(intake.consumer) }
         }
     }
 }
 
-/// Takes what one consumer of a typed stream is to get, from whoever reads.
+/// Receives from the reader what one consumer of a typed stream should get.
 protocol StreamIntake<Value>: AnyObject, Sendable {
     associatedtype Value: Sendable
-    var party: EventHub.Share.Party { get }
-    /// It takes messages as they come, and nobody need decode them for it.
+    var consumer: EventHub.Share.Party { get }
+    /// Whether it takes undecoded messages.
     var takesMessages: Bool { get }
-    /// Nothing more should be read before the consumer has taken some.
+    /// Whether reading should pause until the consumer has taken some values.
     var isHeld: Bool { get }
 
-    /// A value for it; true if ``isHeld``.
+    /// Adds a value; returns ``isHeld``.
     func push(_ value: Value) -> Bool
-    /// A message for it, lent for the time of the call; true if ``isHeld``.
+    /// Adds a message, whose bytes are valid only during the call; returns ``isHeld``.
     func push(_ payload: RawSpan, _ kind: MessageKind) -> Bool
     func finish(_ end: Result<Void, WebSocketError>)
 }
 
-/// Takes values that were decoded for all consumers at once.
+/// Receives values that were decoded once for all consumers.
 final class ValueIntake<Value: Sendable, Output: Sendable>: StreamIntake {
-    let party: EventHub.Share.Party
+    let consumer: EventHub.Share.Party
     private let mailbox: StreamMailbox<Value, Output>
 
-    init(_ party: EventHub.Share.Party, _ mailbox: StreamMailbox<Value, Output>) { (self.party, self.mailbox) = (party, mailbox) }
+    init(_ consumer: EventHub.Share.Party, _ mailbox: StreamMailbox<Value, Output>) { (self.consumer, self.mailbox) = (consumer, mailbox) }
 
     var takesMessages: Bool { false }
     var isHeld: Bool { mailbox.isHeld }
@@ -141,14 +141,14 @@ final class ValueIntake<Value: Sendable, Output: Sendable>: StreamIntake {
     func finish(_ end: Result<Void, WebSocketError>) { mailbox.finish(end) }
 }
 
-/// Takes messages as they come, with a look at the field that tells them apart.
+/// Receives undecoded messages, and reads the field that distinguishes them.
 final class FieldIntake<Value: Sendable, Output: Sendable>: StreamIntake {
-    let party: EventHub.Share.Party
+    let consumer: EventHub.Share.Party
     private let peek: PayloadPeek
     private let mailbox: StreamMailbox<FieldMessage, Output>
 
-    init(_ party: EventHub.Share.Party, _ peek: PayloadPeek, _ mailbox: StreamMailbox<FieldMessage, Output>) {
-        (self.party, self.peek, self.mailbox) = (party, peek, mailbox)
+    init(_ consumer: EventHub.Share.Party, _ peek: PayloadPeek, _ mailbox: StreamMailbox<FieldMessage, Output>) {
+        (self.consumer, self.peek, self.mailbox) = (consumer, peek, mailbox)
     }
 
     var takesMessages: Bool { true }
@@ -170,25 +170,25 @@ struct FieldMessage: Sendable {
     let bytes: [UInt8]
     let kind: MessageKind
 
-    /// As the peer sent it.
+    /// The message as the peer sent it.
     var message: Message { kind == .text ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes) }
 }
 
-/// What makes the consumers of a typed stream.
+/// Creates the consumers of a typed stream.
 struct StreamPlan<Value: Sendable>: Sendable {
     let socket: WebSocket
     let decoding: MessageDecoding<Value>
     let delivery: StreamDelivery<Value>
-    let ledger: DeliveryLedger
-    /// Nil if all messages concern it.
+    let totals: DeliveryTotals
+    /// The filter; nil for all messages.
     private(set) var field: StreamFilterField?
-    /// How it fails at once, for it asks for what cannot be.
+    /// The error with which it fails at once, if it asks for something impossible.
     private(set) var problem: WebSocketError?
     private var format: PayloadPeek.Format?
 
     init(_ socket: WebSocket, _ decoding: MessageDecoding<Value>, _ filter: MessageFilter?, _ delivery: StreamDelivery<Value>) {
         (self.socket, self.decoding, self.delivery) = (socket, decoding, delivery)
-        ledger = DeliveryLedger(within: socket.session.instruments.deliveries)
+        totals = DeliveryTotals(within: socket.session.instruments.deliveries)
         format = PayloadPeek.Format(named: decoding.name)
         if let filter {
             if let format = filter.format ?? format {
@@ -201,10 +201,10 @@ struct StreamPlan<Value: Sendable>: Sendable {
     }
 
     private var cannotPeek: WebSocketError {
-        WebSocketError(TransportError(.invalidConfiguration, "no field of a \(decoding.name) message can be read without decoding it"))
+        WebSocketError(TransportError(.invalidConfiguration, "cannot read a field of a \(decoding.name) message without decoding it"))
     }
 
-    /// How many messages may wait for a consumer who reads and decodes by itself; nil if they are to be pushed.
+    /// The buffering for a consumer that reads and decodes by itself; nil if values are to be pushed.
     var suspending: EventBuffering? {
         if case .every(let capacity) = delivery.keeping, delivery.paces.isEmpty, field == nil { .suspend(capacity: capacity) } else { nil }
     }

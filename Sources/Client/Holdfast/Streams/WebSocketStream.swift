@@ -4,19 +4,19 @@ import WebSocketRuntime
 
 /// The messages of a ``WebSocket`` as values of one type; see ``WebSocket/stream(of:where:delivery:)``.
 public struct WebSocketStream<Element: Sendable>: AsyncSequence, Sendable {
-    /// How it can fail.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     let plan: StreamPlan<Element>
 
-    /// What became of the values so far, for all loops over this sequence together.
-    public var counts: DeliveryCounts { plan.ledger.counts }
+    /// The counts of delivered and dropped values so far, for all loops over this sequence together.
+    public var counts: DeliveryCounts { plan.totals.counts }
 
     /// Starts to take values.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(plan) }
 
-    /// Takes values one by one.
+    /// Iterates over the values.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         private enum Source {
             case suspending(SuspendingConsumer<Element>)
@@ -38,10 +38,10 @@ public struct WebSocketStream<Element: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Waits for the next value; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next value; nil after a normal end, or when the task is cancelled.
         public mutating func next() async throws(WebSocketError) -> Element? { try await next(isolation: nil) }
 
-        /// Waits for the next value; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next value; nil after a normal end, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Element? {
             switch source {
             case .suspending(let consumer): return try await consumer.next()
@@ -59,25 +59,25 @@ public struct WebSocketStream<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// The messages of a ``WebSocket`` as values, several at a time; see ``WebSocket/batches(of:where:delivery:upTo:within:)``.
+/// The messages of a ``WebSocket`` as batches of values; see ``WebSocket/batches(of:where:delivery:upTo:within:)``.
 public struct WebSocketStreamBatches<Value: Sendable>: AsyncSequence, Sendable {
-    /// Values that are delivered together; never none.
+    /// Values that are delivered together; never empty.
     public typealias Element = [Value]
-    /// How it can fail.
+    /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
     let plan: StreamPlan<Value>
     let limit: Int
     let window: Duration
 
-    /// What became of the values so far, for all loops over this sequence together.
-    public var counts: DeliveryCounts { plan.ledger.counts }
+    /// The counts of delivered and dropped values so far, for all loops over this sequence together.
+    public var counts: DeliveryCounts { plan.totals.counts }
 
     /// Starts to take batches.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(plan, limit, window) }
 
-    /// Takes batches one by one.
+    /// Iterates over the batches.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
         private enum Source {
             case values(StreamConsumer<Value, Value, [Value]>)
@@ -96,10 +96,10 @@ public struct WebSocketStreamBatches<Value: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Waits for the next batch; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next batch; nil after a normal end, or when the task is cancelled.
         public mutating func next() async throws(WebSocketError) -> [Value]? { try await next(isolation: nil) }
 
-        /// Waits for the next batch; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next batch; nil after a normal end, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> [Value]? {
             switch source {
             case .values(let consumer): return try await consumer.next()
@@ -117,47 +117,47 @@ public struct WebSocketStreamBatches<Value: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Messages as values, delivered as their consumer needs them; see <doc:Streams>.
+/// Typed streams: messages as values, delivered as their consumer needs them; see <doc:Streams>.
 ///
-/// Each loop over one of these sequences is a consumer of its own, as of ``WebSocket/events``. A message that is no such value does
-/// not end it: it is told to all who follow ``WebSocket/events`` as ``WebSocketEvent/undecodable(_:)``; to nobody, if nobody does. The
-/// sequences end as ``WebSocket/messages`` does, after what still waits was delivered. They fail at once with
-/// ``TransportError/Code/invalidConfiguration`` if they are to look into a format that nobody here can.
+/// Each loop over one of these sequences is its own consumer, as with ``WebSocket/events``. A message that cannot be decoded does
+/// not end the sequence: the consumers of ``WebSocket/events``, if any, get ``WebSocketEvent/undecodable(_:)``. The sequences
+/// end as ``WebSocket/messages`` does, after the waiting values were delivered. They fail at once with
+/// ``TransportError/Code/invalidConfiguration`` if they need to peek into a format that Holdfast cannot read.
 extension WebSocket {
-    /// What the peer sends, as values that ``WebSocketOptions/codec`` makes of the messages.
+    /// Returns the messages of the peer as values that ``WebSocketOptions/codec`` decodes.
     ///
-    /// A stream of `String`, `Data` or `[UInt8]` has the payloads as they are.
+    /// A stream of `String`, `Data` or `[UInt8]` contains the payloads unchanged.
     ///
     /// - Parameters:
-    ///   - type: What the messages are.
-    ///   - filter: Which messages concern it; nil: all.
-    ///   - delivery: What becomes of values that come while the consumer is busy.
+    ///   - type: The type of the values.
+    ///   - filter: The messages that the stream wants; nil: all.
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
     public func stream<Value: Decodable & Sendable>(
         of type: Value.Type, where filter: MessageFilter? = nil, delivery: StreamDelivery<Value> = .everyMessage()
     ) -> WebSocketStream<Value> {
         stream(by: MessageDecoding(codec), where: filter, delivery: delivery)
     }
 
-    /// What the peer sends, as values that a decoding makes of the messages; otherwise as ``stream(of:where:delivery:)``.
+    /// Returns the messages of the peer as values that a decoding returns; otherwise as ``stream(of:where:delivery:)``.
     ///
     /// - Parameters:
-    ///   - decoding: What makes the values.
-    ///   - filter: Which messages concern it; nil: all.
-    ///   - delivery: What becomes of values that come while the consumer is busy.
+    ///   - decoding: Decodes the values.
+    ///   - filter: The messages that the stream wants; nil: all.
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
     public func stream<Value: Sendable>(
         by decoding: MessageDecoding<Value>, where filter: MessageFilter? = nil, delivery: StreamDelivery<Value> = .everyMessage()
     ) -> WebSocketStream<Value> {
         WebSocketStream(plan: StreamPlan(self, decoding, filter, delivery))
     }
 
-    /// What the peer sends, as values that ``WebSocketOptions/codec`` makes of the messages, several at a time.
+    /// Returns the messages of the peer as batches of values that ``WebSocketOptions/codec`` decodes.
     ///
     /// - Parameters:
-    ///   - type: What the messages are.
-    ///   - filter: Which messages concern it; nil: all.
-    ///   - delivery: What becomes of values that come while the consumer is busy.
-    ///   - limit: How many values a batch has at most.
-    ///   - window: How long a value waits at most for others to join it; by default for none.
+    ///   - type: The type of the values.
+    ///   - filter: The messages that the stream wants; nil: all.
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
+    ///   - limit: The maximum number of values in a batch.
+    ///   - window: How long a value waits at most for others to join its batch; by default not at all.
     public func batches<Value: Decodable & Sendable>(
         of type: Value.Type, where filter: MessageFilter? = nil, delivery: StreamDelivery<Value> = .everyMessage(capacity: 1024),
         upTo limit: Int = .max, within window: Duration = .zero
@@ -165,14 +165,14 @@ extension WebSocket {
         batches(by: MessageDecoding(codec), where: filter, delivery: delivery, upTo: limit, within: window)
     }
 
-    /// What the peer sends, as values that a decoding makes of the messages, several at a time.
+    /// Returns the messages of the peer as batches of values that a decoding returns.
     ///
     /// - Parameters:
-    ///   - decoding: What makes the values.
-    ///   - filter: Which messages concern it; nil: all.
-    ///   - delivery: What becomes of values that come while the consumer is busy.
-    ///   - limit: How many values a batch has at most.
-    ///   - window: How long a value waits at most for others to join it; by default for none.
+    ///   - decoding: Decodes the values.
+    ///   - filter: The messages that the stream wants; nil: all.
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
+    ///   - limit: The maximum number of values in a batch.
+    ///   - window: How long a value waits at most for others to join its batch; by default not at all.
     public func batches<Value: Sendable>(
         by decoding: MessageDecoding<Value>, where filter: MessageFilter? = nil,
         delivery: StreamDelivery<Value> = .everyMessage(capacity: 1024), upTo limit: Int = .max, within window: Duration = .zero

@@ -1,24 +1,24 @@
 import WebSocketRuntime
 
-/// Something that holds values back to send them later.
+/// A sender that holds values back to send them later.
 protocol HeldSender: AnyObject, Sendable {
-    /// Sends all that is held now, and waits for that as long as a farewell may take.
-    func sayFarewell() async
-    /// Takes nothing more; what is held is due.
+    /// Sends all values held now, and waits for that at most as long as the farewell limit.
+    func prepareToClose() async
+    /// Accepts no more values; the held ones become due.
     func close()
-    /// Nothing leaves any more.
+    /// Ends sending: no value can be sent any more.
     func end()
-    /// There is another connection.
+    /// Handles a new connection.
     func connected()
-    /// The connection was asked, and answered after so long.
+    /// Handles a measured round-trip time.
     func roundTrip(_ time: Duration)
 }
 
-/// All that hold values back for one session: it tells them what happens to it, and they are kept as long as they hold anything.
+/// The held senders of one session: forwards the session's events to them, and keeps them alive while they hold values.
 final class HeldSends: Sendable {
     private let state = LockedValue((senders: [ObjectIdentifier: any HeldSender](), isEnded: false))
 
-    var isEmpty: Bool { state.withLockedValue(\.senders.isEmpty) }
+    var isEmpty: Bool { state.withLockedValue({ $0.senders.isEmpty }) }
     private var senders: [any HeldSender] { state.withLockedValue { Array($0.senders.values) } }
 
     func add(_ sender: any HeldSender) {
@@ -31,11 +31,11 @@ final class HeldSends: Sendable {
 
     func remove(_ sender: any HeldSender) { state.withLockedValue { _ = $0.senders.removeValue(forKey: ObjectIdentifier(sender)) } }
 
-    /// Lets all of them send what they hold.
-    func sayFarewell() async {
+    /// Lets all senders send what they hold.
+    func prepareToClose() async {
         let senders = senders
         await withDiscardingTaskGroup { group in
-            for sender in senders { group.addTask { await sender.sayFarewell() } }
+            for sender in senders { group.addTask { await sender.prepareToClose() } }
         }
     }
 

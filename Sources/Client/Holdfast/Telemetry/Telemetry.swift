@@ -2,53 +2,53 @@ import Metrics
 public import SessionCore
 public import StreamCore
 
-/// Values on their way out, many in one message: what ``WebSocket/telemetry(of:_:)`` gives.
+/// A collector that sends many values in one message; see ``WebSocket/telemetry(of:_:)``.
 ///
-/// Recording never waits: values collect until a batch is due, and while there is no connection, within the capacity of the policy.
-/// At most one batch is handed to the socket at a time, so whatever else is sent overtakes all that waits here. What a
-/// connection had taken when it was lost is not sent again and counts as uncertain; every other value leaves once and in order, or is
-/// counted as sampled, dropped or unencodable.
+/// Recording never waits: values collect until a batch is due, and while there is no connection, up to the capacity of the policy.
+/// At most one batch is given to the socket at a time, so other messages overtake all values that wait here. If a connection is
+/// lost after it took values, these values are not sent again and count as uncertain. Every other value is sent once and in order, or
+/// counts as sampled, dropped or unencodable.
 ///
-/// It keeps its socket alive. When it is released it closes as with ``close(within:)``, and nobody waits for that.
+/// It keeps its socket alive. When it is released, it closes as ``close(within:)`` does, without waiting.
 public final class Telemetry<Value: Encodable & Sendable>: Sendable {
     private let socket: WebSocket
-    private let line: TelemetryLine<Value>
+    private let queue: TelemetryQueue<Value>
 
     init(_ socket: WebSocket, _ options: TelemetryOptions) {
         self.socket = socket
-        line = TelemetryLine(socket.session, socket.codec, options)
+        queue = TelemetryQueue(socket.session, socket.codec, options)
     }
 
-    deinit { line.close() }
+    deinit { queue.close() }
 
-    /// Takes a value, from any task or thread, and returns at once; after the end it is counted as dropped.
-    public func record(_ value: Value) { line.record(value) }
+    /// Takes a value from any task or thread, and returns at once; after the end the value counts as dropped.
+    public func record(_ value: Value) { queue.record(value) }
 
-    /// What became of all values so far.
-    public var counts: TelemetryCounts { line.counts }
+    /// The counts of all values so far.
+    public var counts: TelemetryCounts { queue.counts }
 
-    /// Which share of the values is kept at present: 1 unless the link does not keep up, see ``TelemetryOptions/adapts``.
-    public var keptShare: Double { line.share.fraction }
+    /// The share of values kept at present: 1 unless the link is too slow, see ``TelemetryOptions/adapts``.
+    public var keptShare: Double { queue.share.fraction }
 
-    /// Sends what waits without waiting for its batch to be full or old enough.
+    /// Sends the waiting values now, even if their batch is neither full nor old enough.
     ///
-    /// - Parameter limit: How long to wait; nil: until there is a connection, and that has taken it.
-    /// - Returns: Whether all that had been recorded is gone, see ``counts`` for where to; false if that took too long or the task
-    ///   was cancelled, and nothing is lost by that.
-    @discardableResult public func flush(within limit: Duration? = nil) async -> Bool { await line.flush(within: limit) }
+    /// - Parameter limit: The time limit; nil: wait until a connection has taken them.
+    /// - Returns: Whether no value recorded before waits any more, see ``counts`` for the outcomes; false after the time limit or a
+    ///   cancellation, by which no value is lost.
+    @discardableResult public func flush(within limit: Duration? = nil) async -> Bool { await queue.flush(within: limit) }
 
-    /// Takes nothing more, and sends what waits.
+    /// Accepts no more values, and sends the waiting ones.
     ///
-    /// - Parameter limit: How long to wait; nil: until there is a connection, and that has taken it.
+    /// - Parameter limit: The time limit; nil: wait until a connection has taken them.
     /// - Returns: As ``flush(within:)``.
     @discardableResult public func close(within limit: Duration? = nil) async -> Bool {
-        line.close()
-        return await line.flush(within: limit)
+        queue.close()
+        return await queue.flush(within: limit)
     }
 }
 
 extension WebSocket {
-    /// Collects values and sends many as one message: measurements, logs, positions.
+    /// Creates a collector that sends many values in one message, for example measurements, logs or positions.
     ///
     /// ```swift
     /// let readings = socket.telemetry(of: Reading.self) { telemetry in
@@ -56,7 +56,7 @@ extension WebSocket {
     ///     telemetry.adapts = AdaptiveRatePolicy()
     /// }
     /// ```
-    /// Each message is what ``WebSocketOptions/codec`` makes of an array of values. What waits leaves before ``close(code:reason:)``
+    /// Each message is an array of values encoded by ``WebSocketOptions/codec``. Waiting values are sent before ``close(code:reason:)``
     /// closes the connection, and when the app goes to the background.
     public func telemetry<Value: Encodable & Sendable>(
         of type: Value.Type = Value.self, _ configure: (inout TelemetryOptions) -> Void = { _ in }
@@ -66,14 +66,14 @@ extension WebSocket {
         return Telemetry(self, options)
     }
 
-    /// Sends at most one value of each key per interval, each as a message of its own: cursor moves, sliders.
+    /// Creates a sender for at most one value of each key per interval, each in its own message, for example cursor moves or sliders.
     ///
     /// - Parameters:
-    ///   - type: What is sent.
-    ///   - interval: The least time between two values of a key.
-    ///   - edges: Whether the first value of a burst is sent at once, or the last when the interval is over, or both.
-    ///   - key: What makes two values belong together.
-    ///   - configure: Changes what is to be other than the defaults.
+    ///   - type: The type of the values.
+    ///   - interval: The minimum time between two values of a key.
+    ///   - edges: Whether to send the first value of a burst at once, the last one at the end of the interval, or both.
+    ///   - key: Returns the key of a value.
+    ///   - configure: Changes the default options.
     public func sender<Key: Hashable & Sendable, Value: Encodable & Sendable>(
         of type: Value.Type, throttle interval: Duration, edges: PacedEdges = .both, by key: @escaping @Sendable (Value) -> Key,
         _ configure: (inout PacedOptions) -> Void = { _ in }
@@ -81,25 +81,25 @@ extension WebSocket {
         var options = PacedOptions()
         configure(&options)
         let throttle = KeyedThrottle<Key, Value>(interval, edges: edges, keyLimit: options.keyLimit)
-        return PacedSender(self, PacedLine(self, .throttle(throttle), options, by: key))
+        return PacedSender(self, PacedQueue(self, .throttle(throttle), options, by: key))
     }
 
-    /// The same for values that all belong together.
+    /// Creates a throttled sender for values that all have the same key.
     public func sender<Value: Encodable & Sendable>(
         of type: Value.Type, throttle interval: Duration, edges: PacedEdges = .both, _ configure: (inout PacedOptions) -> Void = { _ in }
     ) -> PacedSender<Value> {
         sender(of: type, throttle: interval, edges: edges, by: { _ in true }, configure)
     }
 
-    /// Sends the last value of a burst when its key has been quiet for a while, each as a message of its own: typing, searching.
+    /// Creates a sender for the last value of a burst, sent when its key has been quiet for a while, for example for typing or searching.
     ///
     /// - Parameters:
-    ///   - type: What is sent.
-    ///   - quiet: How long there must be nothing new of a key.
-    ///   - longestWait: How long a change may wait at most; nil: until there is quiet.
-    ///   - edges: Whether the first value of a burst is sent at once, or the last when there is quiet, or both.
-    ///   - key: What makes two values belong together.
-    ///   - configure: Changes what is to be other than the defaults.
+    ///   - type: The type of the values.
+    ///   - quiet: How long a key must have no new value.
+    ///   - longestWait: How long a change may wait at most; nil: until the key is quiet.
+    ///   - edges: Whether to send the first value of a burst at once, the last one when the key is quiet, or both.
+    ///   - key: Returns the key of a value.
+    ///   - configure: Changes the default options.
     public func sender<Key: Hashable & Sendable, Value: Encodable & Sendable>(
         of type: Value.Type, debounce quiet: Duration, longestWait: Duration? = nil, edges: PacedEdges = .trailing,
         by key: @escaping @Sendable (Value) -> Key, _ configure: (inout PacedOptions) -> Void = { _ in }
@@ -107,10 +107,10 @@ extension WebSocket {
         var options = PacedOptions()
         configure(&options)
         let debounce = KeyedDebounce<Key, Value>(quiet, longestWait: longestWait, edges: edges, keyLimit: options.keyLimit)
-        return PacedSender(self, PacedLine(self, .debounce(debounce), options, by: key))
+        return PacedSender(self, PacedQueue(self, .debounce(debounce), options, by: key))
     }
 
-    /// The same for values that all belong together.
+    /// Creates a debounced sender for values that all have the same key.
     public func sender<Value: Encodable & Sendable>(
         of type: Value.Type, debounce quiet: Duration, longestWait: Duration? = nil, edges: PacedEdges = .trailing,
         _ configure: (inout PacedOptions) -> Void = { _ in }
@@ -119,26 +119,26 @@ extension WebSocket {
     }
 }
 
-/// How values are collected, and when there are fewer of them: see ``WebSocket/telemetry(of:_:)``.
+/// The options of telemetry: how values are collected and thinned out; see ``WebSocket/telemetry(of:_:)``.
 public struct TelemetryOptions: Sendable {
-    /// When a batch leaves, and how many values may wait for theirs.
+    /// When a batch is sent, and how many values may wait.
     public var batch = BatchPolicy()
-    /// When the series is thinned out because the link does not keep up; nil: never, and where there is no room the oldest gives way.
+    /// When values are thinned out because the link is too slow; nil: never, and when the buffer is full the oldest value gives way.
     public var adapts: AdaptiveRatePolicy?
-    /// Where batches stand in the socket's send queue; by default behind all else.
+    /// The lane of the batches in the socket's send queue; by default behind all other messages.
     public var lane = Lane.bulk
-    /// How long closing the socket, or the app's leaving, waits for what is still held; by default a second.
-    public var farewell = Duration.seconds(1)
-    /// Hears of every value that could not be encoded, as ``TransportError/Code/codec``: it is counted and left out, and its batch goes on.
+    /// How long the socket's close, or the app's move to the background, waits for held values; by default a second.
+    public var flushTimeout = Duration.seconds(1)
+    /// Called with the error ``TransportError/Code/codec`` for every value that could not be encoded.
     ///
-    /// Called on any thread, must not block.
+    /// The value is counted and left out; the rest of its batch is sent. It is called on any thread and must not block.
     public var onFailure: (@Sendable (WebSocketError) -> Void)?
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }
 
-/// The metrics of telemetry, of all sockets of a process together.
+/// The telemetry metrics of all sockets of a process together.
 struct TelemetryMeters: Sendable {
     private let recorded, sent, sampled, dropped: Counter
     private let keptShare: Meter
@@ -150,7 +150,7 @@ struct TelemetryMeters: Sendable {
         keptShare = Meter(label: "holdfast_client_telemetry_kept_share", factory: factory)
     }
 
-    /// Adds what happened since `old`.
+    /// Adds the difference between two counts.
     func add(_ new: TelemetryCounts, since old: TelemetryCounts) {
         for (counter, news) in [
             (recorded, new.recorded - old.recorded), (sent, new.sent - old.sent), (sampled, new.sampled - old.sampled),

@@ -8,23 +8,23 @@
 import Foundation
 import WebSocketRuntime
 
-/// A token in a file that only its owner may read: for tools and services, where there is no keychain.
+/// Stores a token in a file that only its owner may read, for tools and services without a keychain.
 ///
-/// A new file is written beside the old one, with mode 0600 from its first moment on. It is on disk before it takes the old one's place,
-/// and takes it at once; so a crash or a full disk leaves the old token or the new one. What a crash leaves beside it goes with the next
-/// ``save(_:)`` or ``delete()``. A file that others may read, that belongs to another user, or that is a link or a pipe is refused with
-/// ``TokenStoreError/exposed(_:)``, and not waited for.
+/// ``save(_:)`` writes a new file beside the old one, with mode 0600 from the start. When the new file is on disk, it replaces the old one
+/// atomically, so a crash or a full disk leaves either the old token or the new one. The next ``save(_:)`` or ``delete()`` removes
+/// temporary files that a crash left. A file that others may read, that belongs to another user, or that is a link or a pipe is refused with
+/// ``TokenStoreError/exposed(_:)``; the store does not wait for a pipe.
 ///
-/// Its methods block until the disk is done, for some milliseconds as a rule: do not call ``save(_:)`` on the main actor. The secret lies
-/// in the file as it is: who has the user's rights, or the disk, has the token.
+/// The methods block until the disk is done, usually for some milliseconds, so do not call ``save(_:)`` on the main actor. The file
+/// contains the secret unencrypted: anyone with the user's rights, or with the disk, has the token.
 public struct FileTokenStore: TokenStore {
-    /// Where the file is; its directory has to be there.
+    /// The path of the file; its directory must exist.
     public let path: String
 
-    /// A store in this file, which need not be there yet.
+    /// Creates a store for this file, which need not exist yet.
     public init(path: String) { self.path = path }
 
-    /// The token in the file; nil if there is no file.
+    /// Returns the token in the file; nil if there is no file.
     public func load() throws(TokenStoreError) -> StoredToken? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -39,22 +39,22 @@ public struct FileTokenStore: TokenStore {
         return try TokenRecord.decode(contents(of: descriptor))
     }
 
-    /// Puts a token in the place of the one before.
+    /// Replaces the stored token.
     public func save(_ token: StoredToken) throws(TokenStoreError) {
         let bytes = try TokenRecord.encode(token)
         let (descriptor, part) = try makePart()
-        // Who removes what crashes have left sees until then that it is in use.
+        // The lock, held until the close, shows `removeParts` of other stores that the file is in use.
         defer { _ = close(descriptor) }
         do throws(TokenStoreError) {
             try write(bytes, to: descriptor, part)
-            do { try Disk.sync(part) } catch { throw .file(errno: error.number, "\(part) could not be put on disk") }
+            do { try Disk.sync(part) } catch { throw .file(errno: error.number, "\(part) could not be synced to disk") }
             guard rename(part, path) == 0 else { throw .file(errno: errno, "\(path) could not be replaced") }
         } catch {
             _ = unlink(part)
             throw error
         }
         try syncDirectory()
-        // It is saved, whatever becomes of them.
+        // The token is saved even if this fails.
         try? removeParts()
     }
 
@@ -66,23 +66,23 @@ public struct FileTokenStore: TokenStore {
         if wasThere { try syncDirectory() }
     }
 
-    /// Makes the file that will take the place of the old one, and holds it.
+    /// Creates and locks the temporary file that will replace the old one.
     private func makePart() throws(TokenStoreError) -> (descriptor: Int32, path: String) {
         while true {
-            // Another name for each, so that two who save at once do not write into one file.
+            // Each gets its own name, so that two concurrent saves do not write into one file.
             let part = "\(path).\(UInt64.random(in: .min ... .max)).part"
             let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw .file(errno: errno, "\(part) could not be made") }
+            guard descriptor >= 0 else { throw .file(errno: errno, "\(part) could not be created") }
             let isTaken = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
             var status = stat()
             if !isTaken, fstat(descriptor, &status) == 0, status.st_nlink > 0 { return (descriptor, part) }
-            // Somebody took it for a remnant before it was held.
+            // Another store took it for a leftover before it was locked.
             _ = unlink(part)
             _ = close(descriptor)
         }
     }
 
-    /// Removes what was left by those who were ended while they saved: nobody holds it any more.
+    /// Removes temporary files of saves that a crash interrupted; such files are not locked any more.
     private func removeParts() throws(TokenStoreError) {
         let (start, end) = ("\(path.split(separator: "/").last ?? "").", ".part")
         for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
@@ -106,16 +106,16 @@ public struct FileTokenStore: TokenStore {
 
     private func check(_ descriptor: Int32) throws(TokenStoreError) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .file(errno: errno, "\(path) could not be looked at") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .exposed("\(path) is no plain file") }
+        guard fstat(descriptor, &status) == 0 else { throw .file(errno: errno, "\(path) could not be inspected") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .exposed("\(path) is not a regular file") }
         guard status.st_uid == geteuid() else { throw .exposed("\(path) belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
-            throw .exposed("others may use \(path) (mode 0\(String(status.st_mode & 0o777, radix: 8))); chmod 600 closes it")
+            throw .exposed("others may use \(path) (mode 0\(String(status.st_mode & 0o777, radix: 8))); run chmod 600 on it")
         }
     }
 
     private func contents(of descriptor: Int32) throws(TokenStoreError) -> Data {
-        // One more than there may be, so that what is too long is seen and not read.
+        // Reads one byte more than allowed, so that a file that is too long is noticed without reading all of it.
         var (bytes, count) = ([UInt8](repeating: 0, count: StoredToken.limit + 1), 0)
         while count < bytes.count {
             let room = bytes.count - count
@@ -142,12 +142,12 @@ public struct FileTokenStore: TokenStore {
         }
     }
 
-    /// Puts the name on disk, too.
+    /// Syncs the directory, so that the file's name is on disk, too.
     ///
-    /// Some file systems cannot, and then the name comes there by itself.
+    /// Some file systems do not support this; there the name reaches the disk later.
     private func syncDirectory() throws(TokenStoreError) {
         do { try Disk.sync(directory) } catch {
-            if error.number != EINVAL { throw .file(errno: error.number, "\(directory) could not be put on disk") }
+            if error.number != EINVAL { throw .file(errno: error.number, "\(directory) could not be synced to disk") }
         }
     }
 }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// The keychain as far as a store asks it; the system's, or a stand-in.
+/// The keychain operations that a store needs; implemented by the system's keychain and by a substitute for tests.
 ///
-/// Each returns an `OSStatus`.
+/// Each operation returns an `OSStatus`.
 protocol KeychainItems: Sendable {
-    /// The bytes of the item, if the status is that of success.
+    /// Returns the bytes of the item if the status is success.
     func read() -> (status: Int32, bytes: Data?)
-    /// Makes the item.
+    /// Creates the item.
     func add(_ bytes: Data) -> Int32
-    /// Gives the item other bytes, and its protection anew.
+    /// Replaces the item's bytes, and sets its protection again.
     func update(_ bytes: Data) -> Int32
     /// Removes the item.
     func delete() -> Int32
 }
 
-/// What the keychain says, by number: Apple's headers are not everywhere.
+/// The status codes of the keychain as numbers, because Apple's headers do not exist on all platforms.
 ///
 /// Source: Security Framework Result Codes, `SecBase.h`.
 enum KeychainStatus {
@@ -24,13 +24,13 @@ enum KeychainStatus {
     static let interactionNotAllowed: Int32 = -25_308
     static let missingEntitlement: Int32 = -34_018
 
-    /// What helps, where that is known.
+    /// Returns advice for a status, if there is any.
     static func hint(on status: Int32) -> String {
         status == missingEntitlement ? ": the app may not use this access group; see the capability Keychain Sharing" : ""
     }
 }
 
-/// What a store asks of the keychain, and what its answers mean.
+/// The sequence of keychain operations of a store, and the meaning of their status codes.
 struct KeychainRules<Items: KeychainItems> {
     let items: Items
 
@@ -38,17 +38,17 @@ struct KeychainRules<Items: KeychainItems> {
         let (status, bytes) = items.read()
         if status == KeychainStatus.itemNotFound { return nil }
         try check(status)
-        guard let bytes else { throw .damaged("the keychain gave no bytes") }
+        guard let bytes else { throw .damaged("the keychain returned no data") }
         return try TokenRecord.decode(bytes)
     }
 
-    /// One that is there is changed in place, so that there is never none.
+    /// Saves a token; an existing item is updated in place, so that there is always one.
     func save(_ token: StoredToken) throws(TokenStoreError) {
         let bytes = try TokenRecord.encode(token)
         var status = items.update(bytes)
         if status == KeychainStatus.itemNotFound {
             status = items.add(bytes)
-            // Somebody else has made it meanwhile.
+            // Another process has created it meanwhile.
             if status == KeychainStatus.duplicateItem { status = items.update(bytes) }
         }
         try check(status)

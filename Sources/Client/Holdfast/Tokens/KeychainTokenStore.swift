@@ -2,36 +2,36 @@
     import Foundation
     import Security
 
-    /// A token in the system's keychain: where an app on Apple platforms keeps it.
+    /// Stores a token in the system's keychain, for apps on Apple platforms.
     ///
     /// ```swift
     /// let store = KeychainTokenStore(service: "com.example.chat", account: "ann")
     /// ```
     ///
-    /// The item is a generic password. It is readable once the device has been unlocked after its start, so that a socket connects again
-    /// while the screen is locked; before that ``load()`` throws ``TokenStoreError/locked``. It stays on this device: it is in no backup
-    /// that another device could restore, and not in iCloud. It outlives the app's deletion, so delete it when the user signs out.
+    /// The item is a generic password. It is readable after the device was first unlocked since its start, so a socket can reconnect
+    /// while the screen is locked; before that ``load()`` throws ``TokenStoreError/locked``. The item stays on this device: it is not in
+    /// iCloud, and another device cannot restore it from a backup. It remains when the app is deleted, so delete it when the user signs out.
     ///
-    /// Its methods wait for the system's keychain daemon, for some milliseconds as a rule. On a Mac it takes the data protection
-    /// keychain, for which the app has to be signed.
+    /// The methods wait for the system's keychain daemon, usually for some milliseconds. On a Mac the store uses the data protection
+    /// keychain, for which the app must be signed.
     public struct KeychainTokenStore: TokenStore {
         private let rules: KeychainRules<SystemKeychain>
 
-        /// A store for one token.
+        /// Creates a store for one token.
         ///
         /// - Parameters:
-        ///   - service: What the token is for, such as the app's bundle identifier.
-        ///   - account: Whose it is, where one app has several.
-        ///   - accessGroup: The group whose apps and extensions share it; nil: the app's own. One that the app is not entitled to is
-        ///     ``TokenStoreError/keychain(status:)`` with -34018.
+        ///   - service: The purpose of the token, such as the app's bundle identifier.
+        ///   - account: The account of the token, if one app has several.
+        ///   - accessGroup: The group whose apps and extensions share the token; nil: the app's own. If the app has no entitlement for the
+        ///     group, the methods throw ``TokenStoreError/keychain(status:)`` with -34018.
         public init(service: String, account: String = "", accessGroup: String? = nil) {
             rules = KeychainRules(items: SystemKeychain(service: service, account: account, accessGroup: accessGroup))
         }
 
-        /// The token that was saved last; nil if there is none.
+        /// Returns the token that was saved last; nil if there is none.
         public func load() throws(TokenStoreError) -> StoredToken? { try rules.load() }
 
-        /// Puts a token in the place of the one before.
+        /// Replaces the stored token.
         public func save(_ token: StoredToken) throws(TokenStoreError) { try rules.save(token) }
 
         /// Removes the token; harmless if there is none.

@@ -1,37 +1,38 @@
 import Foundation
 
-/// Gives the stored token while that is good, and a fresh one when it is not: the answer to "where do I keep the token?".
+/// Returns the stored token while it is valid, and gets a fresh one when it is not.
 ///
 /// ```swift
 /// let keeper = TokenKeeper(store) { old in try await backEnd.token(for: old.refresh) }
 /// let socket = WebSocket("wss://example.com/feed") { $0.credentials = .bearer(keeper) }
 /// ```
 ///
-/// One keeper may serve any number of sockets. However many ask, one refresh runs at a time, and it is cancelled when nobody waits for it
-/// any more. A fresh token is saved before anybody gets it; if it cannot be saved, it is kept in memory, and saved with the next call.
+/// One keeper may serve any number of sockets. Only one refresh runs at a time, even if many callers ask, and it is cancelled when no caller
+/// waits for it any more. A fresh token is saved before it is returned. If it cannot be saved, it is kept in memory, and saved with the next
+/// call.
 public actor TokenKeeper {
-    /// Gets the next token of the app's back end, with the one before.
+    /// Gets the next token from the app's back end, given the previous one.
     ///
-    /// It should throw `CredentialUnavailable` with `isRetryable: false` if the user has to sign in again, and may sign the user out
-    /// before. It must not ask its own keeper for a token: that would wait for itself, and is refused.
+    /// It should throw `CredentialUnavailable` with `isRetryable: false` if the user has to sign in again; it may sign the user out
+    /// first. It must not ask its own keeper for a token: that would be a deadlock, so the keeper throws an error.
     public typealias Refresh = @Sendable (StoredToken) async throws -> StoredToken
 
     private let store: any TokenStore
     private let margin: TimeInterval
     private let now: @Sendable () -> Date
     private let refresh: Refresh
-    /// What the store could not take.
+    /// The token that the store could not save.
     private var unsaved: StoredToken?
     private var renewal: Renewal?
-    /// Waits for the newest of what changes the store, though nobody else may wait for it any more: the next one comes after it.
+    /// Waits for the last change of the store, even if its caller no longer waits; the next change starts after it.
     private var last: @Sendable () async -> Void = {}
-    /// How often somebody has signed in or out.
+    /// The number of sign-ins and sign-outs.
     private var logins: UInt64 = 0
-    /// The token that was fetched last, and how long before its expiry it counts as over.
+    /// The token that was fetched last, and how long before its expiry it counts as expired.
     private var newest: (secret: String, margin: TimeInterval)?
-    /// The refresh whose back end is asked now, and whose token it is.
+    /// The refresh that waits for the back end now, and the login whose token it is.
     private var asking: (number: UInt64, login: UInt64)?
-    /// The refreshes within which a task runs, by keeper: it cannot wait for their end.
+    /// The refreshes within which a task runs, by keeper; the task must not wait for their end.
     @TaskLocal private static var refreshing: [ObjectIdentifier: UInt64] = [:]
 
     private struct Renewal {
@@ -42,16 +43,16 @@ public actor TokenKeeper {
     }
     private var renewals: UInt64 = 0
 
-    /// A keeper of what is in a store.
+    /// Creates a keeper for the token in a store.
     ///
     /// - Parameters:
-    ///   - store: Where the token outlives the app.
-    ///   - margin: How long before its expiry a token counts as over: more than `CredentialPolicy.refreshAhead`, so that what a socket is
-    ///     given then is a new one. By default a minute; for a token that was just fetched, at most a fifth of its life.
-    ///   - refresh: Gets the next token; by default there is no way, and the user has to sign in.
+    ///   - store: Keeps the token while the app does not run.
+    ///   - margin: How long before its expiry a token counts as expired. It should be more than `CredentialPolicy.refreshAhead`, so that
+    ///     the socket then gets a new one. By default a minute; for a token that was just fetched, at most a fifth of its lifetime.
+    ///   - refresh: Gets the next token; the default throws an error, so the user has to sign in.
     public init(
         _ store: some TokenStore, margin: Duration = .seconds(60),
-        refresh: @escaping Refresh = { _ in throw CredentialUnavailable(isRetryable: false, "the token is over: sign in again") }
+        refresh: @escaping Refresh = { _ in throw CredentialUnavailable(isRetryable: false, "the token has expired: sign in again") }
     ) {
         self.init(store, margin: margin, now: { Date() }, refresh: refresh)
     }
@@ -62,56 +63,56 @@ public actor TokenKeeper {
         (self.now, self.refresh) = (now, refresh)
     }
 
-    /// A token that is good, for which a fresh one is fetched if need be.
+    /// Returns a valid token, and fetches a fresh one if necessary.
     ///
-    /// - Parameter refused: A secret that the server did not take: another one is given.
-    /// - Throws: `CredentialUnavailable` if nobody has signed in, or the store cannot be read; what the refresh throws.
+    /// - Parameter refused: A secret that the server rejected; the keeper returns another one.
+    /// - Throws: `CredentialUnavailable` if nobody has signed in, or the store cannot be read; the error of the refresh.
     public func token(insteadOf refused: String? = nil) async throws -> StoredToken {
         guard asker == nil else {
-            throw CredentialUnavailable(isRetryable: false, "a refresh asks its own keeper for a token, and would wait for itself")
+            throw CredentialUnavailable(isRetryable: false, "a refresh asks its own keeper for a token, which would be a deadlock")
         }
-        // A refresh that runs has tried it.
+        // A running refresh has already tried this.
         if unsaved != nil, renewal == nil { _ = await inTurn { await $0.saveUnsaved() }.result }
         let token = try await stored()
         if token.secret != refused, isGood(token) { return token }
         return try await renewed(insteadOf: token.secret)
     }
 
-    /// Keeps the token of a user who has signed in, in the place of any other.
+    /// Stores the token of a user who has signed in, in place of any other.
     ///
-    /// A refresh that runs is cancelled, and its end awaited; what it gives is not kept. Within the refresh itself this waits for nothing,
-    /// and throws `CancellationError` if somebody else has signed in or out meanwhile.
+    /// This cancels a running refresh, waits for its end, and discards its result. Within the refresh itself it does not wait,
+    /// and throws `CancellationError` if another call has signed in or out meanwhile.
     public func signIn(_ token: StoredToken) async throws { try await change { try await $0.store.save(token) } }
 
-    /// Removes the token; with a refresh that runs, and within one, as ``signIn(_:)``.
+    /// Removes the token; treats a running refresh as ``signIn(_:)`` does.
     public func signOut() async throws { try await change { try await $0.store.delete() } }
 
     private func change(_ body: @escaping @Sendable (isolated TokenKeeper) async throws -> Void) async throws {
         let own = asker
-        // It speaks for a user who has left.
+        // The refresh acts for a user who has left.
         if let own, own.login != logins { throw CancellationError() }
         logins += 1
         unsaved = nil
         if own != nil { asking?.login = logins }
         if own == nil || renewal?.number != own?.number { renewal?.task.cancel() }
         renewal = nil
-        // A refresh that begins meanwhile comes after it, and finds what it leaves.
+        // A refresh that begins meanwhile runs after this change, and sees its result.
         try await inTurn(isOwn: own != nil, body).value
     }
 
-    /// The refresh within which this is called.
+    /// The refresh within which this is called, if any.
     private var asker: (number: UInt64, login: UInt64)? {
         asking.flatMap { Self.refreshing[ObjectIdentifier(self)] == $0.number ? $0 : nil }
     }
 
-    /// Does what changes the store when all that came before is done: two at once might leave the token of either.
+    /// Changes the store after all earlier changes; two concurrent changes could leave the token of either.
     ///
-    /// - Parameter isOwn: It is part of the refresh that runs, whose turn it is.
+    /// - Parameter isOwn: Whether the change is part of the running refresh, which has its turn already.
     private func inTurn<Value: Sendable>(
         isOwn: Bool = false, _ body: @escaping @Sendable (isolated TokenKeeper) async throws -> Value
     ) -> Task<Value, any Error> {
         let before = last
-        // SAFETY: the caller waits for it or keeps it; to sign in or out is done to its end.
+        // SAFETY: the caller waits for it or keeps it; a sign-in or sign-out runs to its end.
         let task = Task {
             if !isOwn { await before() }
             return try await body(self)
@@ -138,7 +139,7 @@ public actor TokenKeeper {
         throw CredentialUnavailable(isRetryable: false, "nobody has signed in")
     }
 
-    /// The result of the refresh that runs; of a new one, if none does.
+    /// Returns the result of the running refresh, or of a new one.
     private func renewed(insteadOf old: String) async throws -> StoredToken {
         let running = renewal ?? begin(insteadOf: old)
         let number = running.number
@@ -147,7 +148,7 @@ public actor TokenKeeper {
         return try await withTaskCancellationHandler {
             try await running.task.value
         } onCancel: {
-            // SAFETY: runs once and at once.
+            // SAFETY: one short step.
             Task { await self.leave(number) }
         }
     }
@@ -155,12 +156,12 @@ public actor TokenKeeper {
     private func begin(insteadOf old: String) -> Renewal {
         renewals += 1
         let (number, login) = (renewals, logins)
-        // Cancelled when nobody waits for it, and when somebody signs in or out.
+        // Cancelled when no caller waits for it, and by a sign-in or sign-out.
         let task = inTurn { try await $0.renew(number, insteadOf: old, of: login) }
         return Renewal(number: number, task: task)
     }
 
-    /// A refresh, in its turn: a refresh token is good once, as a rule, so that two at once would end the session.
+    /// Runs a refresh in its turn; two at once could end the login, because a refresh token is usually valid only once.
     private func renew(_ number: UInt64, insteadOf old: String, of login: UInt64) async throws -> StoredToken {
         defer { end(number) }
         try Task.checkCancellation()
@@ -170,9 +171,9 @@ public actor TokenKeeper {
         try Task.checkCancellation()
         let fresh = try await ask(with: token, number, of: login)
         guard login == logins else { throw CancellationError() }
-        // A short life must not be over at once, or everybody who asks would fetch another token.
+        // A token with a short lifetime must not count as expired at once, or every call would fetch another one.
         newest = fresh.expires.map { (fresh.secret, min(margin, $0.timeIntervalSince(now()) / 5)) }
-        // Also if nobody waits for it any more: the one before may be good no longer.
+        // Saved even if no caller waits any more, because the previous token may be invalid now.
         unsaved = fresh
         await saveUnsaved()
         guard login == logins else { throw CancellationError() }
@@ -186,7 +187,7 @@ public actor TokenKeeper {
         return try await Self.$refreshing.withValue(within) { try await refresh(token) }
     }
 
-    /// Tries it once, in turn.
+    /// Tries once to save the unsaved token.
     private func saveUnsaved() async {
         guard let token = unsaved, (try? await store.save(token)) != nil, unsaved == token else { return }
         unsaved = nil
@@ -206,7 +207,7 @@ public actor TokenKeeper {
 }
 
 extension CredentialProvider {
-    /// Bearer tokens of a keeper: the stored one while it is good, and a fresh one when it is over, or the server did not take it.
+    /// Returns a provider of a keeper's bearer tokens: the stored token, or a fresh one after expiry or a rejection by the server.
     public static func bearer(_ keeper: TokenKeeper) -> CredentialProvider {
         .bearer(answering: { request in
             let token = try await keeper.token(insteadOf: request.refused?.secret)

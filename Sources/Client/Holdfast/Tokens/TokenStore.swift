@@ -1,7 +1,7 @@
 public import Foundation
 import WebSocketRuntime
 
-/// Where a token outlives the app: the keychain, a file, or memory for tests.
+/// Storage for a token that outlives the app: the keychain or a file, or memory for tests.
 ///
 /// | Store | Where | For |
 /// |---|---|---|
@@ -9,45 +9,45 @@ import WebSocketRuntime
 /// | ``FileTokenStore`` | a file that only its owner may read | tools and services on Linux |
 /// | ``MemoryTokenStore`` | memory, until it is released | tests, previews |
 ///
-/// A store holds one token. Its methods may be called from any task, also at once. ``TokenKeeper`` gives a socket the token of a store.
+/// A store holds one token. Any task may call its methods, also concurrently. ``TokenKeeper`` gives a socket the token of a store.
 public protocol TokenStore: Sendable {
-    /// The token that was saved last; nil if there is none.
+    /// Returns the token that was saved last; nil if there is none.
     ///
     /// The stores of this package throw ``TokenStoreError``.
     func load() async throws -> StoredToken?
-    /// Puts a token in the place of the one before: afterwards one or the other is there, whole, whatever fails.
+    /// Replaces the stored token; after a failure the store contains either the whole old token or the whole new one.
     func save(_ token: StoredToken) async throws
     /// Removes the token; harmless if there is none.
     func delete() async throws
 }
 
-/// A token, how to get the next one, and until when it is good.
+/// A token, its refresh token, and its expiry.
 ///
-/// It describes itself without its secrets, also in a dump.
+/// Its description and its dump do not contain the secrets.
 public struct StoredToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// How many bytes a stored token may have, its refresh token included.
+    /// The maximum size of a stored token in bytes, including its refresh token.
     public static let limit = 65_536
 
-    /// What opens connections.
+    /// The secret that authenticates connections.
     public let secret: String
-    /// What the app's back end takes for the next token; nil: there is none.
+    /// The refresh token that the app's back end takes for the next token; nil if there is none.
     public let refresh: String?
-    /// When the secret is no longer good, by the calendar; nil: it does not expire, or nobody knows.
+    /// The expiry date of the secret; nil if it does not expire or the date is unknown.
     public let expires: Date?
 
-    /// A token.
+    /// Creates a token.
     public init(_ secret: String, refresh: String? = nil, expires: Date? = nil) {
         (self.secret, self.refresh, self.expires) = (secret, refresh, expires)
     }
 
-    /// That there is one, and no more.
+    /// A fixed text without the secrets.
     public var description: String { "a token" }
 
-    /// Nothing to be seen.
+    /// An empty mirror that hides the secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// How a token lies in a file and in the keychain: JSON, with the version of the form.
+/// The stored form of a token in a file or the keychain: JSON with a version number.
 struct TokenRecord: Codable {
     static let version = 1
 
@@ -57,7 +57,7 @@ struct TokenRecord: Codable {
     /// Milliseconds since 1970 UTC.
     let expires: Int64?
 
-    /// The bytes of a token.
+    /// Returns the bytes of a token.
     static func encode(_ token: StoredToken) throws(TokenStoreError) -> Data {
         let expires = token.expires.map { Int64(clamping: Int(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) ?? .max) }
         let record = TokenRecord(version: version, secret: token.secret, refresh: token.refresh, expires: expires)
@@ -65,49 +65,49 @@ struct TokenRecord: Codable {
         return bytes
     }
 
-    /// The token in these bytes; what is wrong with them is told without them.
+    /// Returns the token in these bytes; the error does not contain the bytes.
     static func decode(_ bytes: Data) throws(TokenStoreError) -> StoredToken {
         guard bytes.count <= StoredToken.limit else { throw .damaged("it is too long") }
-        guard let record = try? JSONDecoder().decode(TokenRecord.self, from: bytes) else { throw .damaged("it is no token") }
-        guard record.version == version else { throw .damaged("its form has version \(record.version), which is not known here") }
+        guard let record = try? JSONDecoder().decode(TokenRecord.self, from: bytes) else { throw .damaged("it is not a token") }
+        guard record.version == version else { throw .damaged("its format has the unknown version \(record.version)") }
         let expires = record.expires.map { Date(timeIntervalSince1970: Double($0) / 1000) }
         return StoredToken(record.secret, refresh: record.refresh, expires: expires)
     }
 }
 
-/// A token in memory: for tests and previews, and for what is to be forgotten when the app ends.
+/// Stores a token in memory, for tests and previews, and for tokens that should not outlive the app.
 public struct MemoryTokenStore: TokenStore {
     private let token: LockedValue<StoredToken?>
 
-    /// A store that holds a token, or none; copies of it share it.
+    /// Creates a store with a token, or empty; copies of the store share it.
     public init(_ token: StoredToken? = nil) { self.token = LockedValue(token) }
 
-    /// The token that was saved last; nil if there is none.
+    /// Returns the token that was saved last; nil if there is none.
     public func load() -> StoredToken? { token.withLockedValue { $0 } }
 
-    /// Puts a token in the place of the one before.
+    /// Replaces the stored token.
     public func save(_ token: StoredToken) { self.token.withLockedValue { $0 = token } }
 
     /// Removes the token; harmless if there is none.
     public func delete() { token.withLockedValue { $0 = nil } }
 }
 
-/// Why a token could not be loaded, saved or deleted; never holds a token.
+/// The error of a token store; never contains a token.
 public enum TokenStoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is stored is no token: sign in again, and save the new one over it.
+    /// The stored data is not a token: sign in again, and save the new token over it.
     case damaged(String)
-    /// The device has not been unlocked since it started, so that its keychain is shut (`errSecInteractionNotAllowed`); passes.
+    /// The device was not unlocked since it started, so its keychain is locked (`errSecInteractionNotAllowed`); temporary.
     case locked
-    /// The file is not the user's own, or others may read it, so it is not used; how that is.
+    /// The file is not used, because it belongs to another user or others may read it; the text gives the reason.
     case exposed(String)
-    /// The token has more than ``StoredToken/limit`` bytes, and was not saved.
+    /// The token is larger than ``StoredToken/limit`` bytes, and was not saved.
     case tooLong
-    /// The keychain said no, with this `OSStatus`.
+    /// The keychain returned this `OSStatus`.
     case keychain(status: Int32)
-    /// The file system said no, with this `errno`, when this was tried.
+    /// The file system returned this `errno`; the text names the failed operation.
     case file(errno: Int32, String)
 
-    /// Whether the same may succeed later with nobody doing anything about it.
+    /// Whether the same call may succeed later without any action.
     public var isRetryable: Bool {
         switch self {
         case .locked, .file: true
@@ -115,15 +115,15 @@ public enum TokenStoreError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// A sentence for whoever looks for the cause.
+    /// A sentence that describes the cause.
     public var description: String {
         switch self {
         case .damaged(let how): "the stored token is damaged: \(how)"
-        case .locked: "the keychain is shut until the device is unlocked for the first time"
+        case .locked: "the keychain is locked until the device is unlocked for the first time"
         case .exposed(let how): "the stored token is not used: \(how)"
         case .tooLong: "a token has at most \(StoredToken.limit) bytes"
         case .keychain(let status): "the keychain refused with status \(status)\(KeychainStatus.hint(on: status))"
-        case .file(let number, let what): "\(what): error \(number) of the system"
+        case .file(let number, let what): "\(what): system error \(number)"
         }
     }
 }

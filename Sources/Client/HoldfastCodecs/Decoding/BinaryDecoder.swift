@@ -1,11 +1,11 @@
 import CodecCore
 
-/// What a value of Swift reads itself from.
+/// The decoder of one value.
 struct BinaryDecoder: Decoder {
     let decoding: BinaryDecoding
-    /// Where the value begins.
+    /// The position of the value.
     let start: Int
-    /// How many containers are around it.
+    /// The number of containers around it.
     let level: Int
 
     var codingPath: [any CodingKey] { decoding.path(level) }
@@ -26,10 +26,10 @@ struct BinaryDecoder: Decoder {
     }
 }
 
-/// The map that a value is read from.
+/// The decoding container for a map.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoding: BinaryDecoding
-    /// Where the map begins.
+    /// The position of the map.
     let start: Int
     let level: Int
 
@@ -46,7 +46,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard try decoding.find(key, start, level) else { throw decoding.missing(key, level) }
     }
 
-    /// Goes to the value of a key; false if there is none, or null.
+    /// Moves to the value of a key; returns false if there is none or it is null.
     private func findValue(_ key: Key) throws -> Bool {
         guard try decoding.find(key, start, level) else { return false }
         guard decoding.takeNull() else { return true }
@@ -151,10 +151,10 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// The array that a value is read from.
+/// The decoding container for an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let decoding: BinaryDecoding
-    /// Where the array begins.
+    /// The position of the array.
     let start: Int
     let level: Int
     private(set) var currentIndex = 0
@@ -173,7 +173,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return !decoding.hasNext(level)
     }
 
-    /// Makes the decoding stand where this container is.
+    /// Moves the decoding to this container's position.
     private func goOn() throws {
         if decoding.frames.count == level + 1, decoding.frames[level].start == start, decoding.frames[level].index == currentIndex {
             return
@@ -181,7 +181,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         try decoding.goOn(in: start, level, at: currentIndex)
     }
 
-    /// Goes to the next value.
+    /// Moves to the next value.
     private func begin(_ type: Any.Type) throws {
         try goOn()
         guard decoding.hasNext(level) else { throw decoding.atEnd(type, level + 1) }
@@ -239,7 +239,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 }
 
 extension BinaryDecoding {
-    /// Goes to the array that begins at a place, as the one at this level, and to one of its values.
+    /// Enters the array that begins at `start` as the container of this level, and moves to one of its values.
     func goOn(in start: Int, _ level: Int, at index: Int) throws {
         try enter(start, level, isMap: false, [Any].self)
         guard frames[level].index != index else { return }
@@ -250,19 +250,19 @@ extension BinaryDecoding {
         }
     }
 
-    /// Notes that a value of the array at a level has been read.
+    /// Records that a value of the array at a level has been decoded.
     @inline(__always) func passedItem(_ level: Int) {
         frames[level].position = reader.position
         frames[level].index += 1
     }
 
-    /// Goes past the next value.
+    /// Skips the next value.
     func skip(_ level: Int) throws {
         do { try reader.skipValue(format) } catch { throw corrupt(level + 1, error) }
     }
 }
 
-/// The one value that a value is read from.
+/// The decoding container for a single value.
 struct SingleDecoding: SingleValueDecodingContainer {
     let decoding: BinaryDecoding
     let start: Int

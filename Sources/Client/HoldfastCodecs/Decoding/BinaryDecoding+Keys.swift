@@ -1,7 +1,7 @@
 import CodecCore
 
 extension BinaryDecoding {
-    /// Goes to the value of a key in the map at a level; false if it has no such key.
+    /// Moves to the value of a key in the map at a level; returns false if the map has no such key.
     @inline(__always) func find<Key: CodingKey>(_ key: Key, _ start: Int, _ level: Int) throws -> Bool {
         if frames.count != level + 1 || frames[level].start != start { try enter(start, level, isMap: true, [String: Any].self) }
         do throws(CodecError) {
@@ -10,7 +10,7 @@ extension BinaryDecoding {
         } catch { throw corrupt(level, error) }
     }
 
-    /// Whether the next key is this text; then the reader stands at its value.
+    /// Returns whether the next key is this text; if so, the reader is at its value.
     private func nextIs(_ text: String, _ level: Int) throws(CodecError) -> Bool {
         guard !frames[level].isKnown, hasNext(level) else { return false }
         let place = reader.position
@@ -20,7 +20,7 @@ extension BinaryDecoding {
         return true
     }
 
-    /// Looks for a key among all places of the map, from the one after the last that was found.
+    /// Searches all keys of the map, starting after the key that was found last.
     private func look(for text: String, _ number: Int?, _ level: Int) throws(CodecError) -> Bool {
         if !frames[level].isKnown { try learn(level) }
         let (known, base, next) = (frames[level].index, frames[level].base, frames[level].next)
@@ -48,7 +48,7 @@ extension BinaryDecoding {
         }
     }
 
-    /// Learns where the rest of the keys of the map at a level are.
+    /// Records the positions of the remaining keys of the map at a level.
     private func learn(_ level: Int) throws(CodecError) {
         let passed = frames[level].index
         while hasNext(level) {
@@ -68,12 +68,12 @@ extension BinaryDecoding {
         frames[level].index += 1
     }
 
-    /// Notes that the value of the key that was found has been read.
+    /// Records that the value of the found key has been decoded.
     @inline(__always) func passed(_ level: Int) {
         if !frames[level].isKnown { pass(level) }
     }
 
-    /// All keys of the map at a level that are texts or integers; what is wrong with one comes out at the end.
+    /// Returns all keys of the map at a level that are texts or integers; an error in a key is thrown at the end of the decoding.
     func keys(_ start: Int, _ level: Int) -> [PathKey] {
         do {
             try enter(start, level, isMap: true, [String: Any].self)
@@ -105,7 +105,7 @@ extension BinaryDecoding {
         return keys
     }
 
-    /// The key at a place, if it is a text or an integer.
+    /// Returns the key at a position if it is a text or an integer.
     func key(at place: Int) -> PathKey? { try? readKey(at: place) }
 
     private func readKey(at place: Int) throws(CodecError) -> PathKey? {

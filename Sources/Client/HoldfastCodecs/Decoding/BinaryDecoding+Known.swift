@@ -3,7 +3,7 @@ import Foundation
 import MachineCore
 
 extension BinaryDecoding {
-    /// Reads a value of a type with a form of its own in these formats, or for which there is a shorter way; nil of any other.
+    /// Decodes a value of a type that has its own form in these formats or a faster path; returns nil for any other type.
     func readKnown<Value: Decodable>(_ type: Value.Type, _ level: Int) throws -> Value? {
         // Comparing types is much cheaper than casting values.
         if type == String.self { return unsafeBitCast(try string(level), to: type) }
@@ -21,9 +21,9 @@ extension BinaryDecoding {
         return nil
     }
 
-    /// Reads an array without the containers that it would be read through otherwise.
+    /// Decodes an array directly, without decoding containers.
     private func list<Element>(_ level: Int, _ read: (_ level: Int) throws -> Element) throws -> [Element] {
-        leave(to: level)  // It may have been read in part.
+        leave(to: level)  // The array may have been decoded in part.
         try enter(reader.position, level, isMap: false, [Element].self)
         var list: [Element] = []
         while hasNext(level) {
@@ -34,7 +34,7 @@ extension BinaryDecoding {
         return list
     }
 
-    /// Takes bytes; they are there as long as the bytes that are decoded.
+    /// Returns a copy of the bytes of the next value.
     private func bytes(_ type: Any.Type, _ level: Int) throws -> [UInt8] {
         let head = try pastTags(level)
         do {
@@ -50,8 +50,8 @@ extension BinaryDecoding {
     }
 
     private func date(_ level: Int) throws -> Date {
-        // What is too far away to be written is not read either.
-        guard let date = try anyDate(level), Timestamp(date) != nil else { throw corrupt(level, "this is no time") }
+        // A date outside of the range that can be encoded is not decoded either.
+        guard let date = try anyDate(level), Timestamp(date) != nil else { throw corrupt(level, "this is not a time") }
         return date
     }
 
@@ -74,7 +74,7 @@ extension BinaryDecoding {
 
     private func url(_ level: Int) throws -> URL {
         let text = try string(level)
-        guard let url = URL(string: text) else { throw corrupt(level, "this is no URL") }
+        guard let url = URL(string: text) else { throw corrupt(level, "this is not a URL") }
         return url
     }
 
@@ -86,23 +86,23 @@ extension BinaryDecoding {
         case .negative(let number): return -1 - Decimal(number)
         case .float(let number) where number.isFinite:
             let decimal = Decimal(number)
-            guard !decimal.isNaN else { throw corrupt(level, "the number \(number) is beyond those of \(Decimal.self)") }
+            guard !decimal.isNaN else { throw corrupt(level, "the number \(number) does not fit in \(Decimal.self)") }
             return decimal
         default: break
         }
         reader.move(to: start)
         let text = try string(level)
         if text == Decimal.nan.description { return .nan }
-        // Foundation would take what begins with a number.
+        // Foundation would accept any text that begins with a number.
         guard text.isDecimal, let number = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
-            throw corrupt(level, "this is no number")
+            throw corrupt(level, "this is not a number")
         }
         return number
     }
 }
 
 extension String {
-    /// Whether this is a sign, digits, a fraction and an exponent, of which only the digits must be there.
+    /// Whether this is a decimal number: optional sign, digits, optional fraction, optional exponent.
     fileprivate var isDecimal: Bool {
         var rest = utf8[...]
         func take(_ characters: String) -> Bool {

@@ -1,35 +1,35 @@
 import CodecCore
 
-/// What all containers of one decoding read from.
+/// The state that all containers of one decoding share.
 ///
-/// Nothing is read ahead: a map is gone through in the order of its keys as long as the type asks for them in that order. Only when it
-/// asks for another are the rest of its keys looked up. Containers that live beside others, nested ones and those of `superDecoder()`, have
-/// a decoding of their own over the same bytes.
+/// Nothing is read ahead: a map is read in the order of its keys as long as the type asks for them in that order. The positions of the
+/// remaining keys are recorded only when the type asks for another key. Containers that may be used while others are in use, nested ones
+/// and those of `superDecoder()`, have their own decoding over the same bytes.
 final class BinaryDecoding {
-    /// A container that is being read.
+    /// A container that is being decoded.
     struct Frame {
         let isMap: Bool
-        /// Where its head is.
+        /// The position of its head.
         let start: Int
-        /// Where its first key or value is.
+        /// The position of its first key or value.
         let first: Int
-        /// How many values or pairs it has; nil if a stop ends it.
+        /// The number of its values or pairs; nil if a stop code ends it.
         let count: Int?
-        /// How many places the maps around it have in ``places``; behind them are its own, of each key that was passed.
+        /// The number of entries in ``places`` that belong to the maps around it; its own entries follow, one for each passed key.
         let base: Int
-        /// Where the next key or value is; once all keys are known, where the container ends.
+        /// The position of the next key or value; once all keys are known, the position where the container ends.
         var position: Int
-        /// How many values or pairs were passed.
+        /// The number of values or pairs passed.
         var index = 0
-        /// Where the last key is that was found, and its value.
+        /// The positions of the last found key and its value.
         var place = Place(key: 0, value: 0)
-        /// Whether all keys are known.
+        /// Whether the positions of all keys are known.
         var isKnown = false
-        /// Which of them is tried first.
+        /// The index of the key to try first.
         var next = 0
     }
 
-    /// Where a key and its value are.
+    /// The positions of a key and its value.
     struct Place {
         let key: Int
         let value: Int
@@ -37,23 +37,23 @@ final class BinaryDecoding {
 
     let format: BinaryFormat
     let options: CodecOptions
-    /// The path to what this decodes.
+    /// The coding path of the value that this decodes.
     let prefix: [any CodingKey]
-    // Nobody but its own methods touches these, one after the other.
+    // Only the methods of this class access these, one at a time.
     @exclusivity(unchecked) var reader: ByteReader
     @exclusivity(unchecked) var frames: [Frame] = []
     @exclusivity(unchecked) var places: [Place] = []
-    /// Where the last value began that was read without a container; where it ended, the reader stood.
+    /// The start of the last value decoded without a container, and the reader's position after it.
     @exclusivity(unchecked) var single = (start: -1, end: -1)
     private var children: [BinaryDecoding] = []
-    /// At how many children those are given back that nobody uses any more.
+    /// The number of children at which unused ones are released.
     private var manyChildren = 16
-    /// What could not be thrown where it happened.
+    /// The first error that could not be thrown where it happened.
     private var failure: (any Error)?
 
     init(_ format: BinaryFormat, _ options: CodecOptions, _ reader: ByteReader, prefix: [any CodingKey] = []) {
         (self.format, self.options, self.reader, self.prefix) = (format, options, reader, prefix)
-        // Room for what most types need, at once.
+        // Enough capacity for most types.
         frames.reserveCapacity(4)
         places.reserveCapacity(24)
     }
@@ -63,7 +63,7 @@ final class BinaryDecoding {
     ) throws -> Value {
         try bytes.withUnsafeBytes { bytes in
             let decoding = BinaryDecoding(format, options, ByteReader(bytes))
-            // A type may keep its decoder; the bytes are gone by then.
+            // A type may keep its decoder, but the bytes are not valid afterwards.
             defer { decoding.end() }
             guard bytes.count <= options.limits.maximumBytes else {
                 throw decoding.corrupt(0, CodecError(.tooLarge, at: options.limits.maximumBytes))
@@ -81,7 +81,7 @@ final class BinaryDecoding {
         for child in children { child.end() }
     }
 
-    /// A decoder of the value that is next, which may be used beside others.
+    /// Returns a decoder of the next value that may be used independently of other decoders.
     func child(_ level: Int) -> BinaryDecoder {
         if children.count >= manyChildren {
             forgetChildren()
@@ -92,7 +92,7 @@ final class BinaryDecoding {
         return BinaryDecoder(decoding: child, start: reader.position, level: 0)
     }
 
-    /// Gives back the children that nobody else has: there may be as many as a peer sends values.
+    /// Releases the children that nothing else references, because a peer could send enough values to create very many.
     private func forgetChildren() {
         failure = firstFailure
         var kept: [BinaryDecoding] = []
@@ -102,7 +102,7 @@ final class BinaryDecoding {
         children = kept
     }
 
-    /// Keeps an error that cannot be thrown where it happens; the first one counts.
+    /// Records an error that cannot be thrown where it happens; the first one counts.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
     }
@@ -115,10 +115,10 @@ final class BinaryDecoding {
 
     // MARK: Containers
 
-    /// Goes to the container that begins at a place, as the one at this level; where it is that already, goes on with it.
+    /// Enters the container that begins at `start` as the container of this level; continues with it if it is that already.
     func enter(_ start: Int, _ level: Int, isMap: Bool, _ type: Any.Type) throws {
         if level < frames.count, frames[level].start == start, frames[level].isMap == isMap { return leave(to: level + 1) }
-        // Its parents are gone: it is used after its time.
+        // The parent containers are closed, so this decoder is used too late.
         guard frames.count >= level else { throw corrupt(frames.count, CodecError(.truncated, at: reader.position)) }
         leave(to: level)
         reader.move(to: start)
@@ -136,7 +136,7 @@ final class BinaryDecoding {
         frames.append(Frame(isMap: isMap, start: start, first: position, count: count, base: places.count, position: position))
     }
 
-    /// Forgets all containers down to a level.
+    /// Removes the containers at this level and below it.
     func leave(to level: Int) {
         while frames.count > level {
             let kept = frames.removeLast().base
@@ -144,14 +144,14 @@ final class BinaryDecoding {
         }
     }
 
-    /// Whether more follows in the container at a level; the reader stands at it, or behind the container.
+    /// Returns whether more follows in the container at a level; the reader is then at the next item, or else after the container.
     @inline(__always) func hasNext(_ level: Int) -> Bool {
         reader.move(to: frames[level].position)
         if let count = frames[level].count { return frames[level].index < count }
         return reader.peek() != 0xFF
     }
 
-    /// Goes past what is left of the container at a level, and forgets it.
+    /// Skips the rest of the container at a level, and removes it.
     func finish(_ level: Int) throws {
         leave(to: level + 1)
         while hasNext(level) {
@@ -166,7 +166,7 @@ final class BinaryDecoding {
 
     // MARK: Values
 
-    /// Reads the value at a place; its containers are at this level, and afterwards the reader stands behind it.
+    /// Decodes the value at a position; its containers are at this level, and afterwards the reader is behind the value.
     func read<Value: Decodable>(_ type: Value.Type, from start: Int, _ level: Int) throws -> Value {
         reader.move(to: start)
         if let known = try readKnown(type, level) { return known }
@@ -184,10 +184,10 @@ final class BinaryDecoding {
         return value
     }
 
-    /// Notes that a value without a container was read, from this place up to where the reader stands.
+    /// Records that a value without a container was decoded, from `start` up to the reader's position.
     @inline(__always) func readSingle(from start: Int) { single = (start, reader.position) }
 
-    /// Takes the head of the next value, and no tags before it.
+    /// Reads the head of the next value after any tags.
     @inline(__always) func pastTags(_ level: Int) throws -> BinaryHead {
         do {
             var head = try reader.head(format)
@@ -196,7 +196,7 @@ final class BinaryDecoding {
         } catch { throw corrupt(level, error) }
     }
 
-    /// Takes a null if it is next.
+    /// Reads a null if it is next.
     @inline(__always) func takeNull() -> Bool {
         let byte = reader.peek()
         guard format == .cbor ? byte == 0xF6 || byte == 0xF7 : byte == 0xC0 else { return false }
@@ -216,7 +216,7 @@ final class BinaryDecoding {
         do {
             switch head {
             case .text(let length): return try reader.text(length)
-            // Without a tag before it, for its first byte says what pieces it has.
+            // `start` may be a tag, so begin at the head, whose first byte gives the type of the pieces.
             case .openText: return try reader.openText(from: reader.position - 1, format)
             default: break
             }
@@ -259,7 +259,7 @@ final class BinaryDecoding {
 
     // MARK: Errors
 
-    /// The path to what is decoded at a level.
+    /// Returns the coding path of the value at a level.
     func path(_ level: Int) -> [any CodingKey] {
         let place = reader.position
         defer { reader.move(to: place) }
@@ -282,10 +282,10 @@ final class BinaryDecoding {
     func atEnd(_ type: Any.Type, _ level: Int) -> DecodingError { .valueNotFound(type, context(level, "the array has no more values")) }
 
     func mismatch(_ type: Any.Type, _ head: BinaryHead, _ level: Int) -> DecodingError {
-        if head == .null { return .valueNotFound(type, context(level, "there is null instead of a \(type)")) }
-        // A stop is no value at all.
+        if head == .null { return .valueNotFound(type, context(level, "found null instead of a \(type)")) }
+        // A stop code is not a value.
         if head == .stop { return corrupt(level, CodecError(.malformed, at: reader.position - 1)) }
-        return .typeMismatch(type, context(level, "there is \(head.kind) instead of a \(type)"))
+        return .typeMismatch(type, context(level, "found \(head.kind) instead of a \(type)"))
     }
 
     private func unfit(_ type: Any.Type, _ head: BinaryHead, _ level: Int) -> DecodingError {
@@ -296,7 +296,7 @@ final class BinaryDecoding {
         case .float(let float): number = "\(float)"
         default: number = ""
         }
-        return corrupt(level, "the number \(number) is not exactly a \(type)")
+        return corrupt(level, "the number \(number) does not fit exactly in \(type)")
     }
 }
 

@@ -1,9 +1,9 @@
 import CodecCore
 
-/// What a value of Swift writes itself to.
+/// The encoder of one value.
 struct BinaryEncoder: Encoder {
     let encoding: BinaryEncoding
-    /// How many containers are around the value.
+    /// The number of containers around the value.
     let level: Int
 
     var codingPath: [any CodingKey] { encoding.path(level) }
@@ -25,20 +25,20 @@ struct BinaryEncoder: Encoder {
 }
 
 extension BinaryEncoding {
-    /// The encoder of a child, once `begin` has written what goes before it.
+    /// Returns the encoder of a child, after `begin` has written what precedes it.
     func child(at level: Int, _ begin: () throws -> Void) -> BinaryEncoder {
         do {
             try begin()
             return BinaryEncoder(encoding: child(level), level: 0)
         } catch {
-            // Its parent is of no use any more; what is written here goes nowhere.
+            // The parent is invalid now, so the child writes to a separate encoding that is discarded.
             fail(error)
             return BinaryEncoder(encoding: BinaryEncoding(format, options, prefix: prefix), level: 0)
         }
     }
 }
 
-/// The map that a value writes.
+/// The encoding container for a map.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoding: BinaryEncoding
     let level: Int
@@ -91,7 +91,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoding.child(at: level) { try encoding.key(key, level) } }
 }
 
-/// The array that a value writes.
+/// The encoding container for an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer, ScalarEncoding {
     let encoding: BinaryEncoding
     let level: Int
@@ -109,28 +109,28 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer, ScalarEncoding {
     mutating func superEncoder() -> any Encoder { encoding.child(at: level) { try encoding.next(level) } }
 }
 
-/// The one value that a value writes in its place.
+/// The encoding container for a single value.
 struct SingleEncoding: SingleValueEncodingContainer, ScalarEncoding {
     let encoding: BinaryEncoding
     let level: Int
-    /// How much had been written before.
+    /// The number of bytes written before it.
     let start: Int
 
     var codingPath: [any CodingKey] { encoding.path(level) }
     var valueLevel: Int { level }
 
     func begin() throws {
-        guard encoding.writer.count == start else { throw encoding.fault((), level, "one value is written twice") }
+        guard encoding.writer.count == start else { throw encoding.fault((), level, "a single value is encoded twice") }
     }
 }
 
-/// What the containers without keys have in common: each scalar is written in its place.
+/// The common part of the containers without keys: each scalar is written in its place.
 protocol ScalarEncoding {
     var encoding: BinaryEncoding { get }
-    /// The level of what is written.
+    /// The level of the written values.
     var valueLevel: Int { get }
 
-    /// Makes ready for one more value.
+    /// Prepares for one more value.
     func begin() throws
 }
 

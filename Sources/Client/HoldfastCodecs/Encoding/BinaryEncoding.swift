@@ -1,32 +1,32 @@
 import CodecCore
 import Foundation
 
-/// What all containers of one encoding write to.
+/// The state that all containers of one encoding share.
 ///
-/// A value that is encoded in the course of another is written behind it, and its containers are closed when it returns. Only containers
-/// that are handed out and filled at any later time, nested ones and those of `superEncoder()`, have bytes of their own, which are put in
+/// A value that is encoded within another is written directly after it, and its containers are closed when it returns. Only containers
+/// that may be filled at any later time, nested ones and those of `superEncoder()`, have their own bytes, which are inserted in
 /// their place at the end.
 final class BinaryEncoding {
-    /// A container that is open.
+    /// An open container.
     struct Frame {
         let isMap: Bool
-        /// Where its head is.
+        /// The position of its head.
         let start: Int
-        /// How many values it holds.
+        /// The number of its values.
         var items = 0
-        /// Where its last key is.
+        /// The position of its last key.
         var key = 0
     }
 
     let format: BinaryFormat
     let options: CodecOptions
-    /// The path to what this encodes.
+    /// The coding path of the value that this encodes.
     let prefix: [any CodingKey]
-    // Nobody but its own methods touches these, one after the other.
+    // Only the methods of this class access these, one at a time.
     @exclusivity(unchecked) var writer: ByteWriter
     @exclusivity(unchecked) var frames: [Frame] = []
     private var children: [(place: Int, child: BinaryEncoding)] = []
-    /// What could not be thrown where it happened.
+    /// The first error that could not be thrown where it happened.
     private var failure: (any Error)?
 
     init(_ format: BinaryFormat, _ options: CodecOptions, prefix: [any CodingKey] = []) {
@@ -50,11 +50,11 @@ final class BinaryEncoding {
             try assemble(into: &whole)
             bytes = whole.array()
         }
-        guard bytes.count <= options.limits.maximumBytes else { throw fault(value, 0, "it is longer than the limit") }
+        guard bytes.count <= options.limits.maximumBytes else { throw fault(value, 0, "the result is larger than the limit") }
         return bytes
     }
 
-    /// Appends what was written, with all children in their places.
+    /// Appends the written bytes with the bytes of all children in their places.
     private func assemble(into whole: inout ByteWriter) throws {
         if let failure { throw failure }
         close(to: 0)
@@ -68,7 +68,7 @@ final class BinaryEncoding {
         whole.append(UnsafeRawBufferPointer(rebasing: writer.bytes[done...]))
     }
 
-    /// A child of the next value in a container, whose bytes come later.
+    /// Returns a child for the next value in a container; its bytes are inserted at the end.
     func child(_ level: Int) -> BinaryEncoding {
         let child = BinaryEncoding(format, options, prefix: path(level + 1))
         children.append((writer.count, child))
@@ -77,25 +77,25 @@ final class BinaryEncoding {
 
     // MARK: Containers
 
-    /// Opens a container at a level, or goes on with it.
+    /// Opens a container at a level, or continues with it.
     func open(_ level: Int, isMap: Bool) {
         if frames.count > level {
             guard frames[level].isMap == isMap else { return fail(level, "a value is both a map and an array") }
             return
         }
-        guard prefix.count + level < options.limits.maximumDepth else { return fail(level, "values lie too deep in one another") }
-        // Fewer frames: of a container whose value has been encoded.
-        guard frames.count == level else { return fail(level, "an encoder is used after its time") }
+        guard prefix.count + level < options.limits.maximumDepth else { return fail(level, "values are nested too deep") }
+        // With fewer frames, the container's value has already been encoded.
+        guard frames.count == level else { return fail(level, "an encoder is used after its value was encoded") }
         frames.append(Frame(isMap: isMap, start: writer.open()))
     }
 
-    /// Closes all containers down to a level.
+    /// Closes the containers at this level and below it.
     func close(to level: Int) {
         while frames.count > level {
             let frame = frames.removeLast()
             do {
                 let moved = try writer.close(at: frame.start, items: frame.items, isMap: frame.isMap, format)
-                // The last ones: children are in the order of their places.
+                // Only the last children are affected, because children are in the order of their places.
                 var index = children.endIndex
                 while moved > 0, index > 0, children[index - 1].place > frame.start {
                     index -= 1
@@ -105,13 +105,13 @@ final class BinaryEncoding {
         }
     }
 
-    /// Counts a value that comes next in a container.
+    /// Counts the next value of a container.
     @inline(__always) func next(_ level: Int) throws {
-        guard frames.count == level + 1 else { throw failure ?? fault((), level, "a container is used after its time") }
+        guard frames.count == level + 1 else { throw failure ?? fault((), level, "a container is used after it was closed") }
         frames[level].items += 1
     }
 
-    /// Writes a key in a map.
+    /// Writes a key of a map.
     @inline(__always) func key<Key: CodingKey>(_ key: Key, _ level: Int) throws {
         if options.integerKeys, let number = key.writtenInteger {
             try next(level)
@@ -128,7 +128,7 @@ final class BinaryEncoding {
         try writer.text(key, format)
     }
 
-    /// Writes an empty map, the place of a value that wrote nothing.
+    /// Writes an empty map for a value that encoded nothing.
     private func empty() { writer.append(format == .cbor ? 0xA0 : 0x80) }
 
     // MARK: Values
@@ -137,7 +137,7 @@ final class BinaryEncoding {
         do { try writer.text(text, format) } catch { throw fault(text, level, "a text is too long", error) }
     }
 
-    /// Writes a value of any type; containers that it opens are at this level.
+    /// Writes a value of any type; its containers are at this level.
     func write<Value: Encodable>(_ value: Value, _ level: Int, isTop: Bool = false) throws {
         if try writeKnown(value, level) { return }
         let before = writer.count
@@ -145,7 +145,7 @@ final class BinaryEncoding {
         if frames.count > level {
             close(to: level)
         } else if writer.count == before {
-            guard !isTop else { throw failure ?? fault(value, level, "it wrote nothing") }
+            guard !isTop else { throw failure ?? fault(value, level, "the value encoded nothing") }
             empty()
         }
         if let failure { throw failure }
@@ -153,7 +153,7 @@ final class BinaryEncoding {
 
     // MARK: Errors
 
-    /// The path to what is encoded at a level.
+    /// Returns the coding path of the value at a level.
     func path(_ level: Int) -> [any CodingKey] {
         prefix + frames.prefix(level).map { frame in frame.isMap ? key(at: frame.key) : PathKey(index: frame.items - 1) }
     }
@@ -174,12 +174,12 @@ final class BinaryEncoding {
 
     private func fail(_ level: Int, _ text: String) { fail(fault((), level, text)) }
 
-    /// Keeps an error that cannot be thrown where it happens; the first one counts.
+    /// Records an error that cannot be thrown where it happens; the first one counts.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
     }
 
-    /// Writes a value of a type with a form of its own in these formats, or for which there is a shorter way; false of any other.
+    /// Writes a value of a type that has its own form in these formats or a faster path; returns false for any other type.
     func writeKnown<Value: Encodable>(_ value: Value, _ level: Int) throws -> Bool {
         // Comparing types is much cheaper than casting values.
         if Value.self == String.self {
@@ -208,8 +208,8 @@ final class BinaryEncoding {
 
     private func write(date: Date, _ level: Int) throws {
         guard let time = Timestamp(date) else {
-            // Foundation cannot print such a date, so the error has its number.
-            throw fault(date.timeIntervalSinceReferenceDate, level, "it is no time that can be written")
+            // Foundation cannot print such a date, so the error contains its number of seconds.
+            throw fault(date.timeIntervalSinceReferenceDate, level, "the date is out of range")
         }
         switch options.dates {
         case .native: writer.timestamp(time, format)
@@ -220,7 +220,7 @@ final class BinaryEncoding {
 }
 
 extension CodingKey {
-    /// The integer that stands for the key; nil also of a text such as `05`, which would come back as another.
+    /// The integer value of the key; nil also for a text such as `05`, which would be decoded as a different key.
     fileprivate var writtenInteger: Int? {
         guard let number = intValue, Int(stringValue) != number || String(number) == stringValue else { return nil }
         return number
@@ -228,12 +228,12 @@ extension CodingKey {
 }
 
 extension Timestamp {
-    /// From 1970 to 2001, where a `Date` starts to count.
+    /// The seconds from 1970 to 2001, the reference date of `Date`.
     private static let reference: Int64 = 978_307_200
 
-    /// The time of a date; nil if it is none, or too far away.
+    /// Creates the timestamp of a date; nil if the date is not finite or out of range.
     init?(_ date: Date) {
-        // A double of seconds since 1970 would hold less of the date than the date does.
+        // A double of seconds since 1970 would be less precise than the date.
         let seconds = date.timeIntervalSinceReferenceDate
         let whole = seconds.rounded(.down)
         guard let second = Int64(exactly: whole) else { return nil }
@@ -242,7 +242,7 @@ extension Timestamp {
         self.init(sum, fraction: seconds - whole)
     }
 
-    /// The nearest date.
+    /// The nearest date to the timestamp.
     var date: Date {
         let (seconds, overflow) = seconds.subtractingReportingOverflow(Self.reference)
         let whole = overflow ? Double(self.seconds) - Double(Self.reference) : Double(seconds)

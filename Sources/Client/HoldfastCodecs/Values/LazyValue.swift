@@ -1,6 +1,6 @@
 public import CodecCore
 
-/// A part of a message that is understood later, when it is known what it is.
+/// A part of a message that is decoded later, when its type is known.
 ///
 /// ```
 /// struct Envelope: Codable {
@@ -8,8 +8,8 @@ public import CodecCore
 ///     var body: LazyValue
 /// }
 /// ```
-/// Decoders of this library only copy the bytes of the part; they must be well-formed no further than to find their end. Any other decoder
-/// has it decoded as a ``CodecCore/Value``.
+/// Decoders of this library only copy the bytes of the part, and check them only as far as needed to find their end. Any other decoder
+/// decodes it as a ``CodecCore/Value``.
 public struct LazyValue: Codable, Sendable {
     private enum Content: Sendable {
         case bytes([UInt8], BinaryFormat)
@@ -20,19 +20,19 @@ public struct LazyValue: Codable, Sendable {
 
     private init(content: Content, options: CodecOptions) { (self.content, self.options) = (content, options) }
 
-    /// A part that is known already.
+    /// Creates a part from a dynamic value.
     public init(_ value: Value, options: CodecOptions = CodecOptions()) {
         self.init(content: .value(value), options: options)
     }
 
-    /// A part that a value of Swift becomes, written at once.
+    /// Creates a part from an `Encodable` value, which is encoded at once.
     ///
-    /// - Throws: What ``ValueEncoder`` throws.
+    /// - Throws: The errors of ``ValueEncoder``.
     public init<Source: Encodable>(encoding value: Source, options: CodecOptions = CodecOptions()) throws {
         self.init(try ValueEncoder(options: options).encode(value), options: options)
     }
 
-    /// Keeps the part for later.
+    /// Keeps the bytes of the part for later.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? BinaryDecoder {
             let decoding = decoder.decoding
@@ -43,7 +43,7 @@ public struct LazyValue: Codable, Sendable {
         }
     }
 
-    /// Writes the part; as it came, if it came in the same format.
+    /// Encodes the part; copies its bytes if it came in the same format.
     public func encode(to encoder: any Encoder) throws {
         if case .bytes(let bytes, let format) = content, let encoder = encoder as? BinaryEncoder, encoder.encoding.format == format {
             return bytes.withUnsafeBytes { encoder.encoding.writer.append($0) }
@@ -51,9 +51,9 @@ public struct LazyValue: Codable, Sendable {
         try value.encode(to: encoder)
     }
 
-    /// The part as a type.
+    /// Decodes the part as a type.
     ///
-    /// - Throws: `DecodingError`, whose path begins at the part; and what the type throws.
+    /// - Throws: `DecodingError`, whose path begins at the part; and the errors of the type.
     public func decode<Target: Decodable>(as type: Target.Type) throws -> Target {
         switch content {
         case .bytes(let bytes, let format): try bytes.withUnsafeBytes { try BinaryDecoding.value(type, $0.bytes, format, options) }
@@ -61,7 +61,7 @@ public struct LazyValue: Codable, Sendable {
         }
     }
 
-    /// The part as data of no fixed shape.
+    /// The part as dynamic data.
     public var value: Value {
         get throws {
             switch content {
@@ -74,7 +74,7 @@ public struct LazyValue: Codable, Sendable {
 }
 
 extension BinaryDecoding {
-    /// A copy of the bytes of the value at a place.
+    /// Returns a copy of the bytes of the value at a position.
     func slice(from start: Int, _ level: Int) throws -> [UInt8] {
         reader.move(to: start)
         do {

@@ -2,10 +2,10 @@ public import CodecCore
 import Foundation
 
 extension Value: Codable {
-    /// Reads whatever is there, from any decoder; from those of this library exactly.
+    /// Decodes any value from any decoder; from those of this library without loss.
     ///
-    /// A decoder that does not tell what it has, such as Foundation's for JSON, is asked for one kind after the other: a whole number is
-    /// an integer then, even where it was written with a point.
+    /// Some decoders, such as Foundation's for JSON, do not tell the type of a value. They are asked for one type after the other, so a
+    /// whole number becomes an integer, even if it was written with a decimal point.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? BinaryDecoder {
             self = try decoder.decoding.value(from: decoder.start, decoder.level)
@@ -41,11 +41,11 @@ extension Value: Codable {
         }
     }
 
-    /// Writes the value to any encoder; to those of this library exactly.
+    /// Encodes the value to any encoder; to those of this library without loss.
     ///
-    /// Others get bytes as `Data`, times as `Date`, and of a tagged value the value.
+    /// Other encoders get bytes as `Data`, times as `Date`, and only the value of a tagged value.
     ///
-    /// - Throws: `EncodingError` of what the format cannot say: there, of an extension and of a key that is neither a text nor an integer.
+    /// - Throws: `EncodingError` for what the other format cannot encode: an extension, and a key that is neither a text nor an integer.
     public func encode(to encoder: any Encoder) throws {
         if let encoder = encoder as? BinaryEncoder { return try encoder.encoding.write(dynamic: self, encoder.level) }
         switch self {
@@ -75,16 +75,16 @@ extension Value: Codable {
     private func key(_ key: Value, _ encoder: any Encoder) throws -> PathKey {
         if let text = key.string { return PathKey(stringValue: text) }
         if let number = key.int { return PathKey(intValue: number) }
-        throw refusal("a key that is no text", encoder)
+        throw refusal("a key that is neither a text nor an integer", encoder)
     }
 
     private func refusal(_ what: String, _ encoder: any Encoder) -> EncodingError {
-        .invalidValue(self, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "the format has no place for \(what)"))
+        .invalidValue(self, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "the format cannot encode \(what)"))
     }
 }
 
 extension BinaryDecoding {
-    /// The value at a place, of whatever shape.
+    /// Decodes the value at a position as dynamic data.
     func value(from start: Int, _ level: Int) throws -> Value {
         reader.move(to: start)
         do {

@@ -4,7 +4,7 @@ package import ProtocolCore
 package import QuotesCore
 package import WebSocketCore
 
-/// Turns requests and replies into messages, and back.
+/// Encodes and decodes requests and replies.
 package struct QuotesCodec: ProtocolCoding, Hashable {
     package typealias Greeting = NoGreeting
     package typealias Received = QuotesReply
@@ -35,9 +35,9 @@ package struct QuotesCodec: ProtocolCoding, Hashable {
         }
     }
 
-    /// What a client sent; nil if it is of a type that a later version has.
+    /// Decodes a request of a client; returns nil if its type belongs to a later version.
     ///
-    /// - Throws: What is wrong with it, for the words of the refusal.
+    /// - Throws: The decoding error, for the text of the refusal.
     package func request(from message: Message) throws -> QuotesRequest? {
         try check(message)
         return try message.withBytes { bytes in
@@ -49,7 +49,7 @@ package struct QuotesCodec: ProtocolCoding, Hashable {
         }
     }
 
-    /// What a server sent; nil if it is of a type that a later version has.
+    /// Decodes a reply of a server; returns nil if its type belongs to a later version.
     package func decode(_ message: Message) throws -> QuotesReply? {
         try check(message)
         return try message.withBytes { bytes in
@@ -66,24 +66,24 @@ package struct QuotesCodec: ProtocolCoding, Hashable {
     }
 }
 
-/// How the messages of the quotes protocol are written; the subprotocol says which.
+/// The encoding of messages in the quotes protocol, as selected by the subprotocol.
 public enum QuotesEncoding: String, CaseIterable, Hashable, Sendable {
-    /// Text that everything can read.
+    /// Text, which every client can read.
     case json
-    /// The same maps in about half the bytes.
+    /// The same maps in about half the size.
     case messagePack = "msgpack"
-    /// The fewest bytes, for those who have Protocol Buffers anyway.
+    /// The smallest size, for apps that use Protocol Buffers anyway.
     case protobuf
 
-    /// The encoding that a subprotocol stands for; nil if it is none of the quotes protocol, version 1.
+    /// Creates the encoding of a subprotocol; nil if it is none of the quotes protocol, version 1.
     public init?(subprotocol: String) {
         guard let encoding = Self.allCases.first(where: { $0.subprotocol == subprotocol }) else { return nil }
         self = encoding
     }
 
-    /// What is offered and agreed on in the opening handshake.
+    /// The subprotocol that is negotiated in the opening handshake.
     public var subprotocol: String { "holdfast.quotes.v1.\(rawValue)" }
 
-    /// The encoding a server takes: the first that the client offers and the server knows.
+    /// Returns the encoding that a server selects: the first that the client offers and the server knows.
     public static func agreed(on offered: [String]) -> QuotesEncoding? { offered.lazy.compactMap { QuotesEncoding(subprotocol: $0) }.first }
 }

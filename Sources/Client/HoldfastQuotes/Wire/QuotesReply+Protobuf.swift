@@ -44,7 +44,7 @@ extension WireTicks {
     fileprivate init(_ message: QuotesReply.Ticks) {
         self.init()
         (seq, conflated) = (UInt64(clamping: message.sequence), UInt64(clamping: message.conflated))
-        // Columns of their own, for those of a message are reached by a copy on each access.
+        // Collected in local arrays, because each access to a field of the message copies it.
         var columns = (symbols: [UInt32](), versions: [UInt64](), masks: [UInt32](), changes: [Int64]())
         for tick in message.ticks {
             columns.symbols.append(tick.symbol)
@@ -62,11 +62,11 @@ extension WireTicks {
 
 extension QuotesReply {
     var protobuf: [UInt8] {
-        // Only a required field that is missing can fail, and proto3 has none.
+        // Encoding fails only if a required field is missing, and proto3 has none.
         (try? WireReply(self).serializedBytes()) ?? []
     }
 
-    /// What a server sent; nil if it is of a type that a later version has.
+    /// Decodes a reply of a server; returns nil if its type belongs to a later version.
     init?(protobuf bytes: UnsafeRawBufferPointer) throws {
         guard ProtobufShape.isPlain(bytes, fields: .max) else { throw CodecError(.malformed, at: 0) }
         switch try WireReply(serializedBytes: bytes.bytes).body {
@@ -159,11 +159,11 @@ extension WireRequest {
 
 extension QuotesRequest {
     var protobuf: [UInt8] {
-        // Only a required field that is missing can fail, and proto3 has none.
+        // Encoding fails only if a required field is missing, and proto3 has none.
         (try? WireRequest(self).serializedBytes()) ?? []
     }
 
-    /// What a client sent; nil if it is of a type that a later version has.
+    /// Decodes a request of a client; returns nil if its type belongs to a later version.
     init?(protobuf bytes: UnsafeRawBufferPointer) throws {
         guard ProtobufShape.isPlain(bytes, fields: .max) else { throw CodecError(.malformed, at: 0) }
         switch try WireRequest(serializedBytes: bytes.bytes).body {
@@ -178,7 +178,7 @@ extension QuotesRequest {
 }
 
 extension Int64 {
-    /// A number of the protocol.
+    /// Converts a number of the protocol; throws if it is out of range.
     init(wire number: some BinaryInteger) throws(CodecError) {
         guard let number = Int64(exactly: number), number.magnitude <= QuoteFigures.maximum else { throw CodecError(.overflow, at: 0) }
         self = number

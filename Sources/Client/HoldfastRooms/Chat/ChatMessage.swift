@@ -1,60 +1,60 @@
 public import RoomCore
 
-/// What tells a message from all others of a chat.
+/// The identity of a message within a chat.
 public enum ChatMessageID: Hashable, Sendable {
-    /// One of this device, by its name: the same before and after it is stored.
+    /// A message of this device, by its message ID, which stays the same before and after it is stored.
     case own(MessageID)
-    /// Any other, by its place in the room's order: a name is chosen by who publishes, who may choose one that he has read.
+    /// Any other message, by its sequence number in the room: a publisher chooses message IDs, and may reuse one that it has read.
     case stored(Int64)
 }
 
-/// A message as a chat shows it.
+/// A message as a chat view shows it.
 public struct ChatMessage: Identifiable, Hashable, Sendable {
-    /// What tells it from all others.
+    /// The identity of the message within the chat.
     public internal(set) var id: ChatMessageID
-    /// The name that its author gave it.
+    /// The message ID that the author gave it.
     public var messageID: MessageID
-    /// Its place in the room's order; nil: it is not known to be stored.
+    /// The sequence number of the message in the room; nil while it is not known to be stored.
     public var seq: Int64?
-    /// Who wrote it; nil: we, before the hub has said who that is.
+    /// The author; nil for an own message until the hub has sent our user name.
     public var user: UserName?
     /// Whether the own user wrote it.
     public var isOwn: Bool
-    /// What it says; empty if it is deleted.
+    /// The text of the message; empty if it was deleted.
     public var text: String
-    /// When, in milliseconds since 1970 UTC.
+    /// When the message was sent, in milliseconds since 1970 UTC.
     public var at: Int64
-    /// Whether it says something else than at first.
+    /// Whether the text was changed after it was sent.
     public var isEdited = false
-    /// Whether it was deleted; its place remains.
+    /// Whether the message was deleted; it keeps its place in the list.
     public var isDeleted = false
-    /// Whether it is an own text that is stored, so that it can be changed.
+    /// Whether the user can edit the message: it is an own text message that is stored and not deleted.
     public var isEditable = false
-    /// What people think of it, the first key first.
+    /// The reactions to the message, in the order of their keys' first use.
     public var reactions: [ChatReaction] = []
-    /// What has become of it; nil of what others wrote.
+    /// The delivery state of an own message; nil for messages of others.
     public var delivery: ChatDelivery?
 
-    /// A message.
+    /// Creates a message.
     ///
     /// - Parameters:
-    ///   - id: The name that its author gave it.
-    ///   - seq: Its place in the room's order; nil: it waits on this device.
-    ///   - user: Who wrote it.
+    ///   - id: The message ID that the author gave it.
+    ///   - seq: The sequence number in the room; nil while the message waits on this device.
+    ///   - user: The author.
     ///   - isOwn: Whether the own user wrote it.
-    ///   - text: What it says.
-    ///   - at: When, in milliseconds since 1970 UTC.
+    ///   - text: The text of the message.
+    ///   - at: When the message was sent, in milliseconds since 1970 UTC.
     public init(id: MessageID, seq: Int64?, user: UserName?, isOwn: Bool, text: String, at: Int64) {
         (messageID, self.seq, self.user, self.isOwn, self.text, self.at) = (id, seq, user, isOwn, text, at)
         self.id = seq.map { .stored($0) } ?? .own(id)
     }
 }
 
-/// A reaction to a message, and whose it is.
+/// A reaction to a message, with the users who set it.
 public struct ChatReaction: Identifiable, Hashable, Sendable {
-    /// Such as an emoji.
+    /// The reaction, such as an emoji.
     public var key: String
-    /// Whose, in the order in which they reacted.
+    /// The users who set this reaction, in the order in which they reacted.
     public var users: [UserName]
     /// Whether the own user is among them.
     public var isOwn: Bool
@@ -62,24 +62,24 @@ public struct ChatReaction: Identifiable, Hashable, Sendable {
     /// The key.
     public var id: String { key }
 
-    /// A reaction.
+    /// Creates a reaction.
     public init(key: String, users: [UserName], isOwn: Bool) { (self.key, self.users, self.isOwn) = (key, users, isOwn) }
 }
 
-/// What has become of an own message, as people see it.
+/// The delivery state of an own message, for display.
 public enum ChatDelivery: Hashable, Sendable {
-    /// It waits on this device.
+    /// The message waits on this device.
     case queued
-    /// It is on its way.
+    /// The message was sent, and is not confirmed yet.
     case sent
-    /// The hub has it.
+    /// The hub has stored the message.
     case stored
-    /// So many others have read it.
+    /// The given number of other users have read the message.
     case seen(Int)
-    /// It was not sent; why.
+    /// The message was not sent; the text gives the reason.
     case failed(String)
 
-    /// A word for it, in English.
+    /// A short label for the state, in English.
     public var label: String {
         switch self {
         case .queued: "waiting"
@@ -90,7 +90,7 @@ public enum ChatDelivery: Hashable, Sendable {
         }
     }
 
-    /// The name of an SF Symbol that says it.
+    /// The name of an SF Symbol for the state.
     public var symbol: String {
         switch self {
         case .queued: "clock"
@@ -101,7 +101,7 @@ public enum ChatDelivery: Hashable, Sendable {
         }
     }
 
-    /// One or two characters for a terminal.
+    /// One or two characters that show the state in a terminal.
     public var tick: String {
         switch self {
         case .queued: "…"
@@ -113,18 +113,18 @@ public enum ChatDelivery: Hashable, Sendable {
     }
 }
 
-/// How a chat stands with its hub, as people see it.
+/// The state of a chat's connection to its hub, for display.
 public enum ChatConnection: Hashable, Sendable {
-    /// A connection is being made, or what was missed comes in.
+    /// The client is connecting, or is fetching missed entries.
     case connecting
-    /// Everything is here.
+    /// The chat is up to date.
     case live
-    /// There is no connection; what is written waits.
+    /// There is no connection; messages wait in the outbox.
     case offline
-    /// Nothing more comes; why, if that was not asked for.
+    /// The chat has ended; the text gives the reason, and is nil if the app asked for it.
     case closed(String?)
 
-    /// A few words, in English.
+    /// A short label for the state, in English.
     public var label: String {
         switch self {
         case .connecting: "connecting"
@@ -134,7 +134,7 @@ public enum ChatConnection: Hashable, Sendable {
         }
     }
 
-    /// The name of an SF Symbol that says it.
+    /// The name of an SF Symbol for the state.
     public var symbol: String {
         switch self {
         case .connecting: "arrow.triangle.2.circlepath"

@@ -1,52 +1,53 @@
 public import Observation
 public import RoomCore
 
-/// A room for views: its messages with what has become of the own ones, who is there and types, and how the connection is.
+/// The view model of a room: its messages with their delivery states, the people present and typing, and the connection state.
 ///
 /// ```swift
 /// @State private var chat = ChatModel(room)
 /// var body: some View { ChatView(chat) }
 /// ```
 ///
-/// It changes on the main actor, shows what is stored without a connection, and keeps the room alive as long as it lives itself. Of long
-/// chats it keeps the last 2000 messages, and beside them as many as were loaded with ``loadEarlier()``; older ones are let go of when
-/// others come, and can be loaded again.
+/// The model changes on the main actor. It shows the stored messages without a connection, and keeps the room alive as long as the model
+/// lives.
+/// In long chats it keeps the last 2000 messages, plus those loaded with ``loadEarlier()``. It drops older messages as new ones arrive;
+/// they can be loaded again.
 @MainActor @Observable public final class ChatModel: ChatPresenting {
-    /// Messages that are shown at first; older ones are loaded when they are asked for.
+    /// The number of messages shown at first; older ones are loaded on request.
     private static let window: Int64 = 200
-    /// Stored messages that are kept, but for those that were loaded on purpose.
+    /// The number of stored messages to keep, not counting those loaded with ``loadEarlier()``.
     private static let limit = 2000
 
     /// The room's name.
     public let title: String
-    /// The messages in order, those that wait last.
+    /// The messages in order; those that wait in the outbox come last.
     public private(set) var messages: [ChatMessage] = []
-    /// Who is present, by name; the own user is among them, and marked.
+    /// The people present, sorted by name; the own user is among them, and is marked.
     public private(set) var people: [ChatPerson] = []
-    /// Who types.
+    /// The users who are typing.
     public private(set) var typing: [UserName] = []
-    /// How it stands with the hub.
+    /// The state of the connection to the hub.
     public private(set) var connection = ChatConnection.connecting
-    /// How many of the messages of others that are loaded were not read.
+    /// The number of loaded messages of other users that are unread.
     public private(set) var unread = 0
     /// Whether there are older messages to load.
     public private(set) var hasEarlier = false
     /// Whether older messages are being loaded.
     public private(set) var isLoadingEarlier = false
-    /// Everything else that is known of the room.
+    /// The full status of the room.
     public private(set) var status = RoomStatus()
-    /// What went wrong last, for people; nil: nothing, or it was put away.
+    /// The last problem, as a text for the user; nil if there is none, or if it was dismissed.
     public var problem: String?
-    /// What is being written; others see that somebody types.
+    /// The text being written; while it is not empty, others see that the user is typing.
     public var draft = "" {
         didSet { if draft != oldValue { room.setTyping(!draft.isEmpty) } }
     }
 
     @ObservationIgnored private let room: Room
     @ObservationIgnored private var transcript = ChatTranscript()
-    /// How many stored messages are kept.
+    /// The number of stored messages to keep.
     @ObservationIgnored private var kept = ChatModel.limit
-    /// The first number that is loaded, once something is; older ones are in the store or on the hub.
+    /// The first sequence number that is loaded, once anything is loaded; older entries are in the store or on the hub.
     @ObservationIgnored private var oldest: Int64 = 1
     @ObservationIgnored private var hasBegun = false
     @ObservationIgnored private var reachedBeginning = false
@@ -64,7 +65,8 @@ public import RoomCore
         let messages = status.cursor == .nowhere ? room.messages : room.messages(after: LogPosition(epoch: status.cursor.epoch, seq: start))
         show(status)
         following = [
-            // SAFETY: cancelled with the model, and holds it weakly; so do the others.
+            // SAFETY: the model cancels the task when it is released, and the task holds the model weakly; the same is true of the other
+            // two.
             Task { [weak self] in
                 do {
                     for try await update in messages { self?.take(update) }
@@ -81,14 +83,14 @@ public import RoomCore
 
     deinit { for task in following { task.cancel() } }
 
-    // MARK: - What happens
+    // MARK: - Updates
 
     private func take(_ update: RoomUpdate) {
         switch update {
         case .entry(let entry):
             if !hasBegun { (oldest, hasBegun) = (entry.seq, true) }
             transcript.take(entry)
-            // A quarter more than is kept, so that not each entry moves all others.
+            // Trims only when a quarter more than the limit is loaded, so that not every new entry moves all others.
             if transcript.count > kept + kept / 4 { letGo() }
         case .replaced:
             transcript = ChatTranscript(room.status, device: room.rooms.device)
@@ -135,17 +137,17 @@ public import RoomCore
         if self.connection != connection { self.connection = connection }
     }
 
-    /// Shows what is new once for all that comes before somebody else has his turn.
+    /// Schedules one refresh for all changes that arrive before the main actor runs the next task.
     private func refreshSoon() {
         guard !isRefreshDue else { return }
         isRefreshDue = true
-        // SAFETY: runs once and at once, and holds the model weakly.
+        // SAFETY: runs once and immediately, and holds the model weakly.
         Task { [weak self] in self?.refresh() }
     }
 
     private func refresh() {
         isRefreshDue = false
-        // Not what was shown last: that may be of the log before.
+        // Uses the room's current status: the status shown last may belong to the previous log.
         transcript.show(room.status, device: room.rooms.device)
         let messages = transcript.messages
         if self.messages != messages { self.messages = messages }
@@ -154,9 +156,9 @@ public import RoomCore
         if self.hasEarlier != hasEarlier { self.hasEarlier = hasEarlier }
     }
 
-    // MARK: - What the user does
+    // MARK: - User actions
 
-    /// Sends what was written; it is in ``messages`` at once, and the draft again if it was not taken.
+    /// Sends the draft; it appears in ``messages`` at once, and is restored as the draft if the room did not accept it.
     public func send() async {
         let text = draft
         guard text.contains(where: { !$0.isWhitespace }) else { return }
@@ -167,7 +169,7 @@ public import RoomCore
             problem = "\(error)"
             show(room.status)
             switch error {
-            // It may be in the outbox.
+            // The message may be in the outbox.
             case .cancelled, .timedOut: break
             default: if draft.isEmpty { draft = text }
             }
@@ -182,7 +184,7 @@ public import RoomCore
         await attempt {
             let before = oldest
             let page = try await room.earlier(than: before)
-            guard oldest == before else { return }  // It was replaced meanwhile.
+            guard oldest == before else { return }  // The log was replaced meanwhile.
             transcript.take(earlier: page.entries)
             (kept, hasBegun) = (max(kept, transcript.count), true)
             oldest = page.entries.first?.seq ?? oldest
@@ -191,20 +193,20 @@ public import RoomCore
         }
     }
 
-    /// Says that the user sees the last message.
+    /// Marks all messages as read.
     public func markRead() { room.readUpTo(status.cursor.seq) }
 
-    /// Sends a failed message after all.
+    /// Sends a failed message again.
     public func retry(_ message: ChatMessage) {
         do { try room.rooms.retry(message.messageID) } catch { problem = "\(error)" }
     }
 
-    /// Gives up a message that is not stored.
+    /// Discards a message that is not stored yet.
     public func discard(_ message: ChatMessage) {
         do { try room.rooms.discard(message.messageID) } catch { problem = "\(error)" }
     }
 
-    /// Changes what a message says.
+    /// Replaces the text of a message.
     public func edit(_ message: ChatMessage, to text: String) async {
         guard let seq = message.seq else { return }
         await attempt { _ = try await room.edit(seq, to: ChatText(text)) }
@@ -216,7 +218,7 @@ public import RoomCore
         await attempt { _ = try await room.delete(seq) }
     }
 
-    /// Sets the own reaction to a message, or takes it back if it is set.
+    /// Sets the own reaction to a message, or removes it if it is set.
     public func react(to message: ChatMessage, _ key: String) async {
         guard let seq = message.seq else { return }
         let isSet = message.reactions.contains { $0.key == key && $0.isOwn }

@@ -1,15 +1,15 @@
 public import RoomCore
 
-/// Somebody who is present in a chat; see ``ChatPresenting/people``.
+/// A user who is present in a chat; see ``ChatPresenting/people``.
 public struct ChatPerson: Identifiable, Hashable, Sendable {
-    /// Who.
+    /// The user's name.
     public var user: UserName
-    /// Whether it is the own user, on this device or on another.
+    /// Whether this is the own user, on this device or on another.
     public var isOwn: Bool
 
-    /// The user.
+    /// The user's name.
     public var id: UserName { user }
 
-    /// Somebody who is present.
+    /// Creates a person.
     public init(user: UserName, isOwn: Bool) { (self.user, self.isOwn) = (user, isOwn) }
 }

@@ -1,39 +1,39 @@
 import RoomCore
 
-/// The messages of a chat as they are shown; each is made anew only when something about it has changed.
+/// The messages of a chat as they are shown; a message is rebuilt only when something about it changes.
 struct ChatTranscript {
     private var timeline = Timeline()
-    /// As they are shown, in the timeline's order.
+    /// The stored messages as they are shown, in the timeline's order.
     private var stored: [ChatMessage] = []
-    /// Those of the outbox that are shown.
+    /// The messages of the outbox that are shown.
     private var waiting: [ChatMessage] = []
-    /// Names of the own device's messages among those stored.
+    /// The IDs of this device's messages among the stored ones.
     private var names: Set<MessageID> = []
     private var user: UserName?
     private var device: DeviceID?
-    /// How far others have read.
+    /// The read markers of other users.
     private var reads: [UserName: Int64] = [:]
     private var markers: [Int64] = []
 
-    /// Nothing, for this reader.
+    /// Creates an empty transcript for a reader.
     init(_ status: RoomStatus = RoomStatus(), device: DeviceID? = nil) {
         timeline = Timeline(reader: status.user, device: device, readUpTo: status.read)
         (user, self.device) = (status.user, device)
         show(status, device: device)
     }
 
-    /// All of them, those that wait last.
+    /// All messages; those that wait in the outbox come last.
     var messages: [ChatMessage] { waiting.isEmpty ? stored : stored + waiting }
-    /// How many are stored.
+    /// The number of stored messages.
     var count: Int { stored.count }
-    /// The number of the first that is stored.
+    /// The sequence number of the first stored message.
     var first: Int64? { timeline.first?.seq }
-    /// How many messages of others are not read.
+    /// The number of unread messages of other users.
     var unread: Int { timeline.unread }
 
     // MARK: - Entries
 
-    /// Takes the next entry.
+    /// Adds the next entry.
     mutating func take(_ entry: Entry) {
         switch timeline.apply(entry) {
         case .added(let seq): if let place = timeline.place(of: seq) { insert([shown(timeline[place])], at: place) }
@@ -42,7 +42,7 @@ struct ChatTranscript {
         }
     }
 
-    /// Takes entries that come before all others.
+    /// Adds entries that come before all others.
     mutating func take(earlier entries: [Entry]) {
         let before = timeline.count
         timeline.apply(entries)
@@ -53,13 +53,13 @@ struct ChatTranscript {
         var messages = messages
         for index in messages.indices {
             guard case .own(let name) = messages[index].id, let seq = messages[index].seq else { continue }
-            // One that was sent again under its name is another.
+            // A second message with the same ID is another message.
             if !names.insert(name).inserted { messages[index].id = .stored(seq) }
         }
         if place == stored.count { stored += messages } else { stored.insert(contentsOf: messages, at: place) }
     }
 
-    /// Lets go of the oldest, but for so many.
+    /// Drops the oldest stored messages, and keeps the given number.
     mutating func keep(_ count: Int) {
         let surplus = stored.count - count
         guard surplus > 0 else { return }
@@ -68,9 +68,9 @@ struct ChatTranscript {
         timeline.forget(first: surplus)
     }
 
-    // MARK: - Everything else
+    // MARK: - Status
 
-    /// Takes what else is known of the room.
+    /// Applies the room's status: read markers, the user, the outbox.
     mutating func show(_ status: RoomStatus, device: DeviceID?) {
         timeline.read(upTo: status.read)
         let others = status.reads.filter { $0.key != status.user }
@@ -85,7 +85,7 @@ struct ChatTranscript {
         show(status.outbox)
     }
 
-    /// Which numbers are read by others than before.
+    /// The range of sequence numbers whose readers have changed; nil if no marker moved.
     private func span(of others: [UserName: Int64]) -> ClosedRange<Int64>? {
         guard others != reads else { return nil }
         var (low, high) = (Int64.max, Int64.min)
@@ -119,13 +119,13 @@ struct ChatTranscript {
 
     // MARK: - One message
 
-    /// How many others have read up to a message; in the order of their markers those before it have not.
+    /// The delivery state of a stored message, from the number of other users whose read marker has reached it.
     private func delivery(of seq: Int64) -> ChatDelivery {
         let readers = markers.count - markers.partitioningPlace { $0 >= seq }
         return readers > 0 ? .seen(readers) : .stored
     }
 
-    /// A message that is stored, with what was said about it.
+    /// Builds a stored message with its edits, deletion and reactions.
     private func shown(_ message: Timeline.Message, as id: ChatMessageID? = nil) -> ChatMessage {
         let original = message.original
         var shown = ChatMessage(
@@ -141,7 +141,7 @@ struct ChatTranscript {
         return shown
     }
 
-    /// A message that waits; nil if there is nothing of it to see.
+    /// Builds a message that waits in the outbox; nil if it has nothing to show.
     private func shown(_ message: PendingMessage, _ known: ChatMessage?) -> ChatMessage? {
         let delivery: ChatDelivery
         switch message.stage {
@@ -152,11 +152,11 @@ struct ChatTranscript {
         case .discarded: return nil
         }
         let content = message.content
-        let isRemark = content.type.hasPrefix("holdfast.")
-        // An edit or a reaction shows where it is made, once it is stored; one that failed has to be retried or discarded somewhere.
-        if isRemark, message.stage.failure == nil { return nil }
+        let isAnnotation = content.type.hasPrefix("holdfast.")
+        // An edit or a reaction shows on its message once it is stored. A failed one is shown, so that the user can retry or discard it.
+        if isAnnotation, message.stage.failure == nil { return nil }
         let text =
-            known?.text ?? (isRemark ? String(content.type.dropFirst("holdfast.".count)) : Self.text(content.type, content.payload))
+            known?.text ?? (isAnnotation ? String(content.type.dropFirst("holdfast.".count)) : Self.text(content.type, content.payload))
         var shown = ChatMessage(id: message.id, seq: nil, user: user, isOwn: true, text: text, at: message.sent)
         shown.delivery = delivery
         return shown
@@ -169,7 +169,7 @@ struct ChatTranscript {
 }
 
 extension [Int64] {
-    /// The first place of a sorted list at which this is so.
+    /// The first index of a sorted list at which the predicate is true.
     fileprivate func partitioningPlace(where isSo: (Int64) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

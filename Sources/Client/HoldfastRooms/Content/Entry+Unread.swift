@@ -1,7 +1,9 @@
 import RoomCore
 
 extension Entry {
-    /// Whether it is a message of somebody else that wants to be read; who we are may be unknown, before the hub has said it.
+    /// Whether the entry is a message of another user that counts as unread.
+    ///
+    /// The user is nil until the hub has sent our user name, so the device is compared too.
     func countsAsUnread(for user: UserName?, _ device: DeviceID?) -> Bool {
         self.user != user && self.device != device && !type.hasPrefix("holdfast.")
     }

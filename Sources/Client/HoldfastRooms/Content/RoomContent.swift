@@ -1,7 +1,7 @@
 import Foundation
 public import RoomCore
 
-/// What an app says in messages of one type.
+/// The content of messages of one type, defined by the app.
 ///
 /// ```swift
 /// struct Move: RoomContent {
@@ -11,7 +11,7 @@ public import RoomCore
 /// }
 /// ```
 ///
-/// It travels as JSON, so that readers of other kinds, such as a web page, understand it.
+/// It is sent as JSON, so that other kinds of clients, such as a web page, can read it.
 public protocol RoomContent: Codable, Sendable {
     /// The name of the type on the wire, 1 to 64 bytes.
     ///
@@ -19,18 +19,18 @@ public protocol RoomContent: Codable, Sendable {
     static var typeName: String { get }
 }
 
-/// Text that somebody wrote.
+/// A text message.
 public struct ChatText: RoomContent, Hashable {
-    /// `chat.text`.
+    /// The type name, `chat.text`.
     public static let typeName = "chat.text"
-    /// What was written.
+    /// The text.
     public var text: String
 
-    /// Text.
+    /// Creates a text message.
     public init(_ text: String) { self.text = text }
 }
 
-/// A reaction to a message: one key, such as an emoji, set or taken back.
+/// A reaction to a message: one key, such as an emoji, which is set or removed.
 struct ReactionContent: RoomContent {
     static let typeName = "holdfast.react"
     var key: String
@@ -38,7 +38,7 @@ struct ReactionContent: RoomContent {
 }
 
 extension RoomContent {
-    /// The publication that carries it.
+    /// Encodes the content for publication.
     func publication(about reference: Reference? = nil, as type: String = Self.typeName) throws(RoomsError) -> Publication.Content {
         do {
             let encoder = JSONEncoder()
@@ -51,9 +51,9 @@ extension RoomContent {
 }
 
 extension Payload {
-    /// Reads the payload as a value.
+    /// Decodes the payload as a value.
     ///
-    /// - Throws: What Foundation's decoder throws; that of bytes is always an error.
+    /// - Throws: The errors of Foundation's decoder. A payload of bytes always throws.
     public func decode<Content: RoomContent>(_ type: Content.Type) throws -> Content {
         guard case .json(let bytes) = self else {
             throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "the payload is not JSON"))
@@ -63,7 +63,7 @@ extension Payload {
 }
 
 extension Entry {
-    /// What it says, if it is of this type and can be read; else nil.
+    /// Decodes the entry's content if the entry is of this type and can be read; otherwise returns nil.
     public func content<Content: RoomContent>(_ type: Content.Type) -> Content? {
         self.type == type.typeName ? try? payload.decode(type) : nil
     }

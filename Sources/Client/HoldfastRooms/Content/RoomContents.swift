@@ -1,6 +1,6 @@
 public import RoomCore
 
-/// The types of content that an app knows, by their names.
+/// The content types that an app knows, by name.
 ///
 /// ```swift
 /// let contents = RoomContents(ChatText.self, Move.self)
@@ -11,23 +11,23 @@ public import RoomCore
 /// }
 /// ```
 public struct RoomContents: Sendable {
-    /// What an entry says.
+    /// The result of reading an entry.
     public enum Reading: Sendable {
-        /// It is of a known type.
+        /// The content is of a known type.
         case known(any RoomContent)
-        /// It is of a type that is not known here; its payload as it came.
+        /// The content is of an unknown type; the payload is unchanged.
         case unknown(type: String, Payload)
-        /// It is of a known type, and its payload is none of it.
+        /// The content is of a known type, but its payload could not be decoded.
         case unreadable(type: String, Payload, any Error)
     }
     private var readers: [String: @Sendable (Payload) throws -> any RoomContent] = [:]
 
-    /// These types are known.
+    /// Registers the given types.
     public init(_ types: any RoomContent.Type...) {
         for type in types { register(type) }
     }
 
-    /// From now on this type is known; it takes the place of another with the same name.
+    /// Registers a type; it replaces another type with the same name.
     public mutating func register(_ type: any RoomContent.Type) { readers[type.typeName] = { try $0.decode(type) } }
 
     /// Reads an entry.

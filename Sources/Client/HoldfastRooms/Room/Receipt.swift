@@ -3,17 +3,17 @@ import WebSocketRuntime
 import HoldfastProtocols
 public import RoomCore
 
-/// Tells what becomes of one message: queued, sent, stored, seen.
+/// Reports the delivery of one message: queued, sent, stored, seen.
 ///
-/// It is as good after any number of reconnects. When the app ends, the message lives on in the outbox, and ``Room/receipt(for:)`` of the
-/// next start gives another receipt for it.
+/// A receipt stays valid across any number of reconnects. When the app ends, the message stays in the outbox; after the next start,
+/// ``Room/receipt(for:)`` returns a new receipt for it.
 public final class Receipt: Sendable {
-    /// The name of the message.
+    /// The ID of the message.
     public let id: MessageID
-    /// Where it goes.
+    /// The room of the message.
     public let room: RoomName
     let shell: RoomsShell
-    /// Another one for each receipt.
+    /// A unique number of this receipt.
     let number: UInt64
     let changes = Changes()
 
@@ -22,18 +22,19 @@ public final class Receipt: Sendable {
         number = shell.access { view in view.nextNumber() }
     }
 
-    deinit { shell.access { view in view.books[room]?.unfollow(number) } }
+    deinit { shell.access { view in view.observers[room]?.unfollow(number) } }
 
-    /// What has become of it so far.
+    /// The current delivery stage.
     public var stage: DeliveryStage { standing.stage }
 
     var standing: (stage: DeliveryStage, ending: RoomsError?) { shell.access { view in view.standing(of: self) } }
 
-    /// Waits until the hub has the message on disk; returns its place.
+    /// Waits until the hub has the message on disk; returns its position.
     ///
-    /// - Parameter patience: How long to wait; nil: as long as it takes, until the task is cancelled or the rooms are closed.
-    /// - Throws: ``RoomsError/failed(_:)`` if it will not be sent unless it is retried, ``RoomsError/discarded``; anything else, such as
-    ///   ``RoomsError/timedOut(_:cause:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends the wait only: it is still in the outbox.
+    /// - Parameter patience: How long to wait; nil waits until the message is stored, the task is cancelled, or the rooms are closed.
+    /// - Throws: ``RoomsError/failed(_:)`` if the message will not be sent unless it is retried, and ``RoomsError/discarded``. Any other
+    ///   error, such as ``RoomsError/timedOut(_:cause:)``, ``RoomsError/cancelled`` and ``RoomsError/closed``, ends only the wait: the
+    ///   message is still in the outbox.
     @discardableResult
     public func stored(within patience: Duration? = nil) async throws(RoomsError) -> LogPosition {
         try await shell.wait(for: "storing the message", on: changes, within: patience) { () throws(RoomsError) in
@@ -49,38 +50,38 @@ public final class Receipt: Sendable {
         }
     }
 
-    /// Sends the message after all, if it has failed; ``stored(within:)`` and ``stages`` tell what becomes of that.
+    /// Sends a failed message again; ``stored(within:)`` and ``stages`` report the new attempt.
     ///
-    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox, or has not failed.
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if the message is not in the outbox, or has not failed.
     public func retry() throws(RoomsError) { try shell.retry(id) }
 
-    /// Takes the message out of the outbox; see ``Rooms/discard(_:)``.
+    /// Removes the message from the outbox; see ``Rooms/discard(_:)``.
     ///
-    /// - Throws: ``RoomsError/unknownMessage(_:)`` if it is not in the outbox.
+    /// - Throws: ``RoomsError/unknownMessage(_:)`` if the message is not in the outbox.
     public func discard() throws(RoomsError) { try shell.discard(id) }
 
-    /// What becomes of it, the present stage first, until it is stored, or failed, or was discarded; or the rooms are closed.
+    /// The delivery stages, starting with the current one, until the message is stored, failed or discarded, or the rooms are closed.
     ///
-    /// Whoever is slow misses stages in between, never the last.
+    /// A slow reader misses stages in between, but never the last one.
     public var stages: ReceiptStages { ReceiptStages(receipt: self, goesOn: false) }
 
-    /// The same, and then by whom it was seen, as long as the task and the rooms live.
+    /// The same stages, followed by who has seen the message, until the task is cancelled or the rooms are closed.
     public var stagesUntilSeen: ReceiptStages { ReceiptStages(receipt: self, goesOn: true) }
 }
 
-/// The stages of a message; see ``Receipt/stages``.
+/// The delivery stages of a message; see ``Receipt/stages``.
 public struct ReceiptStages: AsyncSequence, Sendable {
-    /// What has become of it.
+    /// A delivery stage.
     public typealias Element = DeliveryStage
     /// The sequence never fails.
     public typealias Failure = Never
     let receipt: Receipt
     let goesOn: Bool
 
-    /// Starts with the present stage.
+    /// Creates an iterator that starts with the current stage.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(receipt: receipt, goesOn: goesOn) }
 
-    /// Takes stages one by one.
+    /// Iterates over the stages.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
@@ -91,10 +92,10 @@ public struct ReceiptStages: AsyncSequence, Sendable {
 
         init(receipt: Receipt, goesOn: Bool) { (self.receipt, self.goesOn) = (receipt, goesOn) }
 
-        /// Waits for another stage; nil after the last, or when the task is cancelled.
+        /// Waits for the next stage; returns nil after the last one, or when the task is cancelled.
         public mutating func next() async -> DeliveryStage? { await next(isolation: nil) }
 
-        /// Waits for another stage; nil after the last, or when the task is cancelled.
+        /// Waits for the next stage; returns nil after the last one, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> DeliveryStage? {
             while !isOver, !Task.isCancelled {
                 let version = receipt.changes.version

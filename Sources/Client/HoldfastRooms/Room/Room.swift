@@ -3,13 +3,13 @@ import WebSocketRuntime
 import HoldfastProtocols
 public import RoomCore
 
-/// A room that was joined; see ``Rooms/join(_:from:limit:presence:)``.
+/// A joined room; see ``Rooms/join(_:from:limit:presence:)``.
 ///
-/// All of it works without a connection as far as it can: what is stored can be read, what is sent waits in the outbox.
+/// A room also works without a connection: stored entries can be read, and sent messages wait in the outbox.
 public final class Room: Sendable {
-    /// Its name.
+    /// The room's name.
     public let name: RoomName
-    /// Where it was joined.
+    /// The ``Rooms`` object through which the room was joined.
     public let rooms: Rooms
     var shell: RoomsShell { rooms.shell }
 
@@ -17,19 +17,19 @@ public final class Room: Sendable {
 
     // MARK: - Reading
 
-    /// All entries: those that are stored, then those that come.
+    /// All entries: first those that are stored, then new ones as they arrive.
     public var messages: RoomMessages { RoomMessages(room: self, position: nil) }
 
-    /// The entries after a place that the app has seen before.
+    /// The entries after a position that the app has already seen.
     ///
-    /// If what is stored does not join it, the first update is ``RoomUpdate/replaced(_:)``.
+    /// If the stored entries do not continue from that position, the first update is ``RoomUpdate/replaced(_:)``.
     public func messages(after position: LogPosition) -> RoomMessages { RoomMessages(room: self, position: position) }
 
-    /// Entries before a number, in order: from the store, and where that ends from the hub.
+    /// Returns entries before a sequence number, in order: from the store, or from the hub if the store has none.
     ///
     /// - Parameters:
-    ///   - seq: The number; nil: after the last that is stored.
-    ///   - limit: How many at most.
+    ///   - seq: The sequence number; nil starts after the last stored entry.
+    ///   - limit: The maximum number of entries, 1 to 500.
     ///   - patience: How long to wait for the hub.
     public func earlier(
         than seq: Int64? = nil, limit: Int = 50, within patience: Duration = .seconds(15)
@@ -37,23 +37,24 @@ public final class Room: Sendable {
         try await shell.earlier(name, before: seq ?? status.cursor.seq + 1, limit: max(1, min(limit, 500)), within: patience)
     }
 
-    /// How many messages of others are stored after the own read marker; edits, deletions and reactions are none.
+    /// Returns the number of stored messages of others after the own read marker; edits, deletions and reactions do not count.
     public func unread() async throws(RoomsError) -> Int { try await shell.unread(name) }
 
     // MARK: - Sending
 
     /// Sends a message; returns when it is in the outbox, on disk.
     ///
-    /// The receipt tells what becomes of it. From here on it will be stored by the hub, once, whatever happens to the connection and the
-    /// app; or the receipt says why not.
+    /// The receipt reports the delivery. From then on, the hub stores the message exactly once, whatever happens to the connection and
+    /// the app, or the receipt reports why not.
     ///
     /// - Parameters:
-    ///   - content: What it says.
-    ///   - reference: The message that it is about, for kinds of the app's own.
-    ///   - id: The app's own name for it, a UUID used for one message; nil: one is drawn.
-    /// - Throws: ``RoomsError/notQueued(_:)`` if it was not taken, also because the rooms were closed before it was written: then it does
-    ///   not exist. After ``RoomsError/cancelled`` and ``RoomsError/timedOut(_:cause:)`` it may be in the outbox, or may be soon: send it again
-    ///   under the same `id`, and it is the same message as long as it waits; see ``outbox``. After anything else it does not exist.
+    ///   - content: The content of the message.
+    ///   - reference: The message that this one refers to, for reference kinds of the app's own.
+    ///   - id: The app's own ID for the message, a UUID used for one message only; nil generates one.
+    /// - Throws: ``RoomsError/notQueued(_:)`` if the outbox did not accept the message, also if the rooms were closed before it was
+    ///   written: then the message does not exist. After ``RoomsError/cancelled`` and ``RoomsError/timedOut(_:cause:)`` the message may
+    ///   be in the outbox, or may enter it soon. Send it again with the same `id`: while it waits in the outbox, it is the same message;
+    ///   see ``outbox``. After any other error the message does not exist.
     @discardableResult
     public func send(
         _ content: some RoomContent, about reference: Reference? = nil, id: MessageID? = nil
@@ -61,7 +62,7 @@ public final class Room: Sendable {
         try await shell.submit(name, try content.publication(about: reference), id: id)
     }
 
-    /// Sends a payload of the app's own making; see ``send(_:about:id:)``.
+    /// Sends a payload that the app has encoded itself; see ``send(_:about:id:)``.
     @discardableResult
     public func send(
         _ type: String, _ payload: Payload, about reference: Reference? = nil, id: MessageID? = nil
@@ -69,73 +70,73 @@ public final class Room: Sendable {
         try await shell.submit(name, Publication.Content(type: type, about: reference, payload: payload), id: id)
     }
 
-    /// Replaces what a message says; readers honour it from its author and from those who may moderate.
+    /// Replaces the content of a message; readers accept this from the author and from moderators.
     @discardableResult
     public func edit(_ seq: Int64, to content: some RoomContent) async throws(RoomsError) -> Receipt {
         try await shell.submit(name, try content.publication(about: Reference(kind: "edit", seq: seq), as: "holdfast.edit"))
     }
 
-    /// Deletes a message for all who read; readers honour it from its author and from those who may moderate.
+    /// Deletes a message for all readers; readers accept this from the author and from moderators.
     @discardableResult
     public func delete(_ seq: Int64) async throws(RoomsError) -> Receipt {
         try await send("holdfast.delete", .json(Array("{}".utf8)), about: Reference(kind: "delete", seq: seq))
     }
 
-    /// Sets a reaction to a message, or takes it back.
+    /// Sets or removes a reaction to a message.
     @discardableResult
     public func react(to seq: Int64, _ key: String, on isOn: Bool = true) async throws(RoomsError) -> Receipt {
         try await send(ReactionContent(key: key, on: isOn), about: Reference(kind: "react", seq: seq))
     }
 
-    /// What was submitted and is not among the entries yet, in order; also what has failed.
+    /// The messages that were submitted and are not among the entries yet, in order, including failed ones.
     public var outbox: [PendingMessage] { status.outbox }
 
-    /// The receipt of a message that is in the outbox, or whose receipt somebody holds; nil if there is none.
+    /// Returns the receipt of a message that is in the outbox, or that already has a receipt; nil if there is no such message.
     public func receipt(for message: MessageID) -> Receipt? { shell.receipt(name, message) }
 
     // MARK: - People
 
-    /// Who is present.
+    /// The members who are present.
     public var members: [RoomMember] { status.members }
 
-    /// Who types; not the own user.
+    /// The users who are typing, without the own user.
     public var typing: [UserName] { status.typing }
 
-    /// Says that the user types, or has stopped; as often as keys are pressed, for what is sent is throttled.
+    /// Tells others that the user is typing or has stopped; call it on every key press, as the client limits what it sends.
     public func setTyping(_ isTyping: Bool = true) { shell.command(.typing(name, isTyping)) }
 
-    /// Says how the user wants to be seen.
+    /// Sets the user's presence in the room.
     public func setPresence(_ presence: Presence) { shell.command(.presence(name, presence)) }
 
-    /// Says that the user has read up to a message; a marker never goes back.
+    /// Marks all messages up to a sequence number as read; a read marker never moves back.
     public func readUpTo(_ seq: Int64) {
         shell.read(name, upTo: seq)
     }
 
-    /// Sends something that nobody stores, such as a cursor; lost if the room is not live, or if the connection does not keep up.
+    /// Sends a signal, which is not stored, such as a cursor position; it is lost if the room is not live or the connection is too slow.
     public func signal(_ signal: Signal) { shell.command(.signal(name, signal)) }
 
-    /// What others signal from now on.
+    /// The signals that others send from now on.
     ///
-    /// Of those that nobody has taken the last 64 are kept.
+    /// The stream buffers the newest 64 signals that were not read yet.
     public var signals: AsyncStream<ReceivedSignal> { shell.signals(name) }
 
     // MARK: - Status
 
-    /// All that is known now, but for the entries.
+    /// The current status of the room, without its entries.
     public var status: RoomStatus { shell.access { view in view.status(of: name) } }
 
-    /// All that is known, now and after every change; whoever is slow misses some in between, never the last.
+    /// The status now and after every change; a slow reader misses states in between, but never the last one.
     public var statuses: RoomStatuses { RoomStatuses(room: self) }
 
-    /// Where it stands.
+    /// The current phase of the room.
     public var phase: RoomPhase { status.phase }
 
-    /// Waits until all that is in the log is here.
+    /// Waits until the room is live: all entries of the log have arrived.
     ///
-    /// - Parameter patience: How long to wait; nil: as long as it takes.
+    /// - Parameter patience: How long to wait; nil waits without a limit.
     public func whenLive(within patience: Duration? = nil) async throws(RoomsError) {
-        let changes = shell.access { view in view.books[name]?.changes }
+        let changes = shell.access { view in view.observers[name]?.changes }
         guard let changes else { throw .left }
         try await shell.wait(for: "joining the room", on: changes, within: patience) { () throws(RoomsError) -> Void? in
             switch phase {
@@ -149,48 +150,48 @@ public final class Room: Sendable {
         }
     }
 
-    /// Leaves; what is in the outbox is sent when it is joined again.
+    /// Leaves the room; messages in the outbox are sent when the room is joined again.
     public func leave() { shell.leave(name) }
 }
 
-/// Entries from before.
+/// A page of older entries.
 public struct RoomPage: Hashable, Sendable {
-    /// In order.
+    /// The entries, in order.
     public var entries: [Entry]
-    /// Whether nothing older is retained.
+    /// Whether no older entries are retained.
     public var reachedBeginning: Bool
 
-    /// A page.
+    /// Creates a page.
     public init(entries: [Entry], reachedBeginning: Bool) { (self.entries, self.reachedBeginning) = (entries, reachedBeginning) }
 }
 
-/// A signal, and whose it is.
+/// A received signal and its sender.
 public struct ReceivedSignal: Hashable, Sendable {
-    /// Who sent it.
+    /// The user who sent it.
     public var user: UserName
-    /// From which connection.
+    /// The connection that sent it.
     public var connection: String
-    /// What it says.
+    /// The signal.
     public var signal: Signal
 
-    /// A signal.
+    /// Creates a received signal.
     public init(user: UserName, connection: String, signal: Signal) {
         (self.user, self.connection, self.signal) = (user, connection, signal)
     }
 }
 
-/// What is known of a room; see ``Room/statuses``.
+/// The status of a room over time; see ``Room/statuses``.
 public struct RoomStatuses: AsyncSequence, Sendable {
-    /// All that is known.
+    /// The room's status.
     public typealias Element = RoomStatus
     /// The sequence never fails.
     public typealias Failure = Never
     let room: Room
 
-    /// Starts with what is known now.
+    /// Creates an iterator that starts with the current status.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(room: room) }
 
-    /// Takes one after the other.
+    /// Iterates over the statuses.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The sequence never fails.
         public typealias Failure = Never
@@ -200,12 +201,12 @@ public struct RoomStatuses: AsyncSequence, Sendable {
 
         init(room: Room) { self.room = room }
 
-        /// Waits for a change; nil after the last, or when the task is cancelled.
+        /// Waits for a change; returns nil after the last one, or when the task is cancelled.
         public mutating func next() async -> RoomStatus? { await next(isolation: nil) }
 
-        /// Waits for a change; nil after the last, or when the task is cancelled.
+        /// Waits for a change; returns nil after the last one, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomStatus? {
-            guard let changes = room.shell.access({ view in view.books[room.name]?.changes }) else { return nil }
+            guard let changes = room.shell.access({ view in view.observers[room.name]?.changes }) else { return nil }
             while !isOver, !Task.isCancelled {
                 let version = changes.version
                 isOver = room.shell.ending != nil

@@ -2,32 +2,41 @@ import Holdfast
 import HoldfastProtocols
 public import RoomCore
 
-/// The entries of a room: those that are stored, then those that come; see ``Room/messages``.
+/// The entries of a room: first those that are stored, then new ones as they arrive; see ``Room/messages``.
 ///
-/// There is no gap and no repeat, neither between what is stored and what comes, nor over any loss of the connection. A reader that is slow
-/// holds back nobody and costs no memory: it reads from the store.
+/// The sequence has no gap and no repeat, neither between stored and new entries nor across a lost connection. A slow reader does not
+/// block others and needs no memory: it reads from the store.
 ///
-/// It ends when the room is left or the rooms are closed, and throws if the hub does not let us in, or the store or the connection fails
-/// for good.
+/// The sequence ends when the room is left or the rooms are closed. It throws if the hub refuses the client, or if the store or the
+/// connection fails for good.
 public struct RoomMessages: AsyncSequence, Sendable {
-    /// An entry, or that it begins anew.
+    /// An entry, or a notice that the log was replaced.
     public typealias Element = RoomUpdate
+    /// Why it ends.
+    public typealias Failure = RoomsError
     let room: Room
     let position: LogPosition?
 
-    /// Starts to read.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: RoomReader(room, after: position)) }
 
-    /// Takes updates one by one.
+    /// Iterates over the updates.
     public struct AsyncIterator: AsyncIteratorProtocol {
+        /// Why it ends.
+        public typealias Failure = RoomsError
         let reader: RoomReader
 
-        /// Waits for the next update; nil at the end, or when the task is cancelled.
-        public mutating func next() async throws -> RoomUpdate? { try await reader.next() }
+        /// Waits for the next update; returns nil at the end, or when the task is cancelled.
+        public mutating func next() async throws(RoomsError) -> RoomUpdate? { try await reader.next() }
+
+        /// Waits for the next update; returns nil at the end, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(RoomsError) -> RoomUpdate? {
+            try await reader.next()
+        }
     }
 }
 
-/// One reader of a room: leaves it when nobody iterates any more.
+/// One reader of a room; it is removed from the room when the last iterator is released.
 final class RoomReader: Sendable {
     let room: Room
     private let number: UInt64
@@ -36,7 +45,7 @@ final class RoomReader: Sendable {
     init(_ room: Room, after position: LogPosition?) {
         self.room = room
         number = room.shell.addReader(room.name, after: position)
-        changes = room.shell.access { view in view.books[room.name]?.changes } ?? Changes()
+        changes = room.shell.access { view in view.observers[room.name]?.changes } ?? Changes()
     }
 
     deinit { room.shell.removeReader(room.name, number) }

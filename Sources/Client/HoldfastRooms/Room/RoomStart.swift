@@ -1,20 +1,20 @@
 import RoomCore
 
-/// Where a room begins for one who has nothing of it stored.
+/// Where a room begins if nothing of it is stored.
 ///
-/// Whoever has goes on from there, whatever this says.
+/// If entries are stored, the room continues from there, whatever this value says.
 public enum RoomStart: Hashable, Sendable {
-    /// With what comes from now on.
+    /// Only new entries.
     case now
-    /// With so many of the last entries.
+    /// The given number of last entries.
     case last(Int)
-    /// With all that the hub retains, as far as the store keeps it: see ``RoomStore/entriesPerRoom``.
+    /// All entries that the hub retains, as far as the store keeps them: see ``RoomStore/entriesPerRoom``.
     case beginning
 
-    /// With the last 50 entries.
+    /// The last 50 entries.
     public static let last = RoomStart.last(50)
 
-    var wish: JoinWish.Start {
+    var joinStart: JoinRequest.Start {
         switch self {
         case .now: .now
         case .last(let count): .last(Int64(clamping: max(count, 0)))

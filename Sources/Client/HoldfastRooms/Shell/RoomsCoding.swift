@@ -7,10 +7,10 @@ import RoomsWire
 import WebSocketCore
 import WebSocketRuntime
 
-/// How frames are written on one connection, and the token that is shown there.
+/// Encodes and decodes the frames of one connection, and holds the token shown on it.
 struct RoomsCoding: ProtocolCoding {
     let encoding: RoomsEncoding
-    /// The server has chosen the encoding: one that chooses none may be no hub.
+    /// Whether the server chose the encoding; a server that chose none may not be a hub.
     let isAgreed: Bool
     let greeting: RoomsGreeting
     let secrets: SessionSecrets
@@ -18,7 +18,7 @@ struct RoomsCoding: ProtocolCoding {
     func decode(_ message: Message) throws -> HubFrame? {
         let frame = try encoding.decodeHubFrame(message)
         guard case .refusal(var refusal)? = frame else { return frame }
-        // A hub may repeat a token in the words of a refusal, which apps show.
+        // A hub may repeat a token in the text of a refusal, and apps show that text.
         refusal.text = secrets.hiding(refusal.text)
         return .refusal(refusal)
     }
@@ -27,10 +27,10 @@ struct RoomsCoding: ProtocolCoding {
 
     func isEphemeral(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
 
-    /// What a server is that has not welcomed us so far.
+    /// The error for a server that has not sent a welcome in time.
     var silence: RoomsError {
         if isAgreed { return .timedOut("the hub's welcome") }
-        return .notAHub("it agreed on no subprotocol of rooms, and has not answered the hello")
+        return .notAHub("it selected no rooms subprotocol, and has not answered the hello")
     }
 }
 
@@ -44,7 +44,7 @@ extension RoomsView {
                 shell.changes.announce()
                 throw .stop
             }
-            // The same as a hub that does not answer: the socket's backoff decides when to try again.
+            // Treated like a hub that does not answer: the socket's backoff decides when to try again.
             shell.access { view in view.drop(for: error) }
             throw .cut(reason: "there is no token")
         }
@@ -54,7 +54,7 @@ extension RoomsView {
             greeting: RoomsGreeting(token: token, calendar: context.calendar()), secrets: context.secrets)
     }
 
-    /// Reads no further while the store has too much to do.
+    /// Whether to read on; false while the store has too many pending changes.
     static func mayReadOn(in shell: RoomsShell) -> Bool { shell.access { view in view.mayReadOn } }
     static func pace(in shell: RoomsShell) async {
         await shell.context.storeChanges.first { mayReadOn(in: shell) ? () : nil }

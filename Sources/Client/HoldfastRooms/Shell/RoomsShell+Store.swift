@@ -3,12 +3,12 @@ import Holdfast
 import HoldfastProtocols
 import RoomCore
 
-/// The store's side of the shell: one order after the other, off everybody's way.
+/// The store side of the shell: runs one order after the other, without blocking other work.
 extension RoomsShell {
-    /// Changes of one transaction, however many wait.
+    /// The maximum number of changes per transaction.
     private static var batch: Int { 512 }
 
-    /// Opens the store and serves it, until the end, and what was ordered until then is written.
+    /// Opens the store and serves it until the rooms end and all ordered changes are written.
     func serveStore() async {
         guard await openStore() else { return }
         while true {
@@ -16,7 +16,7 @@ extension RoomsShell {
             if let work = takeWork() {
                 await perform(work)
             } else if isOver {
-                // Everything that was ordered is written: what was submitted and is not among it never will be.
+                // All ordered changes are written: messages that were submitted but not written never will be.
                 return command { view, actions in (nil, view.settle(&actions)) }
             } else {
                 await context.storeChanges.next(after: version)
@@ -27,7 +27,7 @@ extension RoomsShell {
     private func openStore() async -> Bool {
         do {
             let device = try await context.store.device()
-            // Whatever becomes of the device concerns all that waits, joined or not.
+            // A change of the device concerns all waiting messages, also those of rooms that are not joined.
             let waiting = try await context.store.rooms().filter { $0.waiting + $0.failed > 0 }.map(\.name)
             let keeps = Int64(context.store.entriesPerRoom)
             command { view, actions in
@@ -44,7 +44,7 @@ extension RoomsShell {
         }
     }
 
-    /// Takes one order, or all transactions that wait: together they are one.
+    /// Takes one order, or merges all waiting transactions into one.
     private func takeWork() -> StoreWork? {
         let work = access { view in view.takeWork(atMost: Self.batch) }
         if work != nil { context.storeChanges.announce() }
@@ -66,11 +66,11 @@ extension RoomsShell {
         case .commit(let numbers, let list):
             do {
                 try await context.store.commit(list)
-                // And with it all before it.
+                // The last number also confirms all before it.
                 report { _, _ in numbers.last.map { .committed($0) } }
             } catch {
                 report { view, actions in
-                    // What was ordered after it is void, too.
+                    // The commits ordered after the failed one are void, too.
                     view.orders.removeAll { if case .commit = $0 { true } else { false } }
                     actions.append(.announce(context.storeChanges))
                     return .notCommitted(numbers[0], full: error == .full)
@@ -98,5 +98,5 @@ extension RoomsView {
         return .load(room)
     }
 
-    fileprivate mutating func settle(_ actions: inout [Action]) { for room in books.keys { change(room, &actions) { $0.settle() } } }
+    fileprivate mutating func settle(_ actions: inout [Action]) { for room in observers.keys { change(room, &actions) { $0.settle() } } }
 }

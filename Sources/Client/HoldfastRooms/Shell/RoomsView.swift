@@ -8,20 +8,20 @@ import RoomCore
 /// Runs a `RoomsMachine`.
 typealias RoomsShell = ProtocolShell<RoomsView>
 
-/// What is the same for all of the rooms' life.
+/// The values that stay the same for the whole life of the rooms.
 struct RoomsContext: Sendable {
     let store: any RoomStore
     let options: RoomsOptions
-    /// Nil if the hub needs no token.
+    /// The source of tokens; nil if the hub needs none.
     let tokens: TokenSource?
     let calendar: @Sendable () -> Int64
     let secrets: SessionSecrets
-    /// The state of all rooms together.
+    /// Announces changes of the connection state.
     let changes = Changes()
-    /// Work for the store, and room for more.
+    /// Announces new orders for the store, and that the store has taken some.
     let storeChanges = Changes()
 
-    /// How long the machine waits, and how much it keeps.
+    /// The machine's delays and limits.
     var policy: RoomsPolicy {
         var policy = options.policy
         policy.tokenMargin = tokens == nil ? nil : options.tokenMargin
@@ -29,13 +29,13 @@ struct RoomsContext: Sendable {
     }
 }
 
-/// What ``Rooms`` show beside their machine: what is known of each room, and how it stands with the hub.
+/// The state that ``Rooms`` keep beside their machine: the state of each room and of the connection to the hub.
 struct RoomsView: ProtocolView {
     typealias Rules = RoomsMachine
     typealias Coding = RoomsCoding
     typealias Context = RoomsContext
 
-    /// What the store is asked for, in order.
+    /// The orders for the store, in order.
     enum StoreOrder {
         case load(RoomName)
         case commit(Int64, [StoreChange])
@@ -46,13 +46,13 @@ struct RoomsView: ProtocolView {
         case renewToken
         case cancelRenewal
     }
-    /// Transactions that wait for the store, before the socket is read no further.
+    /// The number of waiting transactions at which the client stops reading from the socket.
     private static let storeBacklog = 64
 
     var orders: Deque<StoreOrder> = []
-    var books: [RoomName: RoomBook] = [:]
+    var observers: [RoomName: RoomObservers] = [:]
     private var coding: RoomsCoding?
-    /// What the hub has said against this connection.
+    /// The hub's refusal on this connection.
     private var refusal: Refusal?
     private var isOnline = false
     private(set) var user: UserName?
@@ -60,17 +60,17 @@ struct RoomsView: ProtocolView {
     var device: DeviceID?
     private(set) var limits = RoomsLimits()
     private var lastNumber: UInt64 = 0
-    /// What keeps us from the hub, until it knows us.
+    /// The reason why the client is not online, until the hub accepts it.
     private var cause: RoomsError?
-    /// This side has ended the connection, for that cause: it says more than that the connection was closed.
+    /// Whether this side ended the connection for that cause, which says more than that the connection was closed.
     private var isDropped = false
-    /// Why nothing more happens; the socket may still be closing.
+    /// The reason why the rooms have ended; the socket may still be closing.
     var ending: RoomsError?
     private(set) var isOver = false
 
     var mayReadOn: Bool { orders.count < Self.storeBacklog || isOver }
 
-    /// What keeps us from the hub at present; nil while it knows us, and if nothing has failed so far.
+    /// The reason why the client is not online; nil while it is online, and if nothing has failed so far.
     var obstacle: RoomsError? { isOnline ? nil : cause ?? coding?.silence }
 
     var state: RoomsState {
@@ -80,15 +80,15 @@ struct RoomsView: ProtocolView {
         return coding == nil && device != nil ? .offline : .connecting
     }
 
-    /// For readers, receipts and the like.
+    /// Returns a unique number for a reader, a receipt, or a page.
     mutating func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
     }
 
-    func status(of room: RoomName) -> RoomStatus { books[room]?.record.status ?? RoomStatus() }
+    func status(of room: RoomName) -> RoomStatus { observers[room]?.record.status ?? RoomStatus() }
 
-    // MARK: - The connection
+    // MARK: - Connection
 
     mutating func open(_ coding: RoomsCoding, in shell: RoomsShell, _ actions: inout [Action]) {
         (self.coding, refusal, cause, isDropped) = (coding, nil, nil, false)
@@ -111,10 +111,10 @@ struct RoomsView: ProtocolView {
         if !isOnline, !isDropped, let coding { drop(for: refusal.map { .refused($0) } ?? coding.silence) }
     }
 
-    /// This side ends the connection for this cause.
+    /// Records that this side ends the connection for this cause.
     mutating func drop(for cause: RoomsError) { (self.cause, isDropped) = (cause, true) }
 
-    mutating func hear(_ event: RoomsEvent, in shell: RoomsShell, _ actions: inout [Action]) {
+    mutating func handle(_ event: RoomsEvent, in shell: RoomsShell, _ actions: inout [Action]) {
         switch event {
         case .load(let room): order(.load(room), in: shell, &actions)
         case .commit(let number, let list): order(.commit(number, list), in: shell, &actions)
@@ -124,31 +124,31 @@ struct RoomsView: ProtocolView {
         case .stopped(let refusal):
             ending = ending ?? .refused(refusal)
             actions.append(.announce(shell.context.changes))
-        case .news(let news): hear(news, in: shell, &actions)
+        case .news(let news): handle(news, in: shell, &actions)
         }
     }
 
-    private mutating func hear(_ news: RoomsNews, in shell: RoomsShell, _ actions: inout [Action]) {
+    private mutating func handle(_ news: RoomsNews, in shell: RoomsShell, _ actions: inout [Action]) {
         switch news {
         case .welcomed(let user, _, let limits, _):
             (isOnline, self.user, self.limits, cause) = (true, user, limits, nil)
             actions.append(.announce(shell.context.changes))
         case .renewed(let device): self.device = device
         case .signal(let room, let user, let connection, let signal):
-            for reader in books[room]?.signals.values.map(\.self) ?? [] {
+            for reader in observers[room]?.signals.values.map(\.self) ?? [] {
                 reader.yield(ReceivedSignal(user: user, connection: connection, signal: signal))
             }
             return
         default: break
         }
-        // What is about no room concerns all of them.
-        for room in news.room.map({ [$0] }) ?? Array(books.keys) { change(room, &actions) { $0.hear(news) } }
+        // News without a room concerns all rooms.
+        for room in news.room.map({ [$0] }) ?? Array(observers.keys) { change(room, &actions) { $0.handle(news) } }
     }
 
-    /// Changes what is known of a room, and wakes those who wait for it; nil if it was never joined.
+    /// Changes the state of a room and notifies all that wait for it; returns nil if the room was never joined.
     @discardableResult
     mutating func change<Value>(_ room: RoomName, _ actions: inout [Action], _ body: (inout RoomRecord) -> Value) -> Value? {
-        books[room]?.change(&actions, body)
+        observers[room]?.change(&actions, body)
     }
 
     private mutating func order(_ order: StoreOrder, in shell: RoomsShell, _ actions: inout [Action]) {
@@ -160,23 +160,23 @@ struct RoomsView: ProtocolView {
         let error = ending ?? closure?.error.map { .connection($0) } ?? .closed
         (isOver, ending) = (true, error)
         actions += [.announce(shell.context.changes), .announce(shell.context.storeChanges)]
-        for book in books.values {
-            actions += book.followed.map { .announce($0) } + [.announce(book.changes)] + book.signals.values.map { .finish($0) }
+        for observer in observers.values {
+            actions += observer.followed.map { .announce($0) } + [.announce(observer.changes)] + observer.signals.values.map { .finish($0) }
         }
     }
 
-    /// What has become of a message, and why no more will; read together, so that neither is older than the other.
+    /// The stage of a message, and the reason why it will not change any more; read together, so that both are equally recent.
     func standing(of receipt: Receipt) -> (stage: DeliveryStage, ending: RoomsError?) {
-        (books[receipt.room]?.record.stage(for: receipt.number) ?? .submitted, ending(of: receipt))
+        (observers[receipt.room]?.record.stage(for: receipt.number) ?? .submitted, ending(of: receipt))
     }
 
-    /// Why nothing more becomes of a message; nil while something may.
+    /// The reason why the stage of a message will not change any more; nil while it may change.
     private func ending(of receipt: Receipt) -> RoomsError? {
-        let record = books[receipt.room]?.record
+        let record = observers[receipt.room]?.record
         if let refusal = record?.refusal(for: receipt.number) { return .notQueued(refusal) }
         guard isOver, let ending else { return nil }
         guard record?.stage(for: receipt.number) == .submitted else { return ending }
-        // What is being written ends when that is known.
+        // A message that is being written ends when the result of the write is known.
         if device != nil { return nil }
         if case .closed = ending { return .notQueued(.closed) }
         return ending
@@ -194,16 +194,16 @@ struct RoomsView: ProtocolView {
 }
 
 extension RoomsShell {
-    /// How long closing waits for a connection that takes nothing.
-    private static var farewellPatience: Duration { .seconds(1) }
+    /// How long closing waits for a connection that accepts no data.
+    private static var closeTimeout: Duration { .seconds(1) }
 
     var changes: Changes { context.changes }
-    /// Why nothing more happens; nil while something may.
+    /// The reason why the rooms have ended; nil while they are open.
     var ending: RoomsError? { access { view in view.isOver ? view.ending : nil } }
 
-    /// Looks, and looks again after each change, until there is something; throws when the task is cancelled or the time is over.
+    /// Calls `look` now and after each change until it returns a value; throws when the task is cancelled or the time is over.
     ///
-    /// - Parameter isLocal: The hub has no part in it, so what keeps us from the hub is no cause.
+    /// - Parameter isLocal: Whether the hub is not involved, so that a missing connection is not reported as the cause.
     func wait<Value: Sendable>(
         for what: String, isLocal: Bool = false, on changes: Changes, within patience: Duration?, _ look: () throws(RoomsError) -> Value?
     ) async throws(RoomsError) -> Value {
@@ -213,16 +213,16 @@ extension RoomsShell {
         throw .timedOut(what, cause: isLocal ? nil : access { view in view.obstacle })
     }
 
-    /// Tells the machine what the calendar says, each minute.
+    /// Tells the machine the calendar time once a minute.
     func followCalendar() async {
         while (try? await time.sleep(time.now() + .seconds(60))) != nil { command(.calendar(context.calendar())) }
     }
 
-    /// Tells the hub that this device leaves all rooms; waits until the connection has taken that, for a moment at most.
+    /// Tells the hub that this device leaves all rooms; waits a short time until the connection has accepted that.
     ///
-    /// Others would else see it for as long as one whose connection was lost.
-    func sayFarewell() async {
-        command(.farewell)
-        await outgoing?.room(below: 1, until: time.now() + Self.farewellPatience, on: time)
+    /// Otherwise others would see the device for as long as one with a lost connection.
+    func prepareToClose() async {
+        command(.prepareToClose)
+        await outgoing?.room(below: 1, until: time.now() + Self.closeTimeout, on: time)
     }
 }

@@ -1,42 +1,43 @@
 public import RoomCore
 
-/// Where a client keeps what must outlive it: what it is, its outbox, and what it has of its rooms.
+/// The persistent storage of a client: its device ID, its outbox, and the entries of its rooms.
 ///
-/// Use ``SQLiteRoomStore`` for apps, and ``MemoryRoomStore`` for tests and for what need not outlive the process. A store belongs to one
-/// `Rooms` at a time.
+/// Use ``SQLiteRoomStore`` for apps, and ``MemoryRoomStore`` for tests and for data that need not outlive the process. A store belongs to
+/// one `Rooms` object at a time.
 public protocol RoomStore: Sendable {
-    /// The incarnation of this store, which is drawn at first.
+    /// Returns the device ID of this store, which is generated when the store is created.
     func device() async throws(RoomStoreError) -> DeviceID
 
-    /// How many entries of a room are kept at most; without a limit unless the store says so.
+    /// The maximum number of entries to keep per room; unlimited unless the store says otherwise.
     var entriesPerRoom: Int { get }
 
-    /// The rooms of which something is stored, or whose outbox holds something, by their names.
+    /// Returns the rooms with stored entries or a non-empty outbox, sorted by name.
     func rooms() async throws(RoomStoreError) -> [StoredRoomSummary]
 
-    /// What is stored of a room; of one that nobody knows, nothing.
+    /// Returns the stored state of a room; it is empty if the room is unknown.
     func room(_ name: RoomName) async throws(RoomStoreError) -> StoredRoom
 
-    /// Writes changes in their order: all of them, on disk when this returns, or none of them.
+    /// Applies changes in order: either all of them, on disk when this returns, or none of them.
     ///
-    /// - Throws: ``RoomStoreError/notFollowing(_:_:)`` if one does not fit what is stored; nothing is written then either.
+    /// - Throws: ``RoomStoreError/notFollowing(_:_:)`` if a change does not follow the stored state; nothing is written then either.
     func commit(_ changes: [StoreChange]) async throws(RoomStoreError)
 
-    /// The last stored entries of a room below a number, in order.
+    /// Returns the last stored entries of a room before a sequence number, in order.
     ///
     /// - Parameters:
     ///   - room: The room.
-    ///   - before: The number; nil: the last of all.
-    ///   - limit: How many at most.
+    ///   - before: The sequence number; nil returns the very last entries.
+    ///   - limit: The maximum number of entries.
     func entries(_ room: RoomName, before: Int64?, limit: Int) async throws(RoomStoreError) -> [Entry]
 
-    /// The first stored entries of a room after a place, in order.
+    /// Returns the first stored entries of a room after a position, in order.
     ///
     /// - Parameters:
     ///   - room: The room.
-    ///   - after: The place.
-    ///   - limit: How many at most.
-    /// - Returns: nil if what follows that place is not stored, for it is of another epoch, was replaced or has become too old.
+    ///   - after: The position.
+    ///   - limit: The maximum number of entries.
+    /// - Returns: The entries; nil if those after the position are not stored, because it is of another epoch, was replaced, or has
+    ///   become too old.
     func entries(_ room: RoomName, after: LogPosition, limit: Int) async throws(RoomStoreError) -> [Entry]?
 }
 
@@ -45,22 +46,22 @@ extension RoomStore {
     public var entriesPerRoom: Int { .max }
 }
 
-/// What there is of a room in a store.
+/// A summary of a stored room.
 public struct StoredRoomSummary: Hashable, Sendable {
     /// The room.
     public var name: RoomName
-    /// The last entry that is stored.
+    /// The position of the last stored entry.
     public var cursor: LogPosition
-    /// How far the own user has read.
+    /// The sequence number up to which the own user has read.
     public var read: Int64
-    /// Stored messages after that which this device did not send; edits, deletions and reactions are not counted.
+    /// The number of stored messages after the read marker that this device did not send; edits, deletions and reactions do not count.
     public var unread: Int
-    /// Messages that wait to be sent.
+    /// The number of messages that wait to be sent.
     public var waiting: Int
-    /// Messages that failed.
+    /// The number of failed messages.
     public var failed: Int
 
-    /// What there is of a room in a store.
+    /// Creates a summary.
     public init(name: RoomName, cursor: LogPosition, read: Int64, unread: Int, waiting: Int, failed: Int) {
         (self.name, self.cursor, self.read) = (name, cursor, read)
         (self.unread, self.waiting, self.failed) = (unread, waiting, failed)
@@ -68,6 +69,6 @@ public struct StoredRoomSummary: Hashable, Sendable {
 }
 
 extension StoredRoomSummary {
-    /// The types that say something about a message, and are none themselves.
-    static let remarks: Set<String> = ["holdfast.edit", "holdfast.delete", "holdfast.react"]
+    /// The types of edits, deletions and reactions, which are about a message and do not count as messages.
+    static let annotations: Set<String> = ["holdfast.edit", "holdfast.delete", "holdfast.react"]
 }

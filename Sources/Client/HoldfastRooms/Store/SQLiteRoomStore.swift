@@ -8,11 +8,13 @@ import WebSocketRuntime
     #error("HoldfastRooms needs its trait of the package: .package(url: \"…\", traits: [.defaults, \"Rooms\"])")
 #endif
 
-/// A store in a file of SQLite: what it has committed survives the end of the process, at any instruction, and of the power.
+/// A store in an SQLite file: committed changes survive a crash of the process at any point, and a power failure.
 ///
-/// It has a directory of its own, which one process may have open at a time; another is refused. Only its owner may read it. On Apple's
-/// systems it is encrypted until the device is unlocked for the first time, and stays out of backups: an outbox that was restored would send
-/// again what was sent. (If it happens all the same the client sees it, and renews itself.) Keep it in the app's own container: the system ends apps that sleep while they hold a file of a group's container.
+/// The store needs a directory of its own, which only one process may have open at a time; the store refuses a second one. Only the owner
+/// may read the files. On Apple's systems the directory is encrypted until the device is unlocked for the first time, and is excluded
+/// from backups: a restored outbox would send messages a second time. (If a backup is restored all the same, the client detects it and
+/// renews itself.) Keep the directory in the app's own container: the system terminates suspended apps that hold a file lock in a group
+/// container.
 public final class SQLiteRoomStore: RoomStore {
     private let (reading, writing): (StoreLane, StoreLane)
     // Declared last, so that it is released after both connections are closed.
@@ -20,18 +22,18 @@ public final class SQLiteRoomStore: RoomStore {
     private let limit: Int64
     private let hook: StoreHook?
 
-    /// Opens a store, or makes one; what is damaged or too new is left as it is.
+    /// Opens a store, or creates it; a store that is damaged or too new is left unchanged.
     ///
-    /// It may wait five seconds for another program that reads the file.
+    /// Opening may wait five seconds for another program that reads the file.
     ///
     /// - Parameters:
-    ///   - path: A directory of its own, made if there is none.
-    ///   - entriesPerRoom: How many entries of a room are kept at most; the oldest go first. At least 1.
+    ///   - path: The store's own directory, which is created if it does not exist.
+    ///   - entriesPerRoom: The maximum number of entries to keep per room, at least 1; the oldest are dropped first.
     public convenience init(path: String, entriesPerRoom: Int = 10_000) throws(RoomStoreError) {
         try self.init(path: path, entriesPerRoom: entriesPerRoom, hook: nil)
     }
 
-    /// - Parameter warn: Takes sentences for whoever runs this.
+    /// - Parameter warn: Receives warnings for the operator.
     package init(
         path: String, entriesPerRoom: Int = 10_000, hook: StoreHook?,
         warn: (String) -> Void = { Logger(label: "holdfast.rooms").warning("\($0)") }
@@ -43,10 +45,10 @@ public final class SQLiteRoomStore: RoomStore {
 
     private static func take(_ path: String, _ warn: (String) -> Void) throws(RoomStoreError) -> FileLock {
         do throws(Disk.Failure) { try Disk.makeDirectory(path) } catch { throw RoomStoreError(error, path) }
-        // Other users of the machine have no business here.
+        // Other users of the machine must not read the files.
         let files = ["", "-wal", "-shm", "-journal"].map { path + "/rooms.sqlite" + $0 } + [path + "/lock"]
         let said: [String]
-        do throws(Disk.Exposure) { said = try Disk.closeToOthers([path] + files) } catch { throw .failed(error.text) }
+        do throws(Disk.UnsafeFile) { said = try Disk.closeToOthers([path] + files) } catch { throw .failed(error.text) }
         for sentence in said { warn(sentence) }
         #if canImport(Darwin)
             for sentence in StoreProtection.protect(path, files) { warn(sentence) }
@@ -57,34 +59,36 @@ public final class SQLiteRoomStore: RoomStore {
     private static func open(_ path: String) throws -> (reading: StoreLane, writing: StoreLane) {
         let file = path + "/rooms.sqlite"
         if FileManager.default.fileExists(atPath: file) {
-            // Before anything is written: a file that is not ours is left as it is.
+            // Checks before anything is written, because a file that is not ours must stay unchanged.
             do {
                 try StoreTables(SQLiteConnection(file, isReadOnly: true)).areThere()
             } catch let error as SQLiteFailure where error.isUnfinished {
-                // A program ended while it made the file: SQLite takes back what was begun.
+                // A program ended while it created the file: SQLite rolls back the unfinished transaction.
                 try StoreTables(SQLiteConnection(file)).areThere()
             }
         }
-        // With rights for its owner only, which what lies beside it takes over.
+        // Creates the file with permissions for its owner only; the files beside it inherit them.
         do throws(Disk.Failure) { try Disk.makeFile(file) } catch { throw RoomStoreError(error, file) }
         func connect() throws(SQLiteFailure) -> StoreTables {
             let connection = try SQLiteConnection(file)
-            // What is said to be queued is on disk.
+            // A message that is reported as queued must be on disk.
             try connection.writeAhead()
             return StoreTables(connection)
         }
         let (reader, writer) = (try connect(), try connect())
-        guard try writer.connection.text("PRAGMA journal_mode") == "wal" else { throw RoomStoreError.failed("\(file) gets no journal") }
+        guard try writer.connection.text("PRAGMA journal_mode") == "wal" else {
+            throw RoomStoreError.failed("\(file) does not support a write-ahead log")
+        }
         try writer.connection.transaction("BEGIN IMMEDIATE") { try writer.prepare() }
         try reader.connection.run("PRAGMA query_only = ON")
         return (StoreLane(path, "reading", "BEGIN", reader), StoreLane(path, "writing", "BEGIN IMMEDIATE", writer))
     }
 
-    /// Lets go of the directory when what is being done is done, and waits for that; what has not begun is refused.
+    /// Closes the store when the current operations are done, and waits for them; operations that have not begun are refused.
     ///
-    /// A store that nobody holds any more does so by itself.
+    /// A store closes by itself when its last reference is released.
     public func close() throws(RoomStoreError) {
-        // It throws only so that callers of earlier versions still compile.
+        // Throws only so that callers of earlier versions still compile.
         reading.refuse()
         writing.refuse()
         reading.close()
@@ -92,16 +96,16 @@ public final class SQLiteRoomStore: RoomStore {
         lock.release()
     }
 
-    /// How many entries of a room are kept at most.
+    /// The maximum number of entries to keep per room.
     public var entriesPerRoom: Int { Int(limit) }
 
-    /// The incarnation of this store.
+    /// Returns the device ID of this store.
     public func device() async throws(RoomStoreError) -> DeviceID { try await reading.run { try $0.device() } }
 
-    /// The rooms of which something is stored, or whose outbox holds something, by their names.
+    /// Returns the rooms with stored entries or a non-empty outbox, sorted by name.
     public func rooms() async throws(RoomStoreError) -> [StoredRoomSummary] { try await reading.run { try $0.summaries() } }
 
-    /// What is stored of a room; of one that nobody knows, nothing.
+    /// Returns the stored state of a room; it is empty if the room is unknown.
     public func room(_ name: RoomName) async throws(RoomStoreError) -> StoredRoom {
         try await reading.run { tables in
             guard let row = try tables.room(name) else { return StoredRoom() }
@@ -111,7 +115,7 @@ public final class SQLiteRoomStore: RoomStore {
         }
     }
 
-    /// Writes changes in one transaction, which is on disk when this returns.
+    /// Applies changes in one transaction, which is on disk when this returns.
     public func commit(_ changes: [StoreChange]) async throws(RoomStoreError) {
         let (hook, limit) = (hook, limit)
         let queues = changes.contains { if case .queue = $0 { true } else { false } }
@@ -128,12 +132,12 @@ public final class SQLiteRoomStore: RoomStore {
         hook?(queues ? .clientQueued : .clientCommitted)
     }
 
-    /// The last stored entries of a room below a number, in order.
+    /// Returns the last stored entries of a room before a sequence number, in order.
     public func entries(_ room: RoomName, before: Int64?, limit: Int) async throws(RoomStoreError) -> [Entry] {
         try await reading.run { tables in try tables.room(room).map { try tables.entries($0, before: before, limit: limit) } ?? [] }
     }
 
-    /// The first stored entries of a room after a place, in order; nil if what follows that place is not stored.
+    /// Returns the first stored entries of a room after a position, in order; nil if the entries after that position are not stored.
     public func entries(_ room: RoomName, after: LogPosition, limit: Int) async throws(RoomStoreError) -> [Entry]? {
         try await reading.run { tables in
             guard let row = try tables.room(room), row.bounds.follows(after) else { return nil }
@@ -141,7 +145,7 @@ public final class SQLiteRoomStore: RoomStore {
         }
     }
 
-    /// How the connection that writes keeps what it writes: its journal, and how it waits for the disk.
+    /// Returns the journal mode and the synchronous mode of the connection that writes.
     package func durability() async throws(RoomStoreError) -> [String] {
         try await writing.run { tables in
             try ["journal_mode", "synchronous"].map { try tables.connection.text("PRAGMA \($0)") ?? "" }
@@ -149,11 +153,11 @@ public final class SQLiteRoomStore: RoomStore {
     }
 }
 
-/// A connection of a store, where it waits for its disk; what is done there is done to its end.
+/// One connection of a store with its own queue, on which it blocks for the disk; a started transaction always runs to its end.
 private actor StoreLane {
     private let path: String
     private let begin: String
-    // SAFETY: it is reached on the queue only: that is where the actor runs, and `close` goes there.
+    // SAFETY: it is only used on the queue: the actor runs there, and `close` goes there.
     private nonisolated(unsafe) var tables: StoreTables?
     private nonisolated let queue: BlockingQueue
     private nonisolated let isClosing = LockedValue(false)
@@ -166,13 +170,13 @@ private actor StoreLane {
 
     /// Runs a transaction.
     func run<Value: Sendable>(_ body: @Sendable (StoreTables) throws -> Value) throws(RoomStoreError) -> Value {
-        guard let tables, !isClosing.withLockedValue(\.self) else { throw .closed }
+        guard let tables, !isClosing.withLockedValue({ $0 }) else { throw .closed }
         return try Self.reporting(path) { try tables.connection.transaction(begin) { try body(tables) } }
     }
 
     nonisolated func refuse() { isClosing.withLockedValue { $0 = true } }
 
-    /// Lets go of the connection, after what it does.
+    /// Releases the connection after its current operation.
     nonisolated func close() { queue.sync { tables = nil } }
 
     static func reporting<Value>(_ path: String, _ body: () throws -> Value) throws(RoomStoreError) -> Value {

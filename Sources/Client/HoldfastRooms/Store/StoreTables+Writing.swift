@@ -2,7 +2,7 @@ import RoomCore
 import RoomsStorage
 
 extension StoreTables {
-    /// One transaction: the rows of rooms are written at its end, each once.
+    /// One transaction; the changed rows of rooms are written at its end, each once.
     struct Writing {
         let tables: StoreTables
         let limit: Int64
@@ -40,7 +40,7 @@ extension StoreTables {
             if case .append = change { try delete(from: room.keys.start, to: room.place(room.bounds.first)) }
         }
 
-        /// Writes what was only counted so far.
+        /// Writes the changed rows of rooms.
         mutating func finish() throws {
             let statement = try tables.statement(
                 "UPDATE rooms SET epoch = ?, seq = ?, first = ?, next = ?, read = ?, proof = ? WHERE id = ?")
@@ -63,14 +63,14 @@ extension StoreTables {
             }
         }
 
-        /// A room that has a row.
+        /// Returns a room that has a row, or nil.
         private mutating func known(_ name: RoomName) throws -> Room? {
             if let room = rooms[name] { return room }
             rooms[name] = try tables.room(name)
             return rooms[name]
         }
 
-        /// Changes what is known of a room, which gets a row if it has none.
+        /// Changes the bounds of a room, and creates its row if it has none.
         private mutating func alter(_ name: RoomName, _ body: (inout StoredBounds) throws(RoomStoreError) -> Void) throws -> Room {
             var room: Room
             if let known = try known(name) {
@@ -93,7 +93,7 @@ extension StoreTables {
             for entry in entries {
                 buffer.removeAll(keepingCapacity: true)
                 StoredEntry.encode(entry, into: &buffer)
-                let counts: Int64 = entry.device != own && !StoredRoomSummary.remarks.contains(entry.type) ? 1 : 0
+                let counts: Int64 = entry.device != own && !StoredRoomSummary.annotations.contains(entry.type) ? 1 : 0
                 try statement.run(room.place(entry.seq), counts, bytes: buffer)
             }
         }
@@ -119,7 +119,7 @@ extension StoreTables {
         private static func columns(_ state: OutboxRow.State) -> (state: Int64, code: Int64, reason: String) {
             switch state {
             case .queued: (0, 0, "")
-            case .burning(let failure): (1, failure.code.rawValue, failure.text)
+            case .voiding(let failure): (1, failure.code.rawValue, failure.text)
             case .failed(let failure): (2, failure.code.rawValue, failure.text)
             }
         }

@@ -1,11 +1,11 @@
 import RoomCore
 import RoomsStorage
 
-/// The tables of a client's store; one connection's.
+/// The tables of a client's store, used through one connection.
 ///
-/// An entry's key is its room and its number in one, as in a hub's log: `room << 40 | seq`.
+/// The key of an entry combines its room and its sequence number, as in a hub's log: `room << 40 | seq`.
 final class StoreTables {
-    /// What the file says in its header: whose it is, and the version of its tables.
+    /// The application ID and the version of the tables in the file's header.
     static let application: Int64 = 0x4866_436C  // HfCl
     static let version: Int64 = 2
 
@@ -14,7 +14,7 @@ final class StoreTables {
 
     init(_ connection: SQLiteConnection) { self.connection = connection }
 
-    /// A statement, which is prepared when it is wanted for the first time.
+    /// Returns a prepared statement; prepares it at the first use.
     func statement(_ sql: String) throws(SQLiteFailure) -> SQLiteStatement {
         if let known = statements[sql] { return known }
         let made = try connection.prepare(sql)
@@ -22,7 +22,7 @@ final class StoreTables {
         return made
     }
 
-    /// Whether the tables are there; throws if the file is not ours, or newer.
+    /// Whether the tables exist; throws if the file is not a rooms store, or is of a newer version.
     @discardableResult
     func areThere() throws -> Bool {
         let application = try connection.number("PRAGMA application_id")
@@ -33,7 +33,7 @@ final class StoreTables {
         return true
     }
 
-    /// Makes the tables that are not there, and of those of version 1 the present ones: cursors had no proofs.
+    /// Creates missing tables, and migrates those of version 1, which had no cursor proofs.
     func prepare() throws {
         if try !areThere() {
             try create()
@@ -66,7 +66,7 @@ final class StoreTables {
     struct Room {
         let number: Int64
         var bounds = StoredBounds()
-        /// Where its entries lie: behind the first key, and before the last.
+        /// The range of the keys of its entries: from `start` inclusive to `end` exclusive.
         var keys: (start: Int64, end: Int64) { (number << 40, (number + 1) << 40) }
 
         func place(_ seq: Int64) -> Int64 { number << 40 | min(max(seq, 0), 1 << 40 - 1) }
@@ -134,7 +134,7 @@ final class StoreTables {
             let state: OutboxRow.State =
                 switch try row.integer(8, in: 0...2) {
                 case 0: .queued
-                case 1: .burning(failure)
+                case 1: .voiding(failure)
                 default: .failed(failure)
                 }
             let publication = Publication(
@@ -152,13 +152,13 @@ final class StoreTables {
             type: try row.string(3), about: about, payload: try row.integer(6) == 0 ? .json(bytes) : .binary(bytes))
     }
 
-    /// The numbers that messages may have.
+    /// The range of valid message numbers.
     private static let numbered = 1...RoomsLimits.number
-    /// The last room whose entries have keys.
+    /// The largest room number whose entries have keys.
     private static let greatestRoom: Int64 = 1 << 23 - 2
 }
 
-/// Values of a file that may be damaged.
+/// Checked reading of values from a file that may be damaged.
 extension SQLiteStatement {
     fileprivate func integer(_ column: Int32, in range: ClosedRange<Int64> = 0...RoomsLimits.number) throws(SQLiteFailure) -> Int64 {
         try check(column, .number)
@@ -178,12 +178,12 @@ extension SQLiteStatement {
 
     fileprivate func isNothing(_ column: Int32) -> Bool { kind(column) == .nothing }
 
-    /// An epoch, which may have any bits, and a number behind it.
+    /// Reads an epoch, which may have any bits, and the sequence number in the next column.
     fileprivate func position(_ column: Int32) throws(SQLiteFailure) -> LogPosition {
         LogPosition(epoch: UInt64(bitPattern: try integer(column, in: .min ... .max)), seq: try integer(column + 1))
     }
 
     private func check(_ column: Int32, _ due: Kind) throws(SQLiteFailure) { if kind(column) != due { throw odd(column) } }
 
-    private func odd(_ column: Int32) -> SQLiteFailure { .damaged("its column \(name(column)) holds what it cannot hold") }
+    private func odd(_ column: Int32) -> SQLiteFailure { .damaged("its column \(name(column)) contains an invalid value") }
 }

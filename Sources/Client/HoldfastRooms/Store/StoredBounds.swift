@@ -1,28 +1,28 @@
 import RoomCore
 
-/// What a store knows of a room beside its entries and its outbox, and the rules by which that changes.
+/// The state that a store keeps of a room besides its entries and its outbox, with the rules for its changes.
 struct StoredBounds: Hashable, Sendable {
     var cursor = LogPosition.nowhere
-    /// The number of the first stored entry.
+    /// The sequence number of the first stored entry.
     var first: Int64 = 1
     var next: Int64 = 1
     var read: Int64 = 0
     /// The hub's proof of the entry at the cursor.
     var proof: CursorProof?
 
-    /// Whether anything is stored of the room's log.
+    /// Whether anything of the room's log is stored.
     var isKnown: Bool { cursor != .nowhere }
 
-    /// A message enters the outbox under the next number.
+    /// Adds a message to the outbox; it must have the next number.
     mutating func queue(_ row: OutboxRow) throws(RoomStoreError) {
         let cseq = row.publication.cseq
-        guard cseq == next, next < .max else { throw .notFollowing(row.room, "message \(cseq) where \(next) is due") }
+        guard cseq == next, next < .max else { throw .notFollowing(row.room, "message \(cseq) instead of \(next)") }
         next += 1
     }
 
-    /// Entries follow the cursor.
+    /// Appends entries after the cursor.
     ///
-    /// - Returns: Those that are kept, all if they are within the limit.
+    /// - Returns: The entries that are kept: all of them if they are within the limit.
     mutating func append(
         _ room: RoomName, epoch: UInt64, _ entries: [Entry], limit: Int64
     ) throws(RoomStoreError) -> ArraySlice<Entry> {
@@ -37,9 +37,9 @@ struct StoredBounds: Hashable, Sendable {
         return entries.suffix(Int(clamping: limit))
     }
 
-    /// Entries replace all there were.
+    /// Replaces all entries.
     ///
-    /// - Returns: Those that are kept.
+    /// - Returns: The entries that are kept.
     mutating func replace(
         _ room: RoomName, cursor new: LogPosition, _ entries: [Entry], limit: Int64
     ) throws(RoomStoreError) -> ArraySlice<Entry> {
@@ -55,11 +55,11 @@ struct StoredBounds: Hashable, Sendable {
         return kept
     }
 
-    /// Older entries come before the first stored one.
+    /// Prepends older entries to the first stored one.
     ///
-    /// If they do not touch it, for it has become too old and is gone, they are passed over.
+    /// Entries that do not end right before the first stored one are ignored; it may have been dropped because it became too old.
     ///
-    /// - Returns: Those that are kept.
+    /// - Returns: The entries that are kept.
     mutating func prepend(
         _ room: RoomName, epoch: UInt64, _ entries: [Entry], limit: Int64
     ) throws(RoomStoreError) -> ArraySlice<Entry> {
@@ -73,10 +73,10 @@ struct StoredBounds: Hashable, Sendable {
 
     mutating func read(upTo seq: Int64) { read = max(read, seq) }
 
-    /// Nothing of the room is wanted, but for the next number.
+    /// Forgets everything about the room except the next message number.
     mutating func forget() { self = StoredBounds(next: next) }
 
-    /// Makes a change of this room.
+    /// Applies a change to this room.
     ///
     /// - Returns: The entries that are kept.
     mutating func alter(by change: StoreChange, limit: Int64) throws(RoomStoreError) -> ArraySlice<Entry> {
@@ -96,13 +96,13 @@ struct StoredBounds: Hashable, Sendable {
     private static func check(_ entries: [Entry], _ room: RoomName, from seq: Int64) throws(RoomStoreError) {
         guard seq > 0 else { throw .notFollowing(room, "entry \(seq)") }
         for (due, entry) in zip(seq..., entries) where entry.seq != due {
-            throw .notFollowing(room, "entry \(entry.seq) where \(due) is due")
+            throw .notFollowing(room, "entry \(entry.seq) instead of \(due)")
         }
     }
 }
 
 extension StoreChange {
-    /// The room whose bounds it changes; nil: none, or not of one alone.
+    /// The room whose bounds the change alters; nil if it alters none, or those of several rooms.
     var alteredRoom: RoomName? {
         switch self {
         case .queue(let row): row.room

@@ -3,17 +3,17 @@
     import RoomCore
     import SwiftUI
 
-    /// One message.
+    /// The view of one message.
     struct ChatRow<Model: ChatPresenting>: View {
         let model: Model
         let message: ChatMessage
         let words: Words
         let names: ChatNames
-        /// Whether the name stands above it.
+        /// Whether to show the author's name above it.
         let isFirst: Bool
-        /// Whether the time stands below it.
+        /// Whether to show the time below it.
         let isLast: Bool
-        /// What is being written in its place.
+        /// The text being edited, if any.
         @State private var edited: String?
         @ScaledMetric private var inset = 8.0
 
@@ -29,7 +29,7 @@
                 }
                 bubble
                 reactions
-                remarks
+                annotations
                 if isFailed {
                     HStack(spacing: inset) {
                         Button(words(.tryAgain)) { model.retry(message) }
@@ -40,7 +40,7 @@
             }
             .frame(maxWidth: .infinity, alignment: message.isOwn ? .trailing : .leading)
             .contextMenu { actions }
-            // While it is edited, its parts are; else it is one sentence, and what can be done with it.
+            // For VoiceOver the row is one element with one sentence and actions; while it is edited, its parts are separate elements.
             .accessibilityElement(children: edited == nil ? .ignore : .contain)
             .accessibilityLabel(ChatSpeech(words: words, names: names, time: ChatTime.clock).sentence(message))
             .accessibilityActions { actions }
@@ -52,7 +52,7 @@
             } else {
                 Text(verbatim: message.isDeleted ? words(.deleted) : message.text).italic(message.isDeleted)
                     .padding(inset)
-                    // Thin layers of the system's colours: text keeps its contrast, by day and by night.
+                    // Light shades of the system's colours, so that text keeps its contrast in light and dark mode.
                     .background(
                         message.isOwn ? Color.accentColor.opacity(0.2) : Color.secondary.opacity(0.15),
                         in: RoundedRectangle(cornerRadius: inset * 1.5))
@@ -63,14 +63,14 @@
             if !message.reactions.isEmpty {
                 HStack(spacing: inset / 2) {
                     ForEach(message.reactions) { reaction in
-                        // What others wrote is no format.
+                        // `verbatim`, because reactions of other users must not be treated as a format string.
                         Button(action: { react(reaction.key) }) { Text(verbatim: "\(reaction.key) \(reaction.users.count)") }.font(.caption)
                     }
                 }
             }
         }
 
-        @ViewBuilder private var remarks: some View {
+        @ViewBuilder private var annotations: some View {
             if isLast || isFailed || message.isEdited {
                 HStack(spacing: inset / 2) {
                     if message.isEdited { Text(verbatim: words(.edited)) }
@@ -84,7 +84,7 @@
             }
         }
 
-        /// What can be done with it: for the menu, and for VoiceOver.
+        /// The actions for the menu and for VoiceOver.
         @ViewBuilder private var actions: some View {
             if message.seq != nil, !message.isDeleted {
                 Button(words(.reactWith, "👍")) { react("👍") }

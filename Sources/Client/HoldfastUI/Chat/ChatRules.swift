@@ -2,23 +2,23 @@
     import HoldfastRooms
     public import RoomCore
 
-    /// What an app can change about `ChatView`: the names it shows, and its words.
+    /// The options of `ChatView`: the displayed names and texts.
     ///
     /// ```swift
     /// ChatView(chat, options: ChatOptions { user in contacts[user.text]?.name })
     /// ```
     public struct ChatOptions: Sendable {
-        /// The name to show for a user; nil: the user's id.
+        /// Returns the display name of a user; nil: the user's id.
         ///
-        /// It is asked whenever the chat is drawn, so it should look up and not fetch. Of a name, 64 characters are shown, and those that
-        /// nobody sees are written out. If two users of a chat would have the same name, both are shown with their ids.
+        /// It is called whenever the chat is drawn, so it should look the name up and not fetch it. At most 64 characters of a name are shown,
+        /// and invisible characters are escaped. If two users of a chat would have the same name, both are shown with their ids.
         public var displayName: @Sendable (UserName) -> String?
-        /// The text for a key of `Localizable.strings` in this package, such as `chat.send`; nil: the text that the package has.
+        /// Returns the text for a key of `Localizable.strings` in this package, such as `chat.send`; nil: the package's text.
         ///
-        /// The package has English and German. `%1$@`, `%2$@`… stand for what is put in.
+        /// The package has English and German texts. `%1$@`, `%2$@`… are placeholders for arguments.
         public var translation: @Sendable (_ key: String) -> String?
 
-        /// Options; by default ids for names, and the package's words.
+        /// Creates options; by default ids as names, and the package's texts.
         public init(
             displayName: @escaping @Sendable (UserName) -> String? = { _ in nil },
             translation: @escaping @Sendable (_ key: String) -> String? = { _ in nil }
@@ -27,17 +27,17 @@
         }
     }
 
-    /// What a transcript shows, one below the other.
+    /// One line of a transcript.
     enum ChatLine: Identifiable, Hashable {
-        /// What tells a line from all others.
+        /// The identity of a line.
         enum ID: Hashable {
             case day(before: ChatMessageID)
             case message(ChatMessageID)
         }
 
-        /// From here on the messages are of another day: that of this time, in milliseconds since 1970 UTC.
+        /// A new day, given by a time on it in milliseconds since 1970 UTC; the messages from here on are of this day.
         case day(Int64, before: ChatMessageID)
-        /// A message, and where in a group it stands.
+        /// A message, and whether it is the first and the last of its group.
         case message(ChatMessage, isFirst: Bool, isLast: Bool)
 
         var id: ID {
@@ -47,12 +47,12 @@
             }
         }
 
-        /// Messages of one user that are no further apart than this belong together: the name stands above the first, the time below the last.
+        /// The maximum time between grouped messages of one user; a group has the name above its first and the time below its last.
         static let gap: Int64 = 5 * 60 * 1000
 
-        /// The lines for messages, in their order.
+        /// Returns the lines for messages, in their order.
         ///
-        /// Times are those of the authors' clocks, so they may go back, and so may the days.
+        /// Times come from the authors' clocks, so times and days may go backwards.
         static func lines(for messages: [ChatMessage], _ calendar: ChatCalendar) -> [ChatLine] {
             var lines: [ChatLine] = []
             lines.reserveCapacity(messages.count + messages.count / 4)
@@ -78,15 +78,15 @@
 
     /// The names that a chat shows for users.
     struct ChatNames {
-        /// Characters of a name that are shown.
+        /// The maximum number of characters shown of a name.
         static let limit = 64
 
         private let words: Words
         private let displayName: @Sendable (UserName) -> String?
-        /// Names that stand for more than one user, or for what is no user.
+        /// Names of more than one user, or names that equal the text for oneself or an unknown user.
         private let ambiguous: Set<String>
 
-        /// Names for the users of one chat.
+        /// Creates the names for the users of one chat.
         init(_ users: some Sequence<UserName>, _ words: Words, _ displayName: @escaping @Sendable (UserName) -> String?) {
             (self.words, self.displayName) = (words, displayName)
             var (seen, ambiguous) = (Set<String>(), Set([Self.folded(words(.you)), Self.folded(words(.somebody))]))
@@ -96,26 +96,26 @@
             self.ambiguous = ambiguous
         }
 
-        /// Names for those who wrote, are present or type.
+        /// Creates the names for the users who wrote, are present or type.
         @MainActor init(_ model: some ChatPresenting, _ words: Words, _ displayName: @escaping @Sendable (UserName) -> String?) {
             self.init(model.messages.compactMap(\.user) + model.people.map(\.user) + model.typing, words, displayName)
         }
 
-        /// The name of a user, with the id where the name alone does not say who it is.
+        /// Returns the name of a user, with the id if the name alone is ambiguous.
         func name(of user: UserName) -> String {
             let (name, id) = (Self.plain(user, displayName), user.text.escapedAsName)
             return name != id && ambiguous.contains(Self.folded(name)) ? "\(name) (\(id))" : name
         }
 
-        /// The name of who wrote a message.
+        /// Returns the name of a message's author.
         func author(of message: ChatMessage) -> String {
             message.isOwn ? words(.you) : message.user.map { name(of: $0) } ?? words(.somebody)
         }
 
-        /// The names of several, with commas.
+        /// Returns the names of several users, separated by commas.
         func list(_ users: [UserName]) -> String { users.map { name(of: $0) }.joined(separator: ", ") }
 
-        /// Who types; nil: nobody does.
+        /// Returns the text about the users who type; nil if there is none.
         func typing(_ users: [UserName]) -> String? {
             switch users.count {
             case 0: nil
@@ -133,11 +133,11 @@
         private static func folded(_ name: String) -> String { name.lowercased() }
     }
 
-    /// What VoiceOver reads for a message: who, when, what, and what has become of it, in one sentence.
+    /// The sentence that VoiceOver reads for a message: author, time, text, edits, reactions and delivery.
     struct ChatSpeech {
         let words: Words
         let names: ChatNames
-        /// A time of day for people to hear, of milliseconds since 1970 UTC.
+        /// Returns the spoken time of day for milliseconds since 1970 UTC.
         let time: (Int64) -> String
 
         func sentence(_ message: ChatMessage) -> String {

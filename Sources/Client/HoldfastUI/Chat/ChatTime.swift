@@ -1,17 +1,17 @@
 #if canImport(SwiftUI)
     import Foundation
 
-    /// Times as the system writes them for the reader.
+    /// Formats times for the reader's locale and time zone.
     enum ChatTime {
-        /// Days where the reader is now.
+        /// The calendar in the reader's time zone.
         static let calendar = ChatCalendar {
             TimeZone.autoupdatingCurrent.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0)))
         }
 
-        /// The time of day, such as 12:04.
+        /// Returns the time of day, such as 12:04.
         static func clock(_ time: Int64) -> String { date(time).formatted(.dateTime.hour().minute()) }
 
-        /// A day, as people call it now.
+        /// Returns the name of a day relative to now.
         static func day(_ time: Int64, at now: Date, _ words: Words) -> String {
             switch calendar.name(of: time, at: Int64(now.timeIntervalSince1970 * 1000)) {
             case .today: words(.today)

@@ -2,7 +2,7 @@
     import HoldfastRooms
     import SwiftUI
 
-    /// The messages with their days, the last in sight.
+    /// The list of messages with their days, scrolled to the last one.
     struct ChatTranscript<Model: ChatPresenting>: View {
         let model: Model
         let words: Words
@@ -36,7 +36,7 @@
         }
     }
 
-    /// The day of the messages below: a heading that is called otherwise after midnight.
+    /// The heading with the day of the messages below; it updates at midnight.
     struct ChatDay: View {
         let time: Int64
         let words: Words

@@ -3,26 +3,26 @@
     import RoomCore
     public import SwiftUI
 
-    /// A chat: the messages of a room with what has become of the own ones, who is there and types, and a field to write in.
+    /// A chat: the messages of a room with their delivery states, the people present and typing, and a field to write in.
     ///
     /// ```swift
     /// ChatView(ChatModel(room))
     /// ```
     ///
-    /// Days and times stand beside the messages, as the system writes them. It follows the text size, the colours and the language of the
+    /// Days and times are shown in the system's format. The view follows the text size, the colours and the language of the
     /// system (English and German; ``ChatOptions`` takes others), and VoiceOver reads a message as one sentence, with its actions.
     public struct ChatView<Model: ChatPresenting>: View {
         private let model: Model
         private let options: ChatOptions
 
-        /// A chat over a model.
+        /// Creates a chat for a model.
         ///
         /// - Parameters:
-        ///   - model: What it shows, and asks for.
-        ///   - options: Names and words.
+        ///   - model: Provides the contents and performs the actions.
+        ///   - options: The displayed names and texts.
         public init(_ model: Model, options: ChatOptions = ChatOptions()) { (self.model, self.options) = (model, options) }
 
-        /// The chat.
+        /// The content of the view.
         public var body: some View {
             let words = Words.system(overriding: options.translation)
             let names = ChatNames(model, words, options.displayName)
@@ -37,7 +37,7 @@
         }
     }
 
-    /// Who is there, and how the connection is; below each other where text is large.
+    /// The title, the people present, and the connection state; arranged vertically for large text.
     struct ChatHeader<Model: ChatPresenting>: View {
         let model: Model
         let words: Words
@@ -95,7 +95,7 @@
         }
     }
 
-    /// Who types, or what went wrong.
+    /// The line that shows who types, or the last problem.
     struct ChatTypingLine<Model: ChatPresenting>: View {
         let model: Model
         let words: Words
@@ -116,7 +116,7 @@
         }
     }
 
-    /// Where one writes.
+    /// The field to write a message.
     struct ChatComposer<Model: ChatPresenting>: View {
         let model: Model
         let words: Words

@@ -2,7 +2,7 @@
     import HoldfastRooms
 
     extension Words {
-        /// What has become of an own message.
+        /// Returns the text for the delivery state of an own message.
         func label(_ delivery: ChatDelivery) -> String {
             switch delivery {
             case .queued: self(.queued)
@@ -14,7 +14,7 @@
             }
         }
 
-        /// How a chat stands with its hub; a reason is told as the hub gave it.
+        /// Returns the text for a chat's connection to its hub; a close reason is shown as the hub sent it.
         func label(_ connection: ChatConnection) -> String {
             switch connection {
             case .connecting: self(.connecting)

@@ -1,17 +1,17 @@
-/// Says phrases in the language of a translation.
+/// Returns the texts of phrases in the language of a translation.
 struct Words: Sendable {
-    /// The text for a key; nil: there is none.
+    /// Returns the text for a key; nil if there is none.
     let translation: @Sendable (_ key: String) -> String?
 
-    /// In English.
+    /// The English texts.
     static let english = Words { _ in nil }
 
-    /// The text of a phrase, with these put in for `%1$@`, `%2$@` and so on.
+    /// Returns the text of a phrase with the arguments in place of `%1$@`, `%2$@` and so on.
     func callAsFunction(_ phrase: Phrase, _ arguments: String...) -> String {
         Self.fill(translation(phrase.rawValue) ?? phrase.english, arguments)
     }
 
-    /// In one pass: what is put in is text, whatever it looks like.
+    /// Replaces the placeholders in one pass, so that arguments that look like placeholders stay unchanged.
     static func fill(_ text: String, _ arguments: [String]) -> String {
         var (filled, rest) = ("", text[...])
         while let percent = rest.firstIndex(of: "%") {
@@ -29,7 +29,7 @@ struct Words: Sendable {
         return filled + rest
     }
 
-    /// How a connection is.
+    /// Returns the text for a connection status.
     func label(_ status: ConnectionStatus) -> String {
         switch status {
         case .connecting: self(.connecting)
@@ -41,9 +41,9 @@ struct Words: Sendable {
     }
 }
 
-/// What the views of HoldfastUI say, by the key under which a translation has it.
+/// The phrases of the views of HoldfastUI; the raw value is the key in a translation.
 ///
-/// `%1$@`, `%2$@`… stand for what is put in: names, times, counts. The English texts are the ones of `en.lproj/Localizable.strings`, too.
+/// `%1$@`, `%2$@`… are placeholders for names, times and counts. The English texts are the same as in `en.lproj/Localizable.strings`.
 enum Phrase: String, CaseIterable, Sendable {
     case you = "chat.you"
     case somebody = "chat.somebody"
@@ -83,7 +83,7 @@ enum Phrase: String, CaseIterable, Sendable {
     case closed = "connection.closed"
     case failed = "connection.failed"
 
-    /// The text, in English.
+    /// The English text.
     var english: String {
         switch self {
         case .you: "You"

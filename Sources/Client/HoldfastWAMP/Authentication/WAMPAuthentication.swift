@@ -1,10 +1,10 @@
 public import WAMPSigning
 
-/// How an app proves to a router who it is.
+/// The authentication of an app at a router.
 ///
-/// Each time the client joins, it does so afresh: with new nonces, and with a new ticket where the app makes them.
+/// The client authenticates anew each time it joins: with new nonces, and with a new ticket if the app provides one.
 public struct WAMPAuthentication: Sendable {
-    /// Makes the ticket for one joining; a failure is told to the app, and tried again with the next connection.
+    /// Provides the ticket for one join; a failure is reported to the app, and the next connection tries again.
     public typealias TicketProvider = @Sendable () async throws -> String
 
     enum Way: Sendable {
@@ -15,69 +15,69 @@ public struct WAMPAuthentication: Sendable {
         case scram(password: String, argon2: Argon2id?)
     }
 
-    /// The ways that are offered, the best first.
+    /// The offered methods, in order of preference.
     let ways: [Way]
-    /// Who the app says it is, or nil.
+    /// The user ID that the app claims, or nil.
     public let authID: String?
-    /// As what it wants to join; nil: as the router likes.
+    /// The role that the app asks for; nil lets the router choose.
     public private(set) var authRole: String?
-    /// What a router may make of the password; see `PasswordCosts`.
+    /// The limits for the password hashing that a router may ask for; see `PasswordCosts`.
     public var costs = PasswordCosts()
 
     private init(_ ways: [Way], _ authID: String?) { (self.ways, self.authID) = (ways, authID) }
 
-    /// As nobody in particular.
+    /// Anonymous authentication.
     public static let anonymous = WAMPAuthentication([.anonymous], nil)
 
-    /// With a ticket, which the router is shown as it is: only over TLS.
+    /// Authenticates with a ticket, which the router receives in plain text; use it only over TLS.
     public static func ticket(user: String, ticket: String) -> WAMPAuthentication { self.ticket(user: user) { ticket } }
 
-    /// With a ticket that is made afresh for each joining, such as a token that ends: only over TLS.
+    /// Authenticates with a ticket that is requested for each join, such as a token that expires; use it only over TLS.
     public static func ticket(user: String, provider: @escaping TicketProvider) -> WAMPAuthentication {
         WAMPAuthentication([.ticket(provider)], user)
     }
 
-    /// With WAMP-CRA: a challenge is signed with a secret that both sides know; also where the router keeps it salted.
+    /// Authenticates with WAMP-CRA: signs a challenge with a shared secret; also works with routers that store the secret salted.
     public static func cra(user: String, secret: String) -> WAMPAuthentication { WAMPAuthentication([.cra(secret: secret)], user) }
 
-    /// With WAMP-Cryptosign: a challenge is signed with a private key of Ed25519.
+    /// Authenticates with WAMP-Cryptosign: signs a challenge with an Ed25519 private key.
     ///
     /// - Parameters:
-    ///   - user: Who the app says it is; nil: the router knows it by the key.
+    ///   - user: The user ID that the app claims; nil if the router identifies the user by the key.
     ///   - key: The private key.
     public static func cryptosign(user: String? = nil, key: CryptosignKey) -> WAMPAuthentication {
         WAMPAuthentication([.cryptosign(key)], user)
     }
 
-    /// With SCRAM, in both dialects: neither side shows the password, and the router proves itself too.
+    /// Authenticates with SCRAM, in both dialects: neither side reveals the password, and the router proves its identity too.
     ///
     /// - Parameters:
-    ///   - user: Who the app says it is.
-    ///   - password: The user's password. Letters beyond ASCII have to be normalized (SASLprep, RFC 4013) beforehand.
-    ///   - argon2: What hashes the password where the router keeps it so; PBKDF2 is built in.
+    ///   - user: The user ID that the app claims.
+    ///   - password: The user's password. Characters beyond ASCII must be normalized (SASLprep, RFC 4013) beforehand.
+    ///   - argon2: Hashes the password if the router stores it with Argon2id; PBKDF2 is built in.
     public static func scram(user: String, password: String, argon2: Argon2id? = nil) -> WAMPAuthentication {
         WAMPAuthentication([.scram(password: password, argon2: argon2)], user)
     }
 
-    /// With any of several ways, the best first: the router chooses.
+    /// Authenticates with one of several methods, in order of preference; the router chooses.
     ///
-    /// They are for one user, the first that is named.
+    /// All of them are for one user, the first that is named.
     public static func any(of ways: WAMPAuthentication...) -> WAMPAuthentication {
         var any = WAMPAuthentication(ways.flatMap { $0.ways }, ways.lazy.compactMap { $0.authID }.first)
         any.authRole = ways.lazy.compactMap { $0.authRole }.first
         return any
     }
 
-    /// The same, asking to join in a role.
+    /// Returns the same authentication with a request for a role.
     public func role(_ role: String) -> WAMPAuthentication {
         var other = self
         other.authRole = role
         return other
     }
 
-    /// What the methods are called on the wire, the best first; those of SCRAM are two dialects.
+    /// The names of the methods on the wire, in order of preference; SCRAM has two dialects.
     ///
-    /// The dialect of the specification comes last of all: Crossbar refuses whoever names it, unless it has chosen a method before.
+    /// The dialect of the specification comes last: Crossbar refuses a client that names it, unless it has chosen an earlier method.
     public var methods: [String] {
         var (names, last): ([String], [String]) = ([], [])
         for way in ways {
@@ -96,7 +96,7 @@ public struct WAMPAuthentication: Sendable {
 }
 
 extension WAMPAuthentication {
-    /// What no log may show, as far as it is known before a challenge.
+    /// The secrets that must not appear in logs, as far as they are known before a challenge.
     var secrets: [String] {
         ways.compactMap { way in
             switch way {
@@ -109,8 +109,8 @@ extension WAMPAuthentication {
 }
 
 extension WAMPAuthentication: CustomStringConvertible, CustomReflectable {
-    /// The methods, and for whom; nothing secret.
+    /// The methods and the user; contains no secrets.
     public var description: String { methods.joined(separator: ", ") + (authID.map { " of \($0)" } ?? "") }
-    /// The methods, and for whom: neither `dump` nor a crash report tells secrets.
+    /// The methods and the user, so that neither `dump` nor a crash report contains secrets.
     public var customMirror: Mirror { Mirror(self, children: ["methods": methods, "authID": authID as Any]) }
 }

@@ -2,15 +2,15 @@ import CodecCore
 import WebSocketRuntime
 import WAMPSigning
 
-/// A ``WAMPAuthentication`` at work for one connection: its nonces are used once.
+/// The use of a ``WAMPAuthentication`` on one connection; its nonces are used once.
 ///
-/// `extra` goes into HELLO, `prove` answers a CHALLENGE, `check` looks at the WELCOME.
+/// `extra` goes into HELLO, `prove` answers a CHALLENGE, `check` verifies the WELCOME.
 final class WAMPIdentification: Sendable {
-    /// What HELLO says in `authextra`.
+    /// The value of `authextra` in HELLO.
     let extra: ValueMap
     private let authentication: WAMPAuthentication
     private let scram: ScramClient?
-    /// The answer by which the router will be known.
+    /// The answer against which the router's signature is verified.
     private let answer = LockedValue<ScramAnswer?>(nil)
 
     init(_ authentication: WAMPAuthentication) {
@@ -32,11 +32,11 @@ final class WAMPIdentification: Sendable {
         (self.extra, self.scram) = (extra, scram)
     }
 
-    /// The answer to a challenge.
+    /// Returns the answer to a challenge.
     ///
-    /// Hashing a password takes its time: this is done on a thread of its own, and ends if the task is cancelled.
+    /// Hashing a password takes time, so this runs concurrently, and ends if the task is cancelled.
     ///
-    /// - Throws: A `SigningError`, or what the app's ticket provider throws.
+    /// - Throws: A `SigningError`, or the error of the app's ticket provider.
     @concurrent func prove(method: String, extra: ValueMap) async throws -> (signature: String, extra: ValueMap) {
         for way in authentication.ways {
             switch (way, method) {
@@ -55,6 +55,6 @@ final class WAMPIdentification: Sendable {
         throw SigningError.notOffered(method)
     }
 
-    /// Whether the details of a WELCOME prove that the router knows the user; asked only after a challenge of SCRAM.
+    /// Whether the details of a WELCOME prove that the router knows the user; called only after a SCRAM challenge.
     func check(details: ValueMap) -> Bool { answer.withLockedValue { $0?.isGenuine(details) } ?? false }
 }

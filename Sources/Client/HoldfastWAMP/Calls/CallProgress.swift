@@ -5,14 +5,14 @@ import StreamCore
 public import WAMPCore
 import WebSocketRuntime
 
-/// The result of a call in parts as they come; the last one is the result itself.
+/// The result of a call in parts as they arrive; the last part is the final result.
 ///
-/// Made by ``WAMPClient/callProgressively(_:_:options:)``. The call runs from the beginning; it is cancelled when this is released, or when
-/// the task of a loop over it is. One loop at a time.
+/// ``WAMPClient/callProgressively(_:_:options:)`` creates it. The call begins at once. It is cancelled when this value is released, or
+/// when the task that iterates over it is cancelled. Only one iteration at a time is allowed.
 public struct CallProgress<Output>: AsyncSequence, Sendable {
-    /// A part of the result, or the result.
+    /// A progressive part of the result, or the final result.
     public typealias Element = CallPart<Output>
-    /// How it can fail.
+    /// The error of a failed call.
     public typealias Failure = WAMPError
     let call: CallHandle
     let form: WAMPForm<Output>
@@ -20,27 +20,27 @@ public struct CallProgress<Output>: AsyncSequence, Sendable {
     /// Cancels the call, unless it has ended.
     public func cancel() { call.cancel() }
 
-    /// Waits for the result, and passes over the parts before it.
+    /// Waits for the final result, and ignores the parts before it.
     public func result() async throws(WAMPError) -> Output {
         var parts = makeAsyncIterator()
         while let part = try await parts.next() { if part.isFinal { return part.value } }
         throw WAMPError(.cancelled, request: "\(call.request)")
     }
 
-    /// Starts to take parts.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(call: call, form: form) }
 
-    /// Takes parts one by one.
+    /// Iterates over the parts.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error of a failed call.
         public typealias Failure = WAMPError
         let call: CallHandle
         let form: WAMPForm<Output>
 
-        /// Waits for the next part; nil after the result, or when the task is cancelled.
+        /// Waits for the next part; returns nil after the result, or when the task is cancelled.
         public mutating func next() async throws(WAMPError) -> CallPart<Output>? { try await next(isolation: nil) }
 
-        /// Waits for the next part; nil after the result, or when the task is cancelled.
+        /// Waits for the next part; returns nil after the result, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WAMPError) -> CallPart<Output>? {
             guard let part = try await call.mailbox.next() else {
                 if Task.isCancelled { call.cancel() }
@@ -55,9 +55,9 @@ public struct CallProgress<Output>: AsyncSequence, Sendable {
 
 /// A part of a call's result.
 public struct CallPart<Output> {
-    /// What came.
+    /// The value of the part.
     public let value: Output
-    /// Whether it is the result itself: nothing follows.
+    /// Whether this is the final result, after which no part follows.
     public let isFinal: Bool
 }
 
@@ -65,21 +65,21 @@ extension CallPart: Sendable where Output: Sendable {}
 
 /// A call whose input is sent in parts; see ``WAMPClient/callInParts(_:_:keywords:options:)``.
 ///
-/// It is cancelled when this is released before it has ended.
+/// The call is cancelled when this value is released before the call has ended.
 public struct CallInParts: Sendable {
     let call: CallHandle
 
-    /// The result in parts as they come; the last one is the result itself.
+    /// The result in parts as they arrive; the last part is the final result.
     public var progress: CallProgress<WAMPArguments> { CallProgress(call: call, form: .raw) }
 
-    /// Sends the next part of the input; waits until the session has joined, and while the connection takes nothing.
+    /// Sends the next part of the input; waits until the session has joined, and while the connection accepts no data.
     ///
-    /// - Throws: Why the call has ended; ``WAMPError/Code/cancelled`` if that is because its result is there.
+    /// - Throws: The reason why the call has ended; ``WAMPError/Code/cancelled`` if it already has its result.
     public func send(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
         try await call.send(WAMPArguments(list, keywords: keywords), isLast: false)
     }
 
-    /// Sends the last part of the input; as ``send(_:keywords:)``.
+    /// Sends the last part of the input, in the same way as ``send(_:keywords:)``.
     public func finish(_ list: [Value] = [], keywords: ValueMap = ValueMap()) async throws(WAMPError) {
         try await call.send(WAMPArguments(list, keywords: keywords), isLast: true)
     }
@@ -91,10 +91,10 @@ public struct CallInParts: Sendable {
     public func cancel() { call.cancel() }
 }
 
-/// One call whose result comes in parts, from its beginning to the release of this object: then it is cancelled, unless it has ended.
+/// One call whose result comes in parts; releasing this object cancels the call, unless it has ended.
 final class CallHandle: Sendable {
     let shell: WAMPShell
-    /// Nil if it was never begun.
+    /// Nil if the call was never begun.
     let handle: ClientHandle?
     let mailbox: CallMailbox
     let request: WAMPRequest
@@ -107,7 +107,7 @@ final class CallHandle: Sendable {
 
     func cancel() { if let handle { shell.giveUp(handle) } }
 
-    /// Sends the next part of the input; waits for the session, and while the connection takes nothing.
+    /// Sends the next part of the input; waits for the session, and while the connection accepts no data.
     func send(_ arguments: WAMPArguments, isLast: Bool) async throws(WAMPError) {
         while true {
             let version = mailbox.changes.version
@@ -119,35 +119,35 @@ final class CallHandle: Sendable {
         }
     }
 
-    /// Fails with why the call has ended, if it has.
+    /// Throws the reason why the call has ended, if it has.
     func checkOpen() throws(WAMPError) {
         guard let end = mailbox.end else { return }
         try end.get()
-        throw WAMPError(.cancelled, request: "\(request)", wasSent: false, detail: "the call has its result")
+        throw WAMPError(.cancelled, request: "\(request)", wasSent: false, detail: "the call already has its result")
     }
 }
 
-/// Where parts of one call wait for their one consumer: of its result with the caller, of its input with the callee.
+/// The queue of the parts of one call for its one consumer: of its result for the caller, of its input for the callee.
 final class CallMailbox: Sendable {
-    /// Who has more input for the call waits here: for the session, or the end.
+    /// Announces a new session or the end of the call to callers that wait to send more input.
     let changes = Changes()
     private let parts: Mailbox<ValuesAndNotes<WAMPArguments, WAMPArguments>, WAMPError>
 
     init(_ time: LinkTime) { parts = Mailbox(ValuesAndNotes(capacity: 4096, .refuse), time: time) }
 
-    /// Adds a part; true if there was no room for it, which the last part always has.
+    /// Adds a part; returns true if there was no room for it, which the last part always has.
     func push(_ arguments: WAMPArguments, isFinal: Bool) -> Bool { parts.push(isFinal ? .note(arguments) : .value(arguments)) }
 
-    /// How it ended; nil while more may come.
+    /// The result of the call; nil while more parts may come.
     var end: Result<Void, WAMPError>? { parts.end }
 
-    /// No more comes.
+    /// Ends the queue: no more parts come.
     func finish(_ end: Result<Void, WAMPError>) {
         parts.finish(end)
         changes.announce()
     }
 
-    /// Waits for the next part; nil after the last, or when the task is cancelled.
+    /// Waits for the next part; returns nil after the last one, or when the task is cancelled.
     func next() async throws(WAMPError) -> (arguments: WAMPArguments, isFinal: Bool)? {
         switch try await parts.next() {
         case .value(let arguments)?: (arguments, false)

@@ -3,16 +3,16 @@ public import WAMPCore
 
 /// Calling procedures.
 ///
-/// A call ends exactly once: with its result, the error of the router or the callee, its timeout, its cancellation, or the loss of the
-/// connection. If the task is cancelled, the router is told, and this throws at once. While no session has joined a call waits for one, see
+/// A call ends exactly once: with its result, the error of the router or the callee, its timeout, its cancellation, or a lost connection.
+/// If the task is cancelled, the call throws at once and the router is told. While no session has joined, a call waits for one; see
 /// `CallOptions.joinPatience`.
 extension WAMPClient {
-    /// Calls a procedure with arguments by their places; a lone argument is the input as a whole.
+    /// Calls a procedure with positional arguments; a single argument is the whole input.
     ///
     /// - Parameters:
-    ///   - procedure: What to call.
-    ///   - input: The parts of its input.
-    ///   - options: What is to be other than the defaults.
+    ///   - procedure: The procedure.
+    ///   - input: The positional arguments.
+    ///   - options: The options.
     /// - Throws: ``WAMPError``.
     public func call<each Argument, Output>(
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions()
@@ -29,9 +29,9 @@ extension WAMPClient {
     ///
     /// - Parameters:
     ///   - uri: The procedure's URI.
-    ///   - list: Arguments by place.
-    ///   - keywords: Arguments by name.
-    ///   - options: What is to be other than the defaults.
+    ///   - list: The positional arguments.
+    ///   - keywords: The keyword arguments.
+    ///   - options: The options.
     @discardableResult
     public func call(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
@@ -39,11 +39,11 @@ extension WAMPClient {
         try await shell.call(uri, WAMPArguments(list, keywords: keywords), options)
     }
 
-    // MARK: - In parts
+    // MARK: - Progressive calls
 
-    /// Calls a procedure whose result comes in parts; the last one is the result itself.
+    /// Calls a procedure whose result comes in parts; the last part is the final result.
     ///
-    /// The call begins at once. A consumer that lets 4,096 parts wait has its call cancelled, with ``WAMPError/Code/overrun``.
+    /// The call begins at once. If the consumer leaves 4,096 parts unread, the call is cancelled with ``WAMPError/Code/overrun``.
     public func callProgressively<each Argument, Output>(
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallProgress<Output> {
@@ -54,16 +54,16 @@ extension WAMPClient {
         return CallProgress(call: shell.beginProgress(procedure.uri, arguments, options, isInParts: false), form: procedure.output)
     }
 
-    /// Calls a procedure by its URI whose result comes in parts; the last one is the result itself.
+    /// Calls a procedure by its URI whose result comes in parts; the last part is the final result.
     public func callProgressively(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallProgress<WAMPArguments> {
         CallProgress(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: false), form: .raw)
     }
 
-    /// Calls a procedure by its URI with input that is sent in parts, of which this is the first.
+    /// Calls a procedure by its URI with input in parts, of which this is the first.
     ///
-    /// It fails with ``WAMPError/Code/unsupported`` if the router cannot do that.
+    /// The call fails with ``WAMPError/Code/unsupported`` if the router does not support this.
     public func callInParts(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions()
     ) throws(WAMPError) -> CallInParts {

@@ -3,29 +3,29 @@ public import Dispatch
 import HoldfastProtocols
 public import WAMPCore
 
-/// For code that is not asynchronous: results, and input, in parts.
+/// For code that is not asynchronous: calls with results, and input, in parts.
 extension WAMPClient {
-    /// Calls a procedure whose result comes in parts, and hears them on a queue, one at a time, in order.
+    /// Calls a procedure whose result comes in parts, and delivers them on a queue, one at a time, in order.
     ///
     /// See ``callProgressively(_:_:options:)``.
     ///
     /// - Parameters:
-    ///   - procedure: What to call.
-    ///   - input: The parts of its input.
-    ///   - options: What is to be other than the defaults.
-    ///   - queue: Where the app is told.
-    ///   - hear: A part of the result; the result itself is not among them.
-    ///   - completion: Called once, with the result, or with why there is none.
-    /// - Returns: What ends it; dropping that changes nothing.
+    ///   - procedure: The procedure.
+    ///   - input: The positional arguments.
+    ///   - options: The options.
+    ///   - queue: The queue of the handlers.
+    ///   - hear: Receives each part of the result, but not the final result.
+    ///   - completion: Called once, with the final result or the error.
+    /// - Returns: A handle that cancels the call; it may be ignored.
     @discardableResult
     public func callProgressively<each Argument, Output: Sendable>(
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions(),
-        on queue: DispatchQueue = .main, hear: @escaping @Sendable (Output) -> Void,
+        on queue: DispatchQueue = .main, handle: @escaping @Sendable (Output) -> Void,
         completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void
     ) -> WAMPCancellation {
         do throws(WAMPError) {
             let progress = try callProgressively(procedure, repeat each input, options: options)
-            progress.tell(queue, hear, completion)
+            progress.notify(queue, handle, completion)
             return WAMPCancellation { [weak call = progress.call] in call?.cancel() }
         } catch {
             queue.async { completion(.failure(error)) }
@@ -33,48 +33,49 @@ extension WAMPClient {
         }
     }
 
-    /// Calls a procedure by its URI whose result comes in parts, and hears them on a queue, one at a time, in order.
+    /// Calls a procedure by its URI whose result comes in parts, and delivers them on a queue, one at a time, in order.
     ///
     /// See ``callProgressively(_:_:keywords:options:)``.
     @discardableResult
     public func callProgressively(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions(),
-        on queue: DispatchQueue = .main, hear: @escaping @Sendable (WAMPArguments) -> Void,
+        on queue: DispatchQueue = .main, handle: @escaping @Sendable (WAMPArguments) -> Void,
         completion: @escaping @Sendable (Result<WAMPArguments, WAMPError>) -> Void
     ) -> WAMPCancellation {
         callProgressively(
-            Procedure.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, hear: hear, completion: completion)
+            Procedure.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, handle: handle, completion: completion
+        )
     }
 
-    /// Calls a procedure by its URI with input that is sent in parts, of which this is the first.
+    /// Calls a procedure by its URI with input in parts, of which this is the first.
     ///
     /// See ``callInParts(_:_:keywords:options:)``.
     ///
     /// - Parameters:
     ///   - uri: The procedure's URI.
-    ///   - list: Arguments by place.
-    ///   - keywords: Arguments by name.
-    ///   - options: What is to be other than the defaults.
-    ///   - queue: Where the app is told.
-    ///   - hear: A part of the result; the result itself is not among them.
-    ///   - completion: Called once, with the result, or with why there is none.
-    /// - Returns: What takes more input, and cancels; dropping that changes nothing.
+    ///   - list: The positional arguments.
+    ///   - keywords: The keyword arguments.
+    ///   - options: The options.
+    ///   - queue: The queue of the handlers.
+    ///   - hear: Receives each part of the result, but not the final result.
+    ///   - completion: Called once, with the final result or the error.
+    /// - Returns: The call, which takes more input and can be cancelled; it may be ignored.
     public func callInParts(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: CallOptions = CallOptions(),
-        on queue: DispatchQueue = .main, hear: @escaping @Sendable (WAMPArguments) -> Void = { _ in },
+        on queue: DispatchQueue = .main, handle: @escaping @Sendable (WAMPArguments) -> Void = { _ in },
         completion: @escaping @Sendable (Result<WAMPArguments, WAMPError>) -> Void
     ) -> CallInParts {
         let call = CallInParts(call: shell.beginProgress(uri, WAMPArguments(list, keywords: keywords), options, isInParts: true))
-        call.progress.tell(queue, hear, completion)
+        call.progress.notify(queue, handle, completion)
         return call
     }
 }
 
-/// For code that is not asynchronous.
+/// For code that is not asynchronous: sending parts of the input.
 extension CallInParts {
     /// Sends the next part of the input, without waiting.
     ///
-    /// Where ``send(_:keywords:)`` would wait for long, this fails with ``WAMPError/Code/tooManyWaiting``.
+    /// If ``send(_:keywords:)`` would wait for long, this fails with ``WAMPError/Code/tooManyWaiting``.
     public func send(
         _ list: [Value] = [], keywords: ValueMap = ValueMap(), on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
@@ -84,7 +85,7 @@ extension CallInParts {
 
     /// Sends the last part of the input, without waiting.
     ///
-    /// Where ``finish(_:keywords:)`` would wait for long, this fails with ``WAMPError/Code/tooManyWaiting``.
+    /// If ``finish(_:keywords:)`` would wait for long, this fails with ``WAMPError/Code/tooManyWaiting``.
     public func finish(
         _ list: [Value] = [], keywords: ValueMap = ValueMap(), on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<Void, WAMPError>) -> Void
@@ -102,7 +103,7 @@ extension CallInParts {
 }
 
 extension CallHandle {
-    /// Sends the next part of the input at once, unless so much waits already.
+    /// Sends the next part of the input at once, unless too much data waits to be sent already.
     fileprivate func push(_ arguments: WAMPArguments, isLast: Bool) throws(WAMPError) {
         try checkOpen()
         guard shell.waitingToSend < OutgoingLimits.reader else { throw WAMPError(ClientFailure.tooManyWaiting, of: "\(request)") }
@@ -111,24 +112,24 @@ extension CallHandle {
 }
 
 extension CallProgress where Output: Sendable {
-    /// Tells of all parts on a queue, one at a time, and then of the result.
-    fileprivate func tell(
-        _ queue: DispatchQueue, _ hear: @escaping @Sendable (Output) -> Void,
+    /// Delivers all parts on a queue, one at a time, and then the final result.
+    fileprivate func notify(
+        _ queue: DispatchQueue, _ handle: @escaping @Sendable (Output) -> Void,
         _ completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void
     ) {
         // SAFETY: ends with the call, which ends at the latest with the client.
         Task {
             let result: Result<Output, WAMPError>
-            do throws(WAMPError) { result = .success(try await follow(queue, hear)) } catch { result = .failure(error) }
+            do throws(WAMPError) { result = .success(try await follow(queue, handle)) } catch { result = .failure(error) }
             queue.async { completion(result) }
         }
     }
 
-    private func follow(_ queue: DispatchQueue, _ hear: @escaping @Sendable (Output) -> Void) async throws(WAMPError) -> Output {
+    private func follow(_ queue: DispatchQueue, _ handle: @escaping @Sendable (Output) -> Void) async throws(WAMPError) -> Output {
         for try await part in self {
             let value = part.value
             if part.isFinal { return value }
-            await queue.turn { hear(value) }
+            await queue.turn { handle(value) }
         }
         throw WAMPError(.cancelled, request: "\(call.request)")
     }

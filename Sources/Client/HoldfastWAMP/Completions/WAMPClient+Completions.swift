@@ -3,12 +3,12 @@ public import Dispatch
 import HoldfastProtocols
 public import WAMPCore
 
-/// For code that is not asynchronous: the same with completion handlers, each called exactly once, on a queue of choice.
+/// For code that is not asynchronous: the same operations with completion handlers, each called exactly once, on a queue of choice.
 ///
-/// What is asked for in order is sent in that order. Where an asynchronous caller would wait because the connection takes nothing, these
-/// go on until very much waits, and then fail with ``WAMPError/Code/tooManyWaiting``.
+/// Requests are sent in the order of the calls. Where an asynchronous caller would wait because the connection accepts no data, these
+/// methods queue the request, up to a high limit, and then fail with ``WAMPError/Code/tooManyWaiting``.
 extension WAMPClient {
-    /// Calls a procedure with arguments by their places; see ``call(_:_:options:)``.
+    /// Calls a procedure with positional arguments; see ``call(_:_:options:)``.
     @discardableResult
     public func call<each Argument, Output: Sendable>(
         _ procedure: Procedure<(repeat each Argument), Output>, _ input: repeat each Argument, options: CallOptions = CallOptions(),
@@ -59,7 +59,7 @@ extension WAMPClient {
         publish(Topic.raw(uri), WAMPArguments(list, keywords: keywords), options: options, on: queue, completion: completion)
     }
 
-    /// Begins something whose outcome is told on a queue.
+    /// Begins an operation whose result is delivered on a queue.
     private func begin<Content, Answer: Sendable, Output: Sendable>(
         _ queue: DispatchQueue, _ completion: @escaping @Sendable (Result<Output, WAMPError>) -> Void,
         _ encode: () throws(WAMPError) -> Content,
@@ -78,13 +78,13 @@ extension WAMPClient {
     }
 }
 
-/// Ends what a completion handler waits for.
+/// Cancels an operation with a completion handler.
 public struct WAMPCancellation: Sendable {
     let end: @Sendable () -> Void
 
     init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends it, unless it has ended; the completion handler is told so.
+    /// Cancels the operation, unless it has ended; the completion handler receives the cancellation.
     public func cancel() { end() }
 }
 
@@ -92,14 +92,14 @@ public struct WAMPCancellation: Sendable {
 extension WAMPClient {
     /// Waits until the session has joined; see ``joined(within:)``.
     ///
-    /// - Returns: What ends the waiting; dropping that changes nothing.
+    /// - Returns: A handle that cancels the wait; it may be ignored.
     @discardableResult
     public func joined(
         within patience: Duration? = nil, on queue: DispatchQueue = .main,
         completion: @escaping @Sendable (Result<JoinedSession, WAMPError>) -> Void
     ) -> WAMPCancellation {
         let shell = shell
-        // SAFETY: ends when the session has joined, at the latest with the client; cancelled by what is returned.
+        // SAFETY: ends when the session has joined, at the latest with the client; the returned handle cancels it.
         let task = Task {
             let result: Result<JoinedSession, WAMPError>
             do throws(WAMPError) { result = .success(try await shell.joined(within: patience)) } catch { result = .failure(error) }
@@ -111,8 +111,8 @@ extension WAMPClient {
     /// Leaves the realm and closes the socket for good; see ``close()``.
     ///
     /// - Parameters:
-    ///   - queue: Where the app is told.
-    ///   - completion: Called once, when that is done.
+    ///   - queue: The queue of the completion handler.
+    ///   - completion: Called once, when the socket is closed.
     public func close(on queue: DispatchQueue = .main, completion: @escaping @Sendable () -> Void) {
         shell.leave()
         // SAFETY: ends after the goodbye and the close handshake, both bounded; keeps the client until then.
@@ -122,9 +122,9 @@ extension WAMPClient {
         }
     }
 
-    /// Has the router publish an event when this client is gone; see ``addTestament(_:_:options:scope:)``.
+    /// Asks the router to publish an event when this client is gone; see ``addTestament(_:_:options:scope:)``.
     ///
-    /// - Returns: What ends the waiting; dropping that changes nothing.
+    /// - Returns: A handle that cancels the wait; it may be ignored.
     @discardableResult
     public func addTestament<Content>(
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions(), scope: TestamentScope = .destroyed,
@@ -138,9 +138,9 @@ extension WAMPClient {
         }
     }
 
-    /// Has the router forget the testaments of a scope; see ``flushTestaments(_:)``.
+    /// Asks the router to drop the testaments of a scope; see ``flushTestaments(_:)``.
     ///
-    /// - Returns: What ends the waiting; dropping that changes nothing.
+    /// - Returns: A handle that cancels the wait; it may be ignored.
     @discardableResult
     public func flushTestaments(
         _ scope: TestamentScope = .destroyed, on queue: DispatchQueue = .main,

@@ -4,28 +4,28 @@ import HoldfastProtocols
 public import WAMPCore
 import WebSocketRuntime
 
-/// For code that is not asynchronous: subscribing and offering, heard on a queue of choice.
+/// For code that is not asynchronous: subscriptions and registrations, with handlers on a queue of choice.
 extension WAMPClient {
-    /// Subscribes to a topic, and hears its events on a queue, one at a time, in order.
+    /// Subscribes to a topic, and delivers its events on a queue, one at a time, in order.
     ///
     /// - Parameters:
     ///   - topic: The topic, or a pattern.
-    ///   - options: What is to be other than the defaults.
-    ///   - buffer: What becomes of events that come while the queue is busy.
-    ///   - queue: Where the app is told.
-    ///   - hear: An event, a gap, or an event that is not of its type.
-    ///   - completion: Called with ``SubscriptionStage/subscribed`` when the router has answered SUBSCRIBED, before any event; and at
-    ///     last, once, when it is over: with ``SubscriptionStage/unsubscribed`` if the app ended it, when the router has answered
-    ///     UNSUBSCRIBED, otherwise with why.
-    /// - Returns: What ends it; dropping that changes nothing.
+    ///   - options: The options.
+    ///   - buffer: The policy for events that arrive while the queue is busy.
+    ///   - queue: The queue of the handlers.
+    ///   - hear: Receives an event, a gap, or an event that could not be decoded.
+    ///   - completion: Called with ``SubscriptionStage/subscribed`` when the router has answered SUBSCRIBED, before any event. Called a
+    ///     last time, once, when the subscription has ended: with ``SubscriptionStage/unsubscribed`` if the app ended it and the router
+    ///     has answered UNSUBSCRIBED, otherwise with the error.
+    /// - Returns: A handle that ends the subscription; it may be ignored.
     @discardableResult
     public func subscribe<Content: Sendable>(
         _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest(),
-        on queue: DispatchQueue = .main, hear: @escaping @Sendable (EventItem<Content>) -> Void,
+        on queue: DispatchQueue = .main, handle: @escaping @Sendable (EventItem<Content>) -> Void,
         completion: @escaping @Sendable (Result<SubscriptionStage, WAMPError>) -> Void = { _ in }
     ) -> WAMPCancellation {
         let shell = shell
-        // SAFETY: ends with the subscription, at the latest with the client; cancelled by what is returned.
+        // SAFETY: ends with the subscription, at the latest with the client; the returned handle cancels it.
         let task = Task {
             var result: Result<SubscriptionStage, WAMPError> = .success(.unsubscribed)
             do throws(WAMPError) {
@@ -33,7 +33,7 @@ extension WAMPClient {
                 queue.async { completion(.success(.subscribed)) }
                 var items = EventItems(feed: feed, form: topic.form).makeAsyncIterator()
                 while let item = try await items.next() {
-                    await queue.turn { hear(item) }
+                    await queue.turn { handle(item) }
                 }
                 try await shell.endSubscription(feed.handle)
             } catch {
@@ -44,14 +44,14 @@ extension WAMPClient {
         return WAMPCancellation { task.cancel() }
     }
 
-    /// Offers a procedure whose handler is called on a queue, and answers when it likes by calling what it is given, once.
+    /// Registers a procedure whose handler is called on a queue; the handler may answer later, by calling its closure once.
     ///
     /// - Parameters:
-    ///   - procedure: What is offered.
-    ///   - options: What is to be other than the defaults.
-    ///   - queue: Where the app is called.
+    ///   - procedure: The procedure.
+    ///   - options: The options.
+    ///   - queue: The queue of the handlers.
     ///   - handler: Answers a call.
-    ///   - completion: Called once, when the procedure is offered, or why it is not.
+    ///   - completion: Called once, when the procedure is registered or the registration has failed.
     public func register<Input: Sendable, Output: Sendable>(
         _ procedure: Procedure<Input, Output>, options: RegisterOptions = RegisterOptions(), on queue: DispatchQueue = .main,
         handler: @escaping @Sendable (Input, Invocation, @escaping @Sendable (Result<Output, any Error>) -> Void) -> Void,
@@ -73,21 +73,22 @@ extension WAMPClient {
     }
 }
 
-/// How far a subscription has come whose events are heard on a queue; see
-/// ``WAMPClient/subscribe(_:options:buffer:on:hear:completion:)``.
+/// The stage of a subscription whose events are delivered on a queue.
+///
+/// See ``WAMPClient/subscribe(_:options:buffer:on:hear:completion:)``.
 public enum SubscriptionStage: Hashable, Sendable {
-    /// It stands: the router has answered SUBSCRIBED, or another subscriber of this client had the topic already.
+    /// The subscription is active: the router has answered SUBSCRIBED, or another subscriber of this client had the topic already.
     case subscribed
-    /// It is over: the router has answered UNSUBSCRIBED, another subscriber of this client still has the topic, or there is no session.
+    /// It has ended: the router has answered UNSUBSCRIBED, another subscriber of this client still has the topic, or there is no session.
     case unsubscribed
 }
 
-/// An answer that is given once, from anywhere, and waited for by one task.
+/// An answer that is given once, from any thread, and that one task waits for.
 final class OneAnswer<Value: Sendable>: Sendable {
     private let result = LockedValue<Result<Value, any Error>?>(nil)
     private let changes = Changes()
 
-    /// Only the first counts.
+    /// Sets the answer; only the first call counts.
     func give(_ answer: Result<Value, any Error>) {
         result.withLockedValue { $0 = $0 ?? answer }
         changes.announce()
@@ -95,13 +96,13 @@ final class OneAnswer<Value: Sendable>: Sendable {
 
     /// Waits for the answer; throws when the task is cancelled.
     func wait() async throws -> Value {
-        guard let answer = await changes.first({ result.withLockedValue(\.self) }) else { throw CancellationError() }
+        guard let answer = await changes.first({ result.withLockedValue({ $0 }) }) else { throw CancellationError() }
         return try answer.get()
     }
 }
 
 extension DispatchQueue {
-    /// Does something on the queue; returns when that is done.
+    /// Runs a closure on the queue; returns when it is done.
     func turn(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { done in
             async {

@@ -1,11 +1,11 @@
 public import CodecCore
 public import WAMPCore
 
-/// What a router tells of itself: its sessions, subscriptions and registrations.
+/// The meta API of a router: its sessions, subscriptions and registrations.
 ///
 /// Source: WAMP, "Metaprocedures".
 ///
-/// A router may allow this to some roles only; then everything here is refused with `wamp.error.not_authorized`.
+/// A router may allow the meta API to some roles only; it refuses all others with `wamp.error.not_authorized`.
 public struct WAMPMeta: Sendable {
     let client: WAMPClient
 
@@ -18,20 +18,20 @@ public struct WAMPMeta: Sendable {
 }
 
 extension WAMPClient {
-    /// What the router tells of itself.
+    /// The meta API of the router.
     public var meta: WAMPMeta { WAMPMeta(client: self) }
 }
 
-/// The ids of subscriptions or registrations, by the way their URIs are compared.
+/// The IDs of subscriptions or registrations, grouped by their URI match policy.
 public struct MetaIDs: Codable, Hashable, Sendable {
-    /// Those whose URIs must be the same.
+    /// The IDs with exact match.
     public var exact: [WAMPID]
-    /// Those for all that begins alike.
+    /// The IDs with prefix match.
     public var prefix: [WAMPID]
-    /// Those with components left open.
+    /// The IDs with wildcard match.
     public var wildcard: [WAMPID]
 
-    /// Reads what is there; a kind that is left out has none.
+    /// Decodes the IDs; a missing group is empty.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         exact = try fields.decodeIfPresent([WAMPID].self, forKey: .exact) ?? []
@@ -44,60 +44,60 @@ public struct MetaIDs: Codable, Hashable, Sendable {
 public struct SessionMeta: Sendable {
     let client: WAMPClient
 
-    /// A session as the router tells of it.
+    /// The details of a session, as the router reports them.
     public struct Info: Codable, Hashable, Sendable {
-        /// Its id.
+        /// The session ID.
         public var session: WAMPID
-        /// Who it is.
+        /// The user ID of the session.
         public var authid: String?
-        /// As what it has joined.
+        /// The role of the session.
         public var authrole: String?
-        /// By which method.
+        /// The authentication method.
         public var authmethod: String?
-        /// Who vouches for it.
+        /// The authentication provider.
         public var authprovider: String?
-        /// What the router tells of its connection.
+        /// The details of the session's connection.
         public var transport: Value?
     }
 
-    /// A session that has joined.
+    /// A session has joined the realm.
     public static let joined = Topic<Info>("wamp.session.on_join")
-    /// A session that has left: its id, and who it was, where the router says so.
+    /// A session has left the realm: its ID, and its user ID and role if the router reports them.
     public static let left = Topic<(WAMPID, String?, String?)>("wamp.session.on_leave")
 
-    /// How many there are; of some roles only, if any are given.
+    /// Returns the number of sessions; only those of the given roles, if any are given.
     public func count(roles: [String]? = nil) async throws(WAMPError) -> Int {
         try await client.call(Procedure<[String]?, Int>("wamp.session.count", input: .roles), roles)
     }
 
-    /// The ids of all; of some roles only, if any are given.
+    /// Returns the IDs of all sessions; only those of the given roles, if any are given.
     public func list(roles: [String]? = nil) async throws(WAMPError) -> [WAMPID] {
         try await client.call(Procedure<[String]?, [WAMPID]>("wamp.session.list", input: .roles), roles)
     }
 
-    /// What is known of one.
+    /// Returns the details of a session.
     public func get(_ session: WAMPID) async throws(WAMPError) -> Info {
         try await client.call(Procedure<WAMPID, Info>("wamp.session.get"), session)
     }
 
-    /// Ends one.
+    /// Ends a session.
     public func kill(_ session: WAMPID, reason: String? = nil, message: String? = nil) async throws(WAMPError) {
         try await client.call("wamp.session.kill", [Value(session)], keywords: Self.keywords(reason, message))
     }
 
-    /// Ends all of a user; returns how many.
+    /// Ends all sessions of a user; returns their number.
     @discardableResult
     public func kill(authID: String, reason: String? = nil, message: String? = nil) async throws(WAMPError) -> Int {
         try await killed("wamp.session.kill_by_authid", [.text(authID)], reason, message)
     }
 
-    /// Ends all of a role; returns how many.
+    /// Ends all sessions of a role; returns their number.
     @discardableResult
     public func kill(authRole: String, reason: String? = nil, message: String? = nil) async throws(WAMPError) -> Int {
         try await killed("wamp.session.kill_by_authrole", [.text(authRole)], reason, message)
     }
 
-    /// Ends all but this one; returns how many.
+    /// Ends all sessions except this one; returns their number.
     @discardableResult
     public func killAll(reason: String? = nil, message: String? = nil) async throws(WAMPError) -> Int {
         try await killed("wamp.session.kill_all", [], reason, message)
@@ -105,7 +105,7 @@ public struct SessionMeta: Sendable {
 
     private func killed(_ uri: String, _ list: [Value], _ reason: String?, _ message: String?) async throws(WAMPError) -> Int {
         let result = try await client.call(uri, list, keywords: Self.keywords(reason, message))
-        // Some routers answer with the ids, others with their number.
+        // Some routers answer with the IDs, others with their number.
         let first = try? result.list.first
         return first?.int ?? first?.items?.count ?? 0
     }
@@ -119,7 +119,7 @@ public struct SessionMeta: Sendable {
 }
 
 extension WAMPForm where Content == [String]? {
-    /// Roles as the only argument, or none: some routers take no null there.
+    /// Encodes roles as the only argument, or no argument: some routers do not accept null there.
     static var roles: WAMPForm {
         WAMPForm { roles, _ in
             WAMPArguments(roles.map { [.array($0.map { .text($0) })] } ?? [])
@@ -133,65 +133,65 @@ extension WAMPForm where Content == [String]? {
 public struct SubscriptionMeta: Sendable {
     let client: WAMPClient
 
-    /// A subscription as the router tells of it.
+    /// The details of a subscription, as the router reports them.
     public struct Info: Codable, Hashable, Sendable {
-        /// Its id.
+        /// The subscription ID.
         public var id: WAMPID
         /// The topic, or the pattern.
         public var uri: String
-        /// How the URI is compared: `exact`, `prefix` or `wildcard`.
+        /// The match policy of the URI: `exact`, `prefix` or `wildcard`.
         public var match: String
-        /// When the first session subscribed, as the router writes it.
+        /// The time when the first session subscribed, as the router writes it.
         public var created: Value?
     }
 
-    /// A topic has its first subscriber: the session, and the subscription.
+    /// A topic has got its first subscriber: the session ID, and the subscription.
     public static let created = Topic<(WAMPID, Info)>("wamp.subscription.on_create")
-    /// A session has subscribed: its id, and the subscription's.
+    /// A session has subscribed: its ID, and the subscription ID.
     public static let subscribed = Topic<(WAMPID, WAMPID)>("wamp.subscription.on_subscribe")
-    /// A session has unsubscribed: its id, and the subscription's.
+    /// A session has unsubscribed: its ID, and the subscription ID.
     public static let unsubscribed = Topic<(WAMPID, WAMPID)>("wamp.subscription.on_unsubscribe")
-    /// A topic has lost its last subscriber: the session's id, and the subscription's.
+    /// A topic has lost its last subscriber: the session ID, and the subscription ID.
     public static let deleted = Topic<(WAMPID, WAMPID)>("wamp.subscription.on_delete")
 
-    /// The ids of all.
+    /// Returns the IDs of all subscriptions.
     public func list() async throws(WAMPError) -> MetaIDs { try await client.call(Procedure<Void, MetaIDs>("wamp.subscription.list")) }
 
-    /// The id of the subscription to a topic or pattern, or nil.
+    /// Returns the ID of the subscription to a topic or pattern, or nil.
     public func lookup(_ uri: String, match: WAMPMatch = .exact) async throws(WAMPError) -> WAMPID? {
         try await client.call(
             Procedure<(String, [String: String]), WAMPID?>("wamp.subscription.lookup"), uri, ["match": match.rawValue])
     }
 
-    /// The ids of all that an event of a topic would go to.
+    /// Returns the IDs of all subscriptions that an event of a topic would go to.
     public func match(_ topic: String) async throws(WAMPError) -> [WAMPID] {
         try await client.call(Procedure<String, [WAMPID]?>("wamp.subscription.match"), topic) ?? []
     }
 
-    /// What is known of one.
+    /// Returns the details of a subscription.
     public func get(_ subscription: WAMPID) async throws(WAMPError) -> Info {
         try await client.call(Procedure<WAMPID, Info>("wamp.subscription.get"), subscription)
     }
 
-    /// The sessions that have it.
+    /// Returns the IDs of the sessions with this subscription.
     public func subscribers(_ subscription: WAMPID) async throws(WAMPError) -> [WAMPID] {
         try await client.call(Procedure<WAMPID, [WAMPID]>("wamp.subscription.list_subscribers"), subscription)
     }
 
-    /// How many sessions have it.
+    /// Returns the number of sessions with this subscription.
     public func subscriberCount(_ subscription: WAMPID) async throws(WAMPError) -> Int {
         try await client.call(Procedure<WAMPID, Int>("wamp.subscription.count_subscribers"), subscription)
     }
 
-    /// The last events of a subscription, where the router keeps them, as it writes them.
+    /// Returns the last events of a subscription, as the router writes them, if the router keeps them.
     public func events(_ subscription: WAMPID, limit: Int) async throws(WAMPError) -> [Value] {
         var keywords: ValueMap = ["limit": .integer(Int64(limit))]
-        // Of a router that follows the specification these would be the first ones.
+        // Without this, a router that follows the specification would return the first events.
         if client.state.session?.brokerFeatures.contains("event_history") == true { keywords["reverse"] = true }
         let result = try await client.call("wamp.subscription.get_events", [Value(subscription)], keywords: keywords)
         let list: [Value]
         do { list = try result.list } catch { throw .undecodable(error, "CALL wamp.subscription.get_events") }
-        // The specification has the events as the arguments, others put the list in the first one.
+        // The specification puts the events into the arguments; other routers put the list into the first argument.
         return if list.count == 1, let events = list[0].items { events } else { list }
     }
 }
@@ -200,54 +200,54 @@ public struct SubscriptionMeta: Sendable {
 public struct RegistrationMeta: Sendable {
     let client: WAMPClient
 
-    /// A registration as the router tells of it.
+    /// The details of a registration, as the router reports them.
     public struct Info: Codable, Hashable, Sendable {
-        /// Its id.
+        /// The registration ID.
         public var id: WAMPID
         /// The procedure, or the pattern.
         public var uri: String
-        /// How the URI is compared: `exact`, `prefix` or `wildcard`.
+        /// The match policy of the URI: `exact`, `prefix` or `wildcard`.
         public var match: String
-        /// Who is called where several offer it.
+        /// The policy that selects the callee if several sessions have registered the procedure.
         public var invoke: String?
-        /// When the first session registered, as the router writes it.
+        /// The time when the first session registered, as the router writes it.
         public var created: Value?
     }
 
-    /// A procedure is offered for the first time: the session, and the registration.
+    /// A procedure has got its first callee: the session ID, and the registration.
     public static let created = Topic<(WAMPID, Info)>("wamp.registration.on_create")
-    /// A session offers a procedure: its id, and the registration's.
+    /// A session has registered a procedure: its ID, and the registration ID.
     public static let registered = Topic<(WAMPID, WAMPID)>("wamp.registration.on_register")
-    /// A session offers a procedure no longer: its id, and the registration's.
+    /// A session has unregistered a procedure: its ID, and the registration ID.
     public static let unregistered = Topic<(WAMPID, WAMPID)>("wamp.registration.on_unregister")
-    /// Nobody offers a procedure any longer: the session's id, and the registration's.
+    /// A procedure has lost its last callee: the session ID, and the registration ID.
     public static let deleted = Topic<(WAMPID, WAMPID)>("wamp.registration.on_delete")
 
-    /// The ids of all.
+    /// Returns the IDs of all registrations.
     public func list() async throws(WAMPError) -> MetaIDs { try await client.call(Procedure<Void, MetaIDs>("wamp.registration.list")) }
 
-    /// The id of the registration of a procedure or pattern, or nil.
+    /// Returns the ID of the registration of a procedure or pattern, or nil.
     public func lookup(_ uri: String, match: WAMPMatch = .exact) async throws(WAMPError) -> WAMPID? {
         try await client.call(
             Procedure<(String, [String: String]), WAMPID?>("wamp.registration.lookup"), uri, ["match": match.rawValue])
     }
 
-    /// The id of the registration that a call would go to, or nil.
+    /// Returns the ID of the registration that a call would go to, or nil.
     public func match(_ procedure: String) async throws(WAMPError) -> WAMPID? {
         try await client.call(Procedure<String, WAMPID?>("wamp.registration.match"), procedure)
     }
 
-    /// What is known of one.
+    /// Returns the details of a registration.
     public func get(_ registration: WAMPID) async throws(WAMPError) -> Info {
         try await client.call(Procedure<WAMPID, Info>("wamp.registration.get"), registration)
     }
 
-    /// The sessions that offer it.
+    /// Returns the IDs of the sessions that have registered the procedure.
     public func callees(_ registration: WAMPID) async throws(WAMPError) -> [WAMPID] {
         try await client.call(Procedure<WAMPID, [WAMPID]>("wamp.registration.list_callees"), registration)
     }
 
-    /// How many sessions offer it.
+    /// Returns the number of sessions that have registered the procedure.
     public func calleeCount(_ registration: WAMPID) async throws(WAMPError) -> Int {
         try await client.call(Procedure<WAMPID, Int>("wamp.registration.count_callees"), registration)
     }

@@ -2,39 +2,40 @@ import Holdfast
 import WebSocketRuntime
 import WAMPCore
 
-/// Answers calls of a procedure.
+/// Answers the calls of a procedure.
 typealias ProcedureHandler = @Sendable (WAMPArguments, Invocation) async throws -> WAMPArguments
 
-/// A procedure that is offered; see ``WAMPClient/register(_:options:_:)``.
+/// A registered procedure; see ``WAMPClient/register(_:options:_:)``.
 ///
-/// It stays so, over losses of the connection, until ``unregister()`` is called, the client is closed, or the router refuses it for good:
-/// ``ended()`` returns then, and the log says why.
-/// Releasing this changes nothing.
+/// The registration survives lost connections. It lasts until ``unregister()`` is called, the client is closed, or the router refuses it
+/// for good: then ``ended()`` returns, and the log contains the reason.
+///
+/// Releasing this value changes nothing.
 public struct Registration: Sendable {
     let shell: WAMPShell
     let record: RegistrationRecord
 
     /// The procedure, or the pattern.
     public var uri: String { record.uri }
-    /// Whether the router calls it at present.
+    /// Whether the procedure is currently registered at the router.
     public var isStanding: Bool { record.isStanding }
 
-    /// Offers it no longer; calls that run are answered still.
+    /// Unregisters the procedure; running calls are still answered.
     public func unregister() { if let handle = record.handle { shell.giveUp(handle) } }
 
-    /// Offers it no longer, and returns when the calls that run are answered, or the connection is lost, or the task is cancelled.
+    /// Unregisters the procedure; returns when all running calls are answered, the connection is lost, or the task is cancelled.
     public func finish() async {
         unregister()
         await record.rested()
     }
 
-    /// Waits until it is offered no longer; nil if the app ended it, otherwise why.
+    /// Waits until the registration has ended; returns the reason, or nil if the app ended it.
     ///
     /// Also returns when the task is cancelled.
     public func ended() async -> WAMPError? { await record.ended() }
 }
 
-/// How it stands with a procedure that is offered.
+/// The state of a registered procedure.
 final class RegistrationRecord: Sendable {
     private struct State {
         var handle: ClientHandle?
@@ -48,20 +49,20 @@ final class RegistrationRecord: Sendable {
 
     init(_ uri: String) { self.uri = uri }
 
-    var isStanding: Bool { state.withLockedValue(\.isStanding) }
+    var isStanding: Bool { state.withLockedValue({ $0.isStanding }) }
 
-    var handle: ClientHandle? { state.withLockedValue(\.handle) }
+    var handle: ClientHandle? { state.withLockedValue({ $0.handle }) }
 
     func begin(_ handle: ClientHandle) { state.withLockedValue { $0.handle = handle } }
 
-    /// One more handler runs.
+    /// Counts a handler that starts.
     func run() { state.withLockedValue { $0.running += 1 } }
 
-    /// A handler has answered.
+    /// Counts a handler that has answered.
     func rest() { state.withLockedValue { $0.running -= 1 } }
 
-    /// Waits until no handler runs.
-    func rested() async { await changes.first { state.withLockedValue(\.running) <= 0 ? () : nil } }
+    /// Waits until no handler is running.
+    func rested() async { await changes.first { state.withLockedValue({ $0.running }) <= 0 ? () : nil } }
 
     func stand(_ isStanding: Bool) { state.withLockedValue { $0.isStanding = isStanding } }
 
@@ -72,5 +73,5 @@ final class RegistrationRecord: Sendable {
         }
     }
 
-    func ended() async -> WAMPError? { await changes.first { state.withLockedValue(\.end) } ?? nil }
+    func ended() async -> WAMPError? { await changes.first { state.withLockedValue({ $0.end }) } ?? nil }
 }

@@ -1,22 +1,22 @@
 import CodecCore
 public import WAMPCore
 
-/// Offering procedures.
+/// Registering procedures.
 ///
-/// Each invocation runs in a task of its own, so a handler may call others, also itself. When the caller no longer wants the result, or the
-/// connection is lost, that task is cancelled. What a handler throws becomes an ERROR: a ``WAMPFailure`` as it is, anything else
-/// as ``WAMPOptions/failure`` says.
+/// Each invocation runs in a task of its own, so a handler may call other procedures, and also itself. When the caller cancels the call
+/// or the connection is lost, that task is cancelled. An error that a handler throws becomes an ERROR: a ``WAMPFailure`` unchanged, any
+/// other error as converted by ``WAMPOptions/failure``.
 extension WAMPClient {
-    /// Offers a procedure; returns when the router calls it.
+    /// Registers a procedure; returns when the router has accepted it.
     ///
-    /// Input that is not of the declared type is answered with `wamp.error.invalid_argument`. More than 4,096 parts of input that wait for
-    /// the handler are answered with `wamp.error.unavailable`.
+    /// Input that cannot be decoded as the declared type is answered with `wamp.error.invalid_argument`. If more than 4,096 parts of
+    /// input wait for the handler, the call is answered with `wamp.error.unavailable`.
     ///
-    /// A handler that uses the client holds it weakly: the client keeps the handler.
+    /// A handler that uses the client must hold it weakly, because the client keeps the handler.
     ///
     /// - Parameters:
-    ///   - procedure: What is offered; its URI may be a pattern.
-    ///   - options: What is to be other than the defaults.
+    ///   - procedure: The procedure; its URI may be a pattern.
+    ///   - options: The options.
     ///   - handler: Answers a call.
     @discardableResult
     public func register<Input, Output>(
@@ -26,7 +26,7 @@ extension WAMPClient {
         try await shell.register(procedure.uri, options, procedure.handler(handler, shell))
     }
 
-    /// Offers a procedure by its URI; returns when the router calls it.
+    /// Registers a procedure by its URI; returns when the router has accepted it.
     @discardableResult
     public func register(
         _ uri: String, options: RegisterOptions = RegisterOptions(),
@@ -37,7 +37,7 @@ extension WAMPClient {
 }
 
 extension Procedure {
-    /// A handler of values as one of arguments.
+    /// Wraps a handler of typed values as a handler of arguments.
     func handler(
         _ handler: @escaping @Sendable (Input, Invocation) async throws -> Output, _ shell: WAMPShell
     ) -> ProcedureHandler {

@@ -1,6 +1,6 @@
 import HoldfastProtocols
 
-/// One client for many users, who come and go without knowing of each other: it connects with the first, and closes a while after the last.
+/// One client shared by many independent users: it connects for the first user, and closes some time after the last one is gone.
 ///
 /// ```swift
 /// let connector = WAMPConnector { WAMPClient("wss://example.com/ws", realm: "realm1") }
@@ -11,17 +11,18 @@ import HoldfastProtocols
 ///     func send(_ line: ChatLine) async throws { try await lease.client.publish(API.chat, line) }
 /// }
 /// ```
-/// Nobody calls close: a lease ends when its last reference is gone. ``Events`` alone are no lease.
+/// Nobody needs to call close: a lease ends when its last reference is released. ``Events`` do not keep a lease.
 public final class WAMPConnector: Sendable {
     private enum Key { case only }
     private let clients: SharedClients<Key, WAMPClient>
 
-    /// A connector without a client yet.
+    /// Creates a connector, which has no client yet.
     ///
     /// - Parameters:
-    ///   - grace: How long the client stays after its last user is gone.
-    ///   - clock: What that is measured with.
-    ///   - make: Makes the client for the first user, and another for the first one after that was closed. It must not use the connector.
+    ///   - grace: How long the client stays open after its last user is gone.
+    ///   - clock: The clock for that delay.
+    ///   - make: Creates the client for the first user, and a new one for the first user after it was closed. It must not use the
+    ///     connector.
     public init<C: Clock>(
         closingAfter grace: Duration = .seconds(5), clock: C = ContinuousClock(), make: @escaping @Sendable () -> WAMPClient
     ) where C.Duration == Duration {
@@ -34,16 +35,16 @@ public final class WAMPConnector: Sendable {
         }
     }
 
-    /// The client, for as long as the lease is kept.
+    /// Returns a lease of the client; the client stays open as long as the lease is kept.
     ///
-    /// A client that has ended by itself, for its router refuses it, is replaced with the next lease.
+    /// A client that has ended by itself, because its router refuses it, is replaced with the next lease.
     public func lease() -> WAMPLease { WAMPLease(clients.lease(.only)) }
 
-    /// How many leases there are.
+    /// The number of leases.
     public var leaseCount: Int { clients.leaseCount(.only) }
 }
 
-/// A user's hold on a shared client; see ``WAMPConnector``.
+/// A user's lease of the shared client; see ``WAMPConnector``.
 public final class WAMPLease: Sendable {
     private let lease: ClientLease<WAMPClient>
 

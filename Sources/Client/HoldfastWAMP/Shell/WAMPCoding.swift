@@ -6,14 +6,14 @@ import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// How messages are written on one connection, and who the app is there: nonces are used once.
+/// Encodes and decodes the messages of one connection, and authenticates there; its nonces are used once.
 struct WAMPCoding: ProtocolCoding {
     let serialization: WAMPSerialization
     let identification: WAMPIdentification
     let trace: WAMPTrace
     let limits: CodecLimits
 
-    /// - Returns: Nil if the server has agreed on no subprotocol of WAMP.
+    /// - Returns: Nil if the server has selected no WAMP subprotocol.
     init?(_ opening: Opening, _ context: WAMPContext) {
         guard let serialization = opening.subprotocol.flatMap({ WAMPSerialization(subprotocol: $0) }) else { return nil }
         (self.serialization, identification) = (serialization, WAMPIdentification(context.authentication))
@@ -41,7 +41,7 @@ struct WAMPCoding: ProtocolCoding {
     }
 }
 
-/// What the log hears of messages, in words.
+/// Logs messages as readable text.
 final class WAMPTrace: Sendable {
     private let logger: Logger
     private let payloadLimit: Int
@@ -61,11 +61,11 @@ final class WAMPTrace: Sendable {
         guard isOn else { return }
         switch received {
         case .success(let message): log("←", message) { $0.noteReceived(message) }
-        case .failure(let error): logger.debug("← what is no message: \(secrets.hiding("\(error)"))")
+        case .failure(let error): logger.debug("← not a valid message: \(secrets.hiding("\(error)"))")
         }
     }
 
-    /// Logs a message, and then learns from it.
+    /// Logs a message, and then updates the names of requests from it.
     private func log(_ way: String, _ message: WAMPMessage, _ learn: (inout MessageNames) -> Void) {
         let words = names.withLockedValue { names in
             defer { learn(&names) }
@@ -75,6 +75,6 @@ final class WAMPTrace: Sendable {
     }
 
     func unencodable(_ message: WAMPMessage, _ error: any Error) {
-        logger.error("\(message.words()) could not be written, and was not sent: \(error)")
+        logger.error("\(message.words()) could not be encoded, and was not sent: \(error)")
     }
 }

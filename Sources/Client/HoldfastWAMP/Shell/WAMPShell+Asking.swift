@@ -4,15 +4,15 @@ import HoldfastProtocols
 import WAMPCore
 import WebSocketRuntime
 
-/// What the app asks for.
+/// The operations that the app calls.
 extension WAMPShell {
-    /// How many messages wait because the connection takes nothing.
+    /// The number of messages that wait because the connection accepts no data.
     var waitingToSend: Int { outgoing?.count ?? 0 }
 
-    /// Waits while the connection takes nothing, so that what waits to be sent is bounded; and so is the wait.
+    /// Waits while the connection accepts no data, so that the number of waiting messages is bounded; the wait is bounded too.
     ///
-    /// - Parameter patience: How long; nil: as long as the router may take to answer.
-    /// - Returns: How long it was.
+    /// - Parameter patience: How long to wait; nil waits as long as the router may take to answer.
+    /// - Returns: How long it waited.
     @discardableResult
     func roomToSend(within patience: Duration?, _ request: @autoclosure () -> String) async throws(WAMPError) -> Duration {
         let patience = (patience ?? context.options.answerPatience).bounded
@@ -22,7 +22,7 @@ extension WAMPShell {
         return waited
     }
 
-    /// Starts something, unless all is over or the task is cancelled already; then who waits is told at once.
+    /// Begins a request, unless the client is closed or the task is already cancelled; then the caller gets the error at once.
     private func begin<Value>(
         _ reply: WAMPReply<Value>, _ request: WAMPRequest, _ purpose: WAMPView.Pending.Purpose, standing: WAMPReply<Void>? = nil,
         _ command: (ClientHandle) -> ClientCommand
@@ -30,7 +30,7 @@ extension WAMPShell {
         let isCrowded = waitingToSend >= OutgoingLimits.reader
         let begun = self.command { view, _ -> (ClientCommand?, Result<ClientHandle, WAMPError>) in
             if let ending = view.standing.ending { return (nil, .failure(ending.of("\(request)"))) }
-            // Looked at under the lock: who cancels later finds the handle.
+            // Checked under the lock: a later cancellation finds the handle.
             if reply.isAwaited, Task.isCancelled { return (nil, .failure(WAMPError(.cancelled, request: "\(request)", wasSent: false))) }
             if isCrowded { return (nil, .failure(WAMPError(ClientFailure.tooManyWaiting, of: "\(request)"))) }
             let handle = view.newHandle()
@@ -41,19 +41,19 @@ extension WAMPShell {
         return try? begun.get()
     }
 
-    /// Begins something, and waits for its outcome; when the task is cancelled, it is given up.
+    /// Begins a request and waits for its result; cancels it when the task is cancelled.
     private func wait<Value: Sendable>(
         _ begin: (WAMPReply<Value>) -> ClientHandle?
     ) async throws(WAMPError) -> (value: Value, handle: ClientHandle?) {
         try await WAMPReply<Value>.wait(endingWith: { [weak self] handle in self?.giveUp(handle) }, begin)
     }
 
-    /// The app wants no more of something that it has begun.
+    /// Cancels or ends something that the app has begun.
     func giveUp(_ handle: ClientHandle) { command { view, actions in (view.giveUp(handle, &actions), ()) } }
 
     // MARK: - Calls
 
-    /// Starts a call.
+    /// Begins a call.
     func beginCall(
         _ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, _ reply: WAMPReply<WAMPArguments>
     ) -> ClientHandle? {
@@ -67,7 +67,7 @@ extension WAMPShell {
         return try await wait { beginCall(uri, arguments, options, $0) }.value
     }
 
-    /// Starts a call whose result, and perhaps whose input, comes in parts.
+    /// Begins a call whose result, and possibly whose input, comes in parts.
     func beginProgress(_ uri: String, _ arguments: WAMPArguments, _ options: CallOptions, isInParts: Bool) -> CallHandle {
         var options = options
         options.wantsProgress = true
@@ -78,7 +78,7 @@ extension WAMPShell {
         return CallHandle(shell: self, handle: handle, mailbox: mailbox, request: request)
     }
 
-    /// Sends the next part of a call's input; false while the call waits for the session, or has ended.
+    /// Sends the next part of a call's input; returns false while the call waits for the session, and after it has ended.
     func send(_ handle: ClientHandle, _ part: WAMPArguments, isLast: Bool) -> Bool {
         command { view, _ in
             let isUnderWay = view.standing.session != nil && view.pending[handle] != nil
@@ -88,7 +88,7 @@ extension WAMPShell {
 
     // MARK: - Events
 
-    /// Starts a publication.
+    /// Begins a publication.
     func beginPublication(
         _ uri: String, _ arguments: WAMPArguments, _ options: PublishOptions, _ reply: WAMPReply<WAMPID?>
     ) -> ClientHandle? {
@@ -112,13 +112,13 @@ extension WAMPShell {
         return EventFeed(self, handle, mailbox)
     }
 
-    /// A subscriber wants no more; returns when the router has answered, if it has to be asked.
+    /// Ends the subscription of one subscriber; returns when the router has answered, if it has to be asked.
     func endSubscription(_ handle: ClientHandle) async throws(WAMPError) {
         _ = try await wait { (reply: WAMPReply<Void>) in
             let isListener = command { view, actions in
                 guard case .listener(_, let key)? = view.pending[handle]?.purpose else { return (nil, false) }
                 _ = view.giveUp(handle, &actions)
-                view.pending[handle] = .init(request: WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri), purpose: .leaver(reply))
+                view.pending[handle] = .init(request: WAMPRequest(kind: "UNSUBSCRIBE", uri: key.uri), purpose: .unsubscribing(reply))
                 return (.endSubscription(handle), true)
             }
             if !isListener { reply.end(.success(())) }
@@ -128,7 +128,7 @@ extension WAMPShell {
 
     // MARK: - Procedures
 
-    /// Starts to offer a procedure.
+    /// Begins a registration.
     func beginRegistration(
         _ uri: String, _ options: RegisterOptions, _ record: RegistrationRecord, _ handler: @escaping ProcedureHandler,
         _ reply: WAMPReply<Void>
@@ -150,7 +150,7 @@ extension WAMPShell {
 }
 
 extension WAMPView {
-    /// The app wants no more of something.
+    /// Cancels or ends something that the app has begun.
     ///
     /// Calls and publications stay pending until the machine reports their end.
     fileprivate mutating func giveUp(_ handle: ClientHandle, _ actions: inout [Action]) -> ClientCommand? {
@@ -158,7 +158,7 @@ extension WAMPView {
         let command: ClientCommand
         switch pending.purpose {
         case .call, .progress, .publication: return .cancel(handle)
-        case .leaver: return nil
+        case .unsubscribing: return nil
         case .listener(let mailbox, _):
             mailbox.finish(.success(()))
             command = .unsubscribe(handle)

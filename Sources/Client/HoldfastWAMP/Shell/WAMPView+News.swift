@@ -5,9 +5,9 @@ import Logging
 import WAMPCore
 import WAMPSigning
 
-/// What the machine tells.
+/// Handling the news of the machine.
 extension WAMPView {
-    mutating func hear(_ news: ClientNews, in shell: WAMPShell, _ actions: inout [Action]) {
+    mutating func handle(_ news: ClientNews, in shell: WAMPShell, _ actions: inout [Action]) {
         switch news {
         case .challenged(let handle, let method, let extra): prove(handle, method, extra, in: shell)
         case .welcomed(let handle, let details):
@@ -18,21 +18,21 @@ extension WAMPView {
             standing.join(session)
             actions.append(.announce(shell.changes))
             actions.append(.run { $0.context.options.logger.info("session \(session.id) has joined \(session.realm)") })
-            // Who has more input for a call that waited for the session waits as well.
+            // Callers that wait to send more input for a call also wait for the session.
             for case .progress(let mailbox) in pending.values.map(\.purpose) { actions.append(.announce(mailbox.changes)) }
         case .parted:
             standing.part()
             actions.append(.announce(shell.changes))
         case .testamentFailed(let failure):
             actions.append(.log(WAMPError(failure, of: "CALL \(Testament.procedure)", because: standing.cause)))
-        case .result(let handle, _, let arguments, let isFinal): hearResult(handle, arguments, isFinal, &actions)
+        case .result(let handle, _, let arguments, let isFinal): handleResult(handle, arguments, isFinal, &actions)
         case .published(let handle, let publication):
             guard case .publication(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
             actions.append(.publication(reply, .success(publication)))
         case .failed(let handle, let failure): end(handle, failure, &actions)
         case .subscribed(let handle, _), .registered(let handle, _): stand(handle, true, &actions)
         case .unsubscribed(let handle):
-            guard case .leaver(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
+            guard case .unsubscribing(let reply)? = pending.removeValue(forKey: handle)?.purpose else { break }
             actions.append(.end(reply, .success(())))
         case .event(let handles, _, let publication, let details, let arguments):
             for handle in handles {
@@ -48,9 +48,9 @@ extension WAMPView {
         case .invokedFurther(let handle, let arguments, let isFinal):
             guard let running = running[handle], let input = running.input else { break }
             if input.push(arguments, isFinal: isFinal) {
-                // The handler is too slow, and a part of its input is not to be left out.
+                // The handler is too slow, and no part of its input may be left out.
                 let late = WAMPFailure(WAMPURI.Error.unavailable, ["the input comes too fast"])
-                // Answered first: what it says when its input ends is no answer any more.
+                // The answer is sent first, because the handler's own answer at the end of its input no longer counts.
                 actions += [.run { $0.answer(handle, .failure(late)) }, .cancel(running.task)]
             } else if isFinal {
                 actions.append(.finish(input, .success(())))
@@ -59,7 +59,7 @@ extension WAMPView {
         }
     }
 
-    /// A subscription or registration stands, or no longer: whoever waits for the first time goes on.
+    /// Updates whether a subscription or registration is active, and resumes the caller that waits for its first activation.
     private mutating func stand(_ handle: ClientHandle, _ isStanding: Bool, _ actions: inout [Action]) {
         if case .procedure(let registration, _)? = pending[handle]?.purpose {
             registration.stand(isStanding)
@@ -68,14 +68,14 @@ extension WAMPView {
         if isStanding, let reply = pending[handle]?.reply.take() { actions.append(.end(reply, .success(()))) }
     }
 
-    private mutating func hearResult(_ handle: ClientHandle, _ arguments: WAMPArguments, _ isFinal: Bool, _ actions: inout [Action]) {
+    private mutating func handleResult(_ handle: ClientHandle, _ arguments: WAMPArguments, _ isFinal: Bool, _ actions: inout [Action]) {
         switch pending[handle]?.purpose {
         case .call(let reply)? where isFinal:
             pending[handle] = nil
             actions.append(.call(reply, .success(arguments)))
         case .progress(let mailbox)?:
             if mailbox.push(arguments, isFinal: isFinal) {
-                // The consumer is too slow, and a part of a result is not to be left out.
+                // The consumer is too slow, and no part of a result may be left out.
                 let request = pending.removeValue(forKey: handle)?.request.description
                 actions.append(.run { $0.command(.cancel(handle)) })
                 actions.append(.finish(mailbox, .failure(WAMPError(.overrun, request: request, wasSent: true))))
@@ -87,23 +87,23 @@ extension WAMPView {
         }
     }
 
-    /// Something that the app waits for or has is over.
+    /// Ends a request, a subscription or a registration with a failure.
     mutating func end(_ handle: ClientHandle, _ failure: ClientFailure, _ actions: inout [Action]) {
         guard let pending = pending.removeValue(forKey: handle) else { return }
         let (request, isOver) = ("\(pending.request)", failure == .ended)
-        // Why the session has ended says more than that it has.
+        // The reason why the session has ended says more than that it has ended.
         let error = standing.ending.flatMap { isOver ? $0.of(request) : nil } ?? WAMPError(failure, of: request, because: standing.reason)
         switch pending.purpose {
         case .call(let reply): actions.append(.call(reply, .failure(error)))
         case .progress(let mailbox): actions.append(.finish(mailbox, .failure(error)))
         case .publication(let reply): actions.append(.publication(reply, .failure(error)))
         case .listener(let mailbox, _): mailbox.finish(error.code == .closed ? .success(()) : .failure(error))
-        // A session that is over has no subscriptions.
-        case .leaver(let reply): actions.append(.end(reply, isOver ? .success(()) : .failure(error)))
+        // A session that has ended has no subscriptions.
+        case .unsubscribing(let reply): actions.append(.end(reply, isOver ? .success(()) : .failure(error)))
         case .procedure(let registration, _):
             registration.end(error)
             actions.append(.announce(registration.changes))
-            // It stood once, and perhaps nobody waits for its end.
+            // The registration was active before, so possibly nobody waits for its end.
             if pending.reply == nil, !isOver { actions.append(.log(error)) }
         }
         if let reply = pending.reply { actions.append(.end(reply, .failure(error))) }
@@ -116,7 +116,7 @@ extension WAMPView {
         _ handle: ClientHandle, _ procedure: ClientHandle, _ details: ValueMap, _ arguments: WAMPArguments, in shell: WAMPShell,
         _ actions: inout [Action]
     ) {
-        // The machine tells of none that was given up.
+        // The machine reports no invocations of a procedure that was given up.
         guard case .procedure(let registration, let handler)? = pending[procedure]?.purpose else { return }
         let isInParts = !details.isEmpty && details["progress"] == true
         let input = isInParts ? CallMailbox(shell.time) : nil
@@ -124,7 +124,7 @@ extension WAMPView {
             shell: shell, handle: handle, uri: details["procedure"]?.string ?? registration.uri, details: details,
             arguments: arguments, input: input)
         let failure = shell.context.options.failure
-        // SAFETY: kept in `running` until it ends; cancelled by an interrupt, by the loss of the connection, and at the end.
+        // SAFETY: kept in `running` until it ends; cancelled by an interrupt, by a lost connection, and at the end.
         let task = Task {
             let outcome: Result<WAMPArguments, WAMPFailure>
             do { outcome = .success(try await handler(arguments, invocation)) } catch {
@@ -136,23 +136,23 @@ extension WAMPView {
         running[handle] = Running(task: task, input: input, registration: registration)
     }
 
-    // MARK: - Proofs
+    // MARK: - Authentication
 
-    /// The router asks who the app is.
+    /// Answers the router's challenge.
     private mutating func prove(_ handle: ClientHandle, _ method: String, _ extra: ValueMap, in shell: WAMPShell) {
         guard let identification = coding?.identification else { return }
-        // SAFETY: cancelled with the connection, at the latest when joining has taken too long.
+        // SAFETY: cancelled with the connection, at the latest when the join times out.
         proofs[handle] = Task { [weak shell, secrets = shell.context.secrets] in
             let (answer, obstacle): (ClientCommand, SigningError?)
             do {
                 let proof = try await identification.prove(method: method, extra: extra)
-                // Before it stands in a message: that may be logged by the socket, and repeated by the router.
+                // Hidden before it is in a message: the socket may log the message, and the router may repeat it.
                 secrets.hide(proof.signature)
                 (answer, obstacle) = (.proven(handle, signature: proof.signature, extra: proof.extra), nil)
             } catch let error as SigningError {
                 (answer, obstacle) = (.unproven(handle, "\(error)", isHopeless: error.isHopeless), error)
             } catch {
-                // What an error of the app's says may be secret: the address of a service with its token, say.
+                // The text of an app's error may contain a secret, such as the address of a service with its token.
                 (answer, obstacle) = (.unproven(handle, "\(type(of: error))"), nil)
             }
             shell?.command { view, _ in
@@ -165,7 +165,7 @@ extension WAMPView {
 }
 
 extension WAMPShell {
-    /// A handler has ended.
+    /// Answers an invocation whose handler has ended.
     func answer(_ handle: ClientHandle, _ outcome: Result<WAMPArguments, WAMPFailure>) {
         command { view, actions in
             if let handler = view.running.removeValue(forKey: handle) {
@@ -180,7 +180,7 @@ extension WAMPShell {
         }
     }
 
-    /// A part of an invocation's result.
+    /// Sends a part of an invocation's result.
     func yield(_ handle: ClientHandle, _ arguments: WAMPArguments, _ request: String) async throws(WAMPError) {
         try await roomToSend(within: nil, request)
         command(.yield(handle, arguments, isFinal: false))

@@ -8,10 +8,10 @@ import WAMPSigning
 /// Runs a `ClientMachine`.
 typealias WAMPShell = ProtocolShell<WAMPView>
 
-/// Who gets the outcome of a request; exactly once.
+/// The receiver of a request's result; it gets the result exactly once.
 typealias WAMPReply<Value: Sendable> = Reply<Value, WAMPError>
 
-/// A request in words.
+/// A description of a request.
 struct WAMPRequest: Sendable, CustomStringConvertible {
     let kind: String
     let uri: String
@@ -19,13 +19,13 @@ struct WAMPRequest: Sendable, CustomStringConvertible {
     var description: String { "\(kind) \(uri)" }
 }
 
-/// What is the same for all of a client's life.
+/// The values that stay the same for the whole life of a client.
 struct WAMPContext: Sendable {
     let options: WAMPOptions
     let authentication: WAMPAuthentication
     let secrets: SessionSecrets
     let trace: WAMPTrace
-    /// The state of the session.
+    /// Announces changes of the session's state.
     let changes = Changes()
 
     init(_ options: WAMPOptions, _ authentication: WAMPAuthentication, _ secrets: SessionSecrets) {
@@ -36,40 +36,40 @@ struct WAMPContext: Sendable {
 
     func log(_ error: WAMPError) { options.logger.warning("\(error)") }
 
-    /// What says why something is not of its type often shows the thing itself.
+    /// A decoding error often quotes the value itself.
     func log(undecodable error: WAMPError) { log(options.logsPayloads ? error : WAMPError(error.code, request: error.request)) }
 }
 
-/// What a ``WAMPClient`` shows beside its machine: who waits for what, and how it stands with the router.
+/// The state that a ``WAMPClient`` keeps beside its machine: the pending requests, and the state of the session.
 struct WAMPView: ProtocolView {
     typealias Rules = ClientMachine
     typealias Coding = WAMPCoding
     typealias Context = WAMPContext
 
-    /// Something that the app waits for, or has.
+    /// A pending request, a subscription or a registration.
     struct Pending {
         enum Purpose {
             case call(WAMPReply<WAMPArguments>)
             case progress(CallMailbox)
             case publication(WAMPReply<WAMPID?>)
             case listener(EventMailbox, TopicKey)
-            /// Who has ended a subscription, and waits for the router's answer.
-            case leaver(WAMPReply<Void>)
+            /// Waits for the router's answer after a subscription was ended.
+            case unsubscribing(WAMPReply<Void>)
             case procedure(RegistrationRecord, ProcedureHandler)
         }
         let request: WAMPRequest
         let purpose: Purpose
-        /// Who waits for the subscription or registration to stand for the first time.
+        /// Waits for the first activation of the subscription or registration.
         var reply: WAMPReply<Void>?
     }
-    /// A handler at work whose caller can still get its answer.
+    /// A running handler whose caller can still get its answer.
     struct Running {
         let task: Task<Void, Never>
-        /// Nil: it came as a whole.
+        /// Nil if the input came in one part.
         let input: CallMailbox?
         let registration: RegistrationRecord
 
-        /// Nobody wants its answer any more.
+        /// Cancels the handler, because its answer is no longer wanted.
         func stop(_ actions: inout [Action]) {
             actions.append(.cancel(task))
             if let input { actions.append(.finish(input, .success(()))) }
@@ -79,9 +79,9 @@ struct WAMPView: ProtocolView {
         case call(WAMPReply<WAMPArguments>, Result<WAMPArguments, WAMPError>)
         case publication(WAMPReply<WAMPID?>, Result<WAMPID?, WAMPError>)
         case announce(Changes)
-        /// The last reference to it must not go while the lock is held.
+        /// Releases it outside of the lock: the last reference must not be released while the lock is held.
         case release(Pending)
-        /// What is rare.
+        /// Runs a closure, for rare actions.
         case run(@Sendable (WAMPShell) -> Void)
 
         static func end(_ reply: WAMPReply<Void>, _ end: Result<Void, WAMPError>) -> Action { .run { _ in reply.end(end) } }
@@ -91,15 +91,15 @@ struct WAMPView: ProtocolView {
     }
 
     var coding: WAMPCoding?
-    var standing = ClientStanding<WAMPError>()
+    var standing = ClientStatus<WAMPError>()
     private var lastHandle: UInt64 = 0
     var pending: [ClientHandle: Pending] = [:]
     var running: [ClientHandle: Running] = [:]
     var proofs: [ClientHandle: Task<Void, Never>] = [:]
-    /// Why no proof could be given on this connection.
+    /// The reason why no answer to a challenge could be given on this connection.
     var obstacle: SigningError?
 
-    /// A handle that was never used.
+    /// Returns a new handle.
     mutating func newHandle() -> ClientHandle {
         lastHandle += 1
         return ClientHandle(lastHandle)
@@ -114,11 +114,11 @@ struct WAMPView: ProtocolView {
         }
     }
 
-    // MARK: - The connection
+    // MARK: - Connection
 
     static func coding(for opening: Opening, in shell: WAMPShell) throws(ConnectionEnd) -> WAMPCoding {
         if let coding = WAMPCoding(opening, shell.context) { return coding }
-        let error = WAMPError(.unsupported, detail: "the server agreed on no subprotocol of WAMP")
+        let error = WAMPError(.unsupported, detail: "the server selected no WAMP subprotocol")
         shell.access { view in view.standing.end(because: error) }
         shell.changes.announce()
         throw .stop
@@ -143,7 +143,7 @@ struct WAMPView: ProtocolView {
         (coding, proofs, running) = (nil, [:], [:])
     }
 
-    /// The machine ends the connection.
+    /// Handles that the machine ends the connection.
     mutating func end(for ending: ClientEnding, in shell: WAMPShell, _ actions: inout [Action]) {
         let error = WAMPError(ending, obstacle, hiding: shell.context.secrets)
         standing.drop(because: error, ending: ending.isFinal ? error ?? WAMPError(.closed) : nil)
@@ -154,7 +154,7 @@ struct WAMPView: ProtocolView {
     mutating func end(_ closure: Closure?, in shell: WAMPShell, _ actions: inout [Action]) {
         standing.end(because: closure?.error.map { WAMPError($0, hiding: shell.context.secrets) } ?? WAMPError(.closed))
         for handle in pending.keys.sorted(by: { $0.number < $1.number }) { end(handle, .ended, &actions) }
-        // A socket of the app's would live on, and with it a session that nobody listens to.
+        // A socket that the app provided would stay open, and with it a session that nobody uses.
         actions += [.announce(shell.changes), .run { $0.stop() }]
     }
 
@@ -171,7 +171,7 @@ struct WAMPView: ProtocolView {
 
 extension WAMPShell {
     var changes: Changes { context.changes }
-    /// What messages are written in at present; nil without a connection.
+    /// The serialization of the current connection; nil without a connection.
     var serialization: WAMPSerialization? { access { view in view.coding?.serialization } }
     var wampState: WAMPState { access { view in view.state } }
 
@@ -190,13 +190,13 @@ extension WAMPShell {
         throw WAMPError(.timedOut(wasSent: false), of: nil, because: access { view in view.standing.cause })
     }
 
-    /// The app leaves; returns when all is over.
+    /// Leaves the realm; returns when the client has ended.
     func close() async {
         leave()
         await changes.first { isOver ? () : nil }
     }
 
-    /// The app leaves; the router is told, if there is one.
+    /// Leaves the realm, and tells the router if there is a connection.
     func leave() {
         command { view, _ in
             view.standing.end(because: WAMPError(.closed))

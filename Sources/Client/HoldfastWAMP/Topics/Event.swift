@@ -5,28 +5,28 @@ public import WAMPCore
 
 /// An event of a topic.
 public struct Event<Content> {
-    /// What was published.
+    /// The content of the event.
     public let content: Content
-    /// The router's name for the publication, the same for all who get it.
+    /// The router's ID of the publication, which is the same for all subscribers.
     public let publication: WAMPID
-    /// The topic it was published to; under a pattern, the one that matched.
+    /// The topic of the publication; for a pattern, the topic that matched.
     public let topic: String
-    /// What the router says about it.
+    /// The details of the event, as the router reports them.
     public let details: ValueMap
 
-    /// The session that published it, if the router says so.
+    /// The session ID of the publisher, if the router reports it.
     public var publisher: WAMPID? { details["publisher"]?.int.map { WAMPID(clamping: $0) } }
-    /// Who published it, if the router says so.
+    /// The user ID of the publisher, if the router reports it.
     public var publisherAuthID: String? { details["publisher_authid"]?.string }
-    /// As what the publisher has joined, if the router says so.
+    /// The role of the publisher, if the router reports it.
     public var publisherAuthRole: String? { details["publisher_authrole"]?.string }
-    /// Whether it is the one that the router kept for the topic, published before the subscription.
+    /// Whether the event was retained by the router: it was published before the subscription.
     public var isRetained: Bool { details["retained"]?.bool ?? false }
 }
 
 extension Event: Sendable where Content: Sendable {}
 
-/// An event as it came.
+/// A received event, not decoded yet.
 struct RawEvent: Sendable {
     let publication: WAMPID
     let topic: String
@@ -34,27 +34,27 @@ struct RawEvent: Sendable {
     let arguments: WAMPArguments
 }
 
-/// What a stream of events brings; see ``Events/withGaps``.
+/// An element of a stream of events; see ``Events/withGaps``.
 public enum EventItem<Content> {
     /// An event.
     case event(Event<Content>)
-    /// Here events may be missing.
+    /// Events may be missing at this point.
     case gap(EventGap)
-    /// An event that is not of the type that was asked for; why.
+    /// An event that could not be decoded as the expected type, with the error.
     case undecodable(WAMPError)
 }
 
 extension EventItem: Sendable where Content: Sendable {}
 
-/// Why events may be missing from a stream.
+/// The reason why events may be missing from a stream.
 public enum EventGap: Hashable, Sendable {
-    /// The connection was lost, and the subscription stands again: what was published between the two did not come.
+    /// The connection was lost, and the subscription is active again: events published in between are missing.
     case reconnected
-    /// The same, but so many events came from the router's history; what it no longer has is missing still.
+    /// The same, but the given number of events came from the router's history; events that it no longer has are still missing.
     case filled(events: Int)
-    /// The router took the subscription away, and gave it back.
+    /// The router has revoked the subscription, and has restored it.
     case revoked(reason: String?)
-    /// So many events were dropped here, for this consumer took them too slowly.
+    /// The given number of events was dropped, because this consumer is too slow.
     case dropped(Int)
 
     init(_ gap: ClientGap) {
@@ -66,24 +66,24 @@ public enum EventGap: Hashable, Sendable {
     }
 }
 
-/// What becomes of events that come while their consumer is busy.
+/// The policy for events that arrive while their consumer is busy.
 ///
-/// Each subscriber has a buffer of its own. A slow one holds up nobody: what it misses is told as ``EventGap/dropped(_:)``, in the place
-/// of the hole.
+/// Each subscriber has a buffer of its own, so a slow one does not delay the others. A subscriber that misses events receives
+/// ``EventGap/dropped(_:)`` in their place.
 public enum EventBuffer: Hashable, Sendable {
-    /// Once so many events wait, the oldest gives way.
+    /// Drops the oldest events when the given number of events is waiting.
     case dropOldest(capacity: Int = 1024)
-    /// Once so many events wait, those that come are dropped.
+    /// Drops new events when the given number of events is waiting.
     case dropNewest(capacity: Int = 1024)
-    /// Once so many events wait, the stream fails with ``WAMPError/Code/overrun`` behind them.
+    /// Fails the stream with ``WAMPError/Code/overrun`` when the given number is waiting; the waiting events are delivered first.
     case fail(capacity: Int = 1024)
 }
 
-/// Where the events of one subscriber wait for it.
+/// The queue of the events of one subscriber.
 typealias EventMailbox = Mailbox<ValuesAndNotes<RawEvent, EventGap>, WAMPError>
 
 extension EventBuffer {
-    /// What does this.
+    /// A queue with this policy.
     var line: ValuesAndNotes<RawEvent, EventGap> {
         switch self {
         case .dropOldest(let capacity): ValuesAndNotes(capacity: capacity, .dropOldest)

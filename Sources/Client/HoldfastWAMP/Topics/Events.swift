@@ -4,37 +4,38 @@ import WAMPCore
 
 /// The events of a topic for one subscriber; see ``WAMPClient/subscribe(_:options:buffer:)-(Topic<Content>,_,_)``.
 ///
-/// The subscription lives as long as this, or a loop over it; several subscribers of one topic share one subscription with the router, and
-/// know nothing of each other. It survives the loss of the connection: what may be missing then is told by ``withGaps``. The stream ends
-/// when ``end()`` is called or the client is closed, and fails when the router refuses the subscription for good.
-/// An event that is not of the type that was asked for is left out, and logged. One loop at a time.
+/// The subscription lasts as long as this value, or an iteration over it. Several independent subscribers of one topic share one
+/// subscription at the router. The subscription survives a lost connection; ``withGaps`` reports where events may be missing. The stream
+/// ends when ``end()`` is called or the client is closed, and fails when the router refuses the subscription for good.
+///
+/// An event that cannot be decoded as the expected type is left out and logged. Only one iteration at a time is allowed.
 public struct Events<Content>: AsyncSequence, Sendable {
     /// An event.
     public typealias Element = Event<Content>
-    /// How it can fail.
+    /// The error of a failed stream.
     public typealias Failure = WAMPError
     let feed: EventFeed
     let form: WAMPForm<Content>
 
-    /// The events, with news of what is missing.
+    /// The events, with reports of missing ones.
     public var withGaps: EventItems<Content> { EventItems(feed: feed, form: form) }
 
-    /// Ends the subscription of this subscriber, and with it the stream.
+    /// Ends this subscriber's subscription, and with it the stream.
     public func end() { feed.end() }
 
-    /// Starts to take events.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(items: withGaps.makeAsyncIterator()) }
 
-    /// Takes events one by one.
+    /// Iterates over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error of a failed stream.
         public typealias Failure = WAMPError
         var items: EventItems<Content>.AsyncIterator
 
-        /// Waits for the next event; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next event; returns nil after a regular end, or when the task is cancelled.
         public mutating func next() async throws(WAMPError) -> Event<Content>? { try await next(isolation: nil) }
 
-        /// Waits for the next event; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next event; returns nil after a regular end, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WAMPError) -> Event<Content>? {
             while let item = try await items.next(isolation: actor) {
                 switch item {
@@ -48,29 +49,29 @@ public struct Events<Content>: AsyncSequence, Sendable {
     }
 }
 
-/// The events of a topic, with news of what is missing; see ``Events/withGaps``.
+/// The events of a topic, with reports of missing ones; see ``Events/withGaps``.
 public struct EventItems<Content>: AsyncSequence, Sendable {
-    /// An event, or what there is instead.
+    /// An event, a gap, or an event that could not be decoded.
     public typealias Element = EventItem<Content>
-    /// How it can fail.
+    /// The error of a failed stream.
     public typealias Failure = WAMPError
     let feed: EventFeed
     let form: WAMPForm<Content>
 
-    /// Starts to take events.
+    /// Creates an iterator.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: feed, form: form) }
 
-    /// Takes events one by one.
+    /// Iterates over the elements.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// How it can fail.
+        /// The error of a failed stream.
         public typealias Failure = WAMPError
         let feed: EventFeed
         let form: WAMPForm<Content>
 
-        /// Waits for what is next; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next element; returns nil after a regular end, or when the task is cancelled.
         public mutating func next() async throws(WAMPError) -> EventItem<Content>? { try await next(isolation: nil) }
 
-        /// Waits for what is next; nil after an end in peace, or when the task is cancelled.
+        /// Waits for the next element; returns nil after a regular end, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WAMPError) -> EventItem<Content>? {
             switch try await feed.mailbox.next() {
             case .value(let raw)?:
@@ -88,7 +89,7 @@ public struct EventItems<Content>: AsyncSequence, Sendable {
     }
 }
 
-/// One subscriber, from its beginning to the release of this object.
+/// One subscriber; releasing this object ends its subscription.
 final class EventFeed: Sendable {
     let shell: WAMPShell
     let handle: ClientHandle

@@ -5,9 +5,9 @@ public import WAMPCore
 extension WAMPClient {
     /// Publishes an event.
     ///
-    /// Without `PublishOptions.isAcknowledged` it returns when the event is on its way; with it, when the router has taken it.
+    /// Without `PublishOptions.isAcknowledged` this returns when the event was sent; with it, when the router has accepted the event.
     ///
-    /// - Returns: The router's name for the publication; nil without acknowledgement.
+    /// - Returns: The router's ID of the publication; nil without acknowledgement.
     @discardableResult
     public func publish<Content>(
         _ topic: Topic<Content>, _ content: Content, options: PublishOptions = PublishOptions()
@@ -22,10 +22,10 @@ extension WAMPClient {
     ///
     /// - Parameters:
     ///   - uri: The topic's URI.
-    ///   - list: Values by place.
-    ///   - keywords: Values by name.
-    ///   - options: What is to be other than the defaults.
-    /// - Returns: The router's name for the publication; nil without acknowledgement.
+    ///   - list: The positional arguments.
+    ///   - keywords: The keyword arguments.
+    ///   - options: The options.
+    /// - Returns: The router's ID of the publication; nil without acknowledgement.
     @discardableResult
     public func publish(
         _ uri: String, _ list: [Value] = [], keywords: ValueMap = ValueMap(), options: PublishOptions = PublishOptions()
@@ -33,21 +33,21 @@ extension WAMPClient {
         try await shell.publish(uri, WAMPArguments(list, keywords: keywords), options)
     }
 
-    /// Subscribes to a topic; returns when the subscription stands.
+    /// Subscribes to a topic; returns when the subscription is active.
     ///
-    /// The events do not keep the client: they end when the last reference to it is gone.
+    /// The events do not keep the client alive: they end when the last reference to the client is released.
     ///
     /// - Parameters:
     ///   - topic: The topic, or a pattern.
-    ///   - options: What is to be other than the defaults. Of several subscribers to one topic the first one's `other` counts.
-    ///   - buffer: What becomes of events that come while the consumer is busy.
+    ///   - options: The options. If several subscribers share a topic, the `other` of the first one is used.
+    ///   - buffer: The policy for events that arrive while the consumer is busy.
     public func subscribe<Content>(
         _ topic: Topic<Content>, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()
     ) async throws(WAMPError) -> Events<Content> {
         Events(feed: try await shell.subscribe(TopicKey(topic.uri, match: topic.match), options, buffer), form: topic.form)
     }
 
-    /// Subscribes to a topic by its URI, or to a pattern; returns when the subscription stands.
+    /// Subscribes to a topic by its URI, or to a pattern; returns when the subscription is active.
     public func subscribe(
         _ uri: String, match: WAMPMatch = .exact, options: SubscribeOptions = SubscribeOptions(), buffer: EventBuffer = .dropOldest()
     ) async throws(WAMPError) -> Events<WAMPArguments> {

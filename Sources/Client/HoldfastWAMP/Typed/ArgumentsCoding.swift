@@ -2,17 +2,17 @@ import CodecCore
 import HoldfastCodecs
 import WAMPCore
 
-/// How values of Swift get into arguments and out of them: straight to bytes and from bytes where the serialization is binary.
+/// Converts Swift values to arguments and back; with a binary serialization directly to and from bytes.
 enum ArgumentsCoding {
-    /// What came was found to be within the client's limits when it came.
+    /// Received arguments were checked against the client's limits on arrival.
     private static let unlimited = CodecLimits(maximumDepth: .max, maximumBytes: .max)
-    /// In JSON, bytes may be plain Base64: not all routers mark them as the specification has it.
+    /// In JSON, bytes may be plain Base64, because not all routers mark them as the specification requires.
     private static let reading: CodecOptions = {
         var options = CodecOptions(limits: unlimited)
         options.readsBase64 = true
         return options
     }()
-    /// How long something is that is sent is up to the app; what lies in itself without end is a mistake.
+    /// The app decides how long sent arguments are; the default depth limit stays, because endless nesting is a mistake.
     private static let writing = CodecOptions(limits: CodecLimits(maximumBytes: .max))
     private static let values = (encoder: ValueEncoder(options: writing), decoder: ValueDecoder(options: reading))
     private static let messagePack = (encoder: MessagePackEncoder(options: writing), decoder: MessagePackDecoder(options: reading))
@@ -20,7 +20,7 @@ enum ArgumentsCoding {
 
     // MARK: - Writing
 
-    /// A value as all arguments by place: it has to be written as an array.
+    /// Encodes a value as all positional arguments; it must encode itself as an array.
     static func list<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
         switch serialization {
         case .messagePack: return try WAMPArguments(list: messagePack.encoder.encode(source), as: .messagePack, limits: unlimited)
@@ -31,7 +31,7 @@ enum ArgumentsCoding {
         }
     }
 
-    /// A value as all arguments by name: it has to be written with keys.
+    /// Encodes a value as all keyword arguments; it must encode itself with keys.
     static func keywords<Source: Encodable>(_ source: Source, _ serialization: WAMPSerialization?) throws -> WAMPArguments {
         switch serialization {
         case .messagePack:
@@ -44,39 +44,39 @@ enum ArgumentsCoding {
     }
 
     private static func mismatch(_ type: Any.Type, _ form: String) -> WAMPError {
-        WAMPError(.unencodable, detail: "\(type) is not written \(form)")
+        WAMPError(.unencodable, detail: "\(type) does not encode itself \(form)")
     }
 
     // MARK: - Reading
 
-    /// All arguments by place as a value that is read from an array.
+    /// Decodes all positional arguments as one value, from an array.
     static func value<Target: Decodable>(_ type: Target.Type, ofListIn arguments: WAMPArguments) throws -> Target {
         let value = try arguments.withRawList { bytes, serialization in try decode(type, bytes, serialization) }
         if case .some(.some(let value)) = value { return value }
         return try values.decoder.decode(type, from: .array(arguments.list))
     }
 
-    /// All arguments by name as a value that is read by its keys.
+    /// Decodes all keyword arguments as one value, by its keys.
     static func value<Target: Decodable>(_ type: Target.Type, ofKeywordsIn arguments: WAMPArguments) throws -> Target {
         let value = try arguments.withRawKeywords { bytes, serialization in try decode(type, bytes, serialization) }
         if case .some(.some(let value)) = value { return value }
         return try values.decoder.decode(type, from: .map(arguments.keywords))
     }
 
-    /// What stands at a place among the arguments, straight from its bytes where they are binary; null if there is nothing.
+    /// Decodes the argument at a path, directly from its bytes if they are binary; null if there is none.
     static func value<Target: Decodable>(_ type: Target.Type, at path: [Int], in arguments: WAMPArguments) throws -> Target {
         let value = try arguments.withRawValue(at: path) { bytes, serialization in try decode(type, bytes, serialization) }
         if case .some(.some(let value)) = value { return value }
         return try self.value(type, of: arguments.value(at: path) ?? .null)
     }
 
-    /// Data of no fixed shape as a value of Swift.
+    /// Decodes an untyped value.
     static func value<Target: Decodable>(_ type: Target.Type, of value: Value) throws -> Target {
         if type == Value.self, let value = value as? Target { return value }
         return try values.decoder.decode(type, from: value)
     }
 
-    /// Nil of what is read by way of a `Value`.
+    /// Decodes from bytes; returns nil for serializations that are decoded by way of a `Value`.
     private static func decode<Target: Decodable>(_ type: Target.Type, _ bytes: RawSpan, _ serialization: WAMPSerialization) throws
         -> Target?
     {
@@ -88,16 +88,16 @@ enum ArgumentsCoding {
     }
 }
 
-/// Whether values of a type are written and read without a coder.
+/// Whether values of a type are encoded and decoded without a coder.
 func isPlain(_ type: Any.Type) -> Bool { type == Int.self || type == String.self || type == Double.self || type == Bool.self }
 
-/// Arguments of simple types, gathered without a coder.
+/// Collects arguments of simple types, without a coder.
 struct PlainArguments {
     private(set) var list: [Value] = []
     private(set) var isPlain = true
 
     mutating func append<Source>(_ source: Source) {
-        // SAFETY: looked at before; a cast that the runtime checks costs more than all the rest.
+        // SAFETY: the type was compared before; a cast that the runtime checks costs more than everything else here.
         if Source.self == Int.self { return list.append(.integer(Int64(unsafeBitCast(source, to: Int.self)))) }
         if Source.self == String.self { return list.append(.text(unsafeBitCast(source, to: String.self))) }
         switch source {
@@ -110,11 +110,11 @@ struct PlainArguments {
     }
 }
 
-/// Items of simple types, read without a coder; whatever is otherwise than expected is for the coder to judge.
+/// Reads items of simple types, without a coder; throws `NotPlain` if anything is unexpected, and the coder then decides.
 struct PlainItems {
     struct NotPlain: Error {}
 
-    /// So many bytes are read as a whole; the coder takes from more only what it is asked for.
+    /// The maximum size that is read as a whole; from longer input the coder reads only the requested items.
     private static let mostBytes = 4096
     private let items: [Value]
     private var place = 0
@@ -158,7 +158,7 @@ extension PositionalParts: Decodable where repeat each Part: Decodable {
         parts = try (repeat Self.next((each Part).self, &list))
     }
 
-    /// The next item; one that is missing at the end is nil, where the type allows it.
+    /// Decodes the next item; an item missing at the end is nil if the type allows it.
     private static func next<Target: Decodable>(_ type: Target.Type, _ list: inout any UnkeyedDecodingContainer) throws -> Target {
         if list.isAtEnd, let missing = (type as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Target { return missing }
         return try list.decode(type)

@@ -2,9 +2,9 @@ public import CodecCore
 import HoldfastCodecs
 public import WAMPCore
 
-/// Events of several types on one topic, told apart by a number or a name that they carry.
+/// Events of several types on one topic, distinguished by a number or a name in each event.
 ///
-/// That is looked at first, and only then what it says is decoded as its type; nothing else is.
+/// The number or the name is read first. Then only the body of the event is decoded, as the matching type.
 ///
 /// ```swift
 /// enum Ride { case moved(Position), ended(Receipt) }
@@ -14,16 +14,16 @@ public import WAMPCore
 /// let rides = Topic<Ride>("com.app.rides", form: types.form)
 /// ```
 public struct EventTypes<Content>: Sendable {
-    /// Where something stands in an event.
+    /// A place in an event.
     public struct Place: Hashable, Sendable {
         enum Kind: Hashable, Sendable { case path([Int]), key(String), keyword(String), list, keywords }
         let kind: Kind
 
-        /// The argument at a place, counted from 0.
+        /// The argument at an index, counted from 0.
         public static func place(_ index: Int) -> Place { Place(kind: .path([index])) }
-        /// What stands at a place, counted from 0, in the first argument, which is an array.
+        /// The item at an index, counted from 0, of the first argument, which is an array.
         public static func item(_ index: Int) -> Place { Place(kind: .path([0, index])) }
-        /// What stands under a key in the first argument.
+        /// The value of a key in the first argument.
         public static func key(_ key: String) -> Place { Place(kind: .key(key)) }
         /// A keyword argument.
         public static func keyword(_ name: String) -> Place { Place(kind: .keyword(name)) }
@@ -32,7 +32,7 @@ public struct EventTypes<Content>: Sendable {
         /// All keyword arguments, as an object.
         public static var keywords: Place { Place(kind: .keywords) }
 
-        /// Where the rest of an event stands whose mark is here.
+        /// The default place of the body for an event whose mark is at this place.
         var surroundings: Place {
             switch kind {
             case .key: .place(0)
@@ -65,19 +65,20 @@ public struct EventTypes<Content>: Sendable {
     private var types: [Value: @Sendable (WAMPArguments) throws -> Content] = [:]
     private var otherwise: (@Sendable (Value, WAMPArguments) throws -> Content)?
 
-    /// No type yet.
+    /// Creates a set without types.
     ///
-    /// - Parameter mark: Where the number or the name stands that tells the types apart.
+    /// - Parameter mark: The place of the number or the name that distinguishes the types.
     public init(at mark: Place) { self.mark = mark }
 
-    /// The same with one more type.
+    /// Returns a copy with one more type.
     ///
     /// - Parameters:
-    ///   - name: The number or the name of the type; a whole number is the same however it is written, as 50, 50.0 or unsigned.
-    ///   - type: What such an event is decoded as.
-    ///   - body: Where that stands; nil: where the mark stands. If that is under a key, this is the first argument with all its keys; if
-    ///     it is a keyword argument, all of them; otherwise all arguments together.
-    ///   - wrap: Makes the event of it.
+    ///   - name: The number or the name of the type; an integer matches however it is written, as 50, 50.0 or unsigned.
+    ///   - type: The type of the event's body.
+    ///   - body: The place of the body; nil derives it from the place of the mark. If the mark is under a key, the body is the first
+    ///     argument with all its keys. If the mark is a keyword argument, the body is all keyword arguments. Otherwise the body is all
+    ///     positional arguments.
+    ///   - wrap: Creates the event from the body.
     public func with<Body: Decodable>(
         _ name: Value, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
     ) -> EventTypes where Body: Sendable {
@@ -87,31 +88,31 @@ public struct EventTypes<Content>: Sendable {
         return copy
     }
 
-    /// The same with one more type, whose number may be a constant of the app's, such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
+    /// Returns a copy with one more type, whose number may be an app constant such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
     public func with<Body: Decodable>(
         _ number: some BinaryInteger, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
     ) -> EventTypes where Body: Sendable {
         with(Int64(exactly: number).map { .integer($0) } ?? Value(UInt64(clamping: number)), as: type, in: body, wrap)
     }
 
-    /// The same with one more type, whose name may be a constant of the app's, such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
+    /// Returns a copy with one more type, whose name may be an app constant such as a raw value; see ``with(_:as:in:_:)-(Value,_,_,_)``.
     public func with<Body: Decodable>(
         _ name: some StringProtocol, as type: Body.Type, in body: Place? = nil, _ wrap: @escaping @Sendable (Body) -> Content
     ) -> EventTypes where Body: Sendable {
         with(Value.text(String(name)), as: type, in: body, wrap)
     }
 
-    /// The same, with what becomes of events of other types; without it they are undecodable.
+    /// Returns a copy with a handler for events of other types; without it they are undecodable.
     public func otherwise(_ make: @escaping @Sendable (_ name: Value, WAMPArguments) throws -> Content) -> EventTypes {
         var copy = self
         copy.otherwise = make
         return copy
     }
 
-    /// The form for a ``Topic``, to subscribe to.
+    /// The form for a ``Topic``, for subscriptions only.
     public var form: WAMPForm<Content> {
         WAMPForm<Content> { _, _ in
-            throw WAMPError(.unencodable, detail: "events that are told apart by a type can only be received")
+            throw WAMPError(.unencodable, detail: "a form of EventTypes can only decode events")
         } decode: { arguments in
             let name = try mark.value(in: arguments)
             if let type = types[name.asMark] { return try type(arguments) }
@@ -120,18 +121,18 @@ public struct EventTypes<Content>: Sendable {
         }
     }
 
-    /// A number or a name in words; anything else is no mark, and may be long.
+    /// A description of a number or a short name; any other value is not described, because it may be long.
     private static func shown(_ name: Value) -> String {
         switch name {
         case .integer(let number): "\(number)"
         case .text(let text) where text.utf8.count <= 64: text.debugDescription
-        default: "what it carries"
+        default: "the mark of this event"
         }
     }
 }
 
 extension Value {
-    /// The same number in one way of several to write it; anything else as it is.
+    /// The same number in a canonical representation; any other value is returned unchanged.
     fileprivate var asMark: Value {
         switch self {
         case .unsigned(let number): Value(number)

@@ -1,6 +1,6 @@
 public import WAMPCore
 
-/// A procedure, declared once: its URI, what it takes, and what it gives.
+/// A typed procedure: its URI, its input and its output.
 ///
 /// ```swift
 /// enum API {
@@ -9,36 +9,36 @@ public import WAMPCore
 /// }
 /// ```
 public struct Procedure<Input, Output>: Sendable {
-    /// Its URI; as a callee, also a pattern.
+    /// The URI; for a callee it may also be a pattern.
     public let uri: String
-    /// How the input lies in the message.
+    /// The form of the input in the message.
     public let input: WAMPForm<Input>
-    /// How the output lies in the message.
+    /// The form of the output in the message.
     public let output: WAMPForm<Output>
 
-    /// A procedure whose input and output lie in messages in these forms.
+    /// Creates a procedure with the given forms of its input and output.
     public init(_ uri: String, input: WAMPForm<Input>, output: WAMPForm<Output>) {
         (self.uri, self.input, self.output) = (uri, input, output)
     }
 
-    /// A procedure with arguments and results by their places.
+    /// Creates a procedure with positional arguments and results.
     public init<each Argument: Codable & Sendable, each Result: Codable & Sendable>(_ uri: String)
     where Input == (repeat each Argument), Output == (repeat each Result) {
         self.init(uri, input: .positional(), output: .positional())
     }
 
-    /// A procedure with arguments in a form, and results by their places.
+    /// Creates a procedure with arguments in the given form, and positional results.
     public init<each Result: Codable & Sendable>(_ uri: String, input: WAMPForm<Input>) where Output == (repeat each Result) {
         self.init(uri, input: input, output: .positional())
     }
 
-    /// A procedure with arguments by their places, and results in a form.
+    /// Creates a procedure with positional arguments, and results in the given form.
     public init<each Argument: Codable & Sendable>(_ uri: String, output: WAMPForm<Output>) where Input == (repeat each Argument) {
         self.init(uri, input: .positional(), output: output)
     }
 }
 
 extension Procedure where Input == WAMPArguments, Output == WAMPArguments {
-    /// A procedure of which nothing is known.
+    /// Creates an untyped procedure.
     public static func raw(_ uri: String) -> Procedure { Procedure(uri, input: .raw, output: .raw) }
 }

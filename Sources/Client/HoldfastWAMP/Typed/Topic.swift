@@ -1,6 +1,6 @@
 public import WAMPCore
 
-/// A topic, declared once: its URI, and what its events are.
+/// A typed topic: its URI, and the content of its events.
 ///
 /// ```swift
 /// enum API {
@@ -9,30 +9,30 @@ public import WAMPCore
 /// }
 /// ```
 public struct Topic<Content>: Sendable {
-    /// Its URI, or the pattern.
+    /// The URI, or the pattern.
     public let uri: String
-    /// How the URI is compared with that of a publication.
+    /// The match policy of the URI.
     ///
-    /// Nothing can be published to a pattern.
+    /// Events cannot be published to a pattern.
     public let match: WAMPMatch
-    /// How an event lies in the message.
+    /// The form of an event in the message.
     public let form: WAMPForm<Content>
 
-    /// A topic whose events lie in messages in a form.
+    /// Creates a topic whose events have the given form.
     public init(_ uri: String, match: WAMPMatch = .exact, form: WAMPForm<Content>) {
         (self.uri, self.match, self.form) = (uri, match, form)
     }
 
-    /// A topic whose events are arguments by their places: the parts of a tuple, or one value.
+    /// Creates a topic whose events are positional arguments: the parts of a tuple, or one value.
     public init<each Part: Codable & Sendable>(_ uri: String, match: WAMPMatch = .exact) where Content == (repeat each Part) {
         self.init(uri, match: match, form: .positional())
     }
 
-    /// The topics under this one, or the pattern, with the same events.
+    /// Returns a topic with another URI or pattern and the same type of events.
     public func matching(_ uri: String, _ match: WAMPMatch = .exact) -> Topic { Topic(uri, match: match, form: form) }
 }
 
 extension Topic where Content == WAMPArguments {
-    /// A topic of which nothing is known.
+    /// Creates an untyped topic.
     public static func raw(_ uri: String, match: WAMPMatch = .exact) -> Topic { Topic(uri, match: match, form: .raw) }
 }

@@ -1,19 +1,19 @@
 import CodecCore
 public import WAMPCore
 
-/// How a value of Swift lies in the arguments of a call, a result, or an event.
+/// The mapping of a Swift value to the arguments of a call, a result, or an event.
 ///
-/// | Form | What lies in the message |
+/// | Form | Content of the message |
 /// |---|---|
-/// | ``positional()`` | each part of a tuple at its place; a lone value at the first; nothing for `Void` |
+/// | ``positional()`` | each part of a tuple at its index; a single value at the first; nothing for `Void` |
 /// | ``object`` | the value as the only argument |
-/// | ``list`` | a value that is written as an array: its items are the arguments |
+/// | ``list`` | a value that encodes itself as an array: its items are the arguments |
 /// | ``keywords`` | a value with keys: they are the keyword arguments |
 /// | ``raw`` | the arguments themselves |
 ///
-/// Whatever the form, more than was asked for is ignored, and what is missing at the end is nil where the type allows it.
+/// In all forms, extra arguments are ignored, and arguments missing at the end are nil if the type allows it.
 public struct WAMPForm<Content>: Sendable {
-    /// Makes the arguments of a value, at best in the serialization that they will be sent in.
+    /// Encodes a value, preferably in the serialization in which it will be sent.
     let encode: @Sendable (Content, WAMPSerialization?) throws -> WAMPArguments
     let decode: @Sendable (WAMPArguments) throws -> Content
 
@@ -24,18 +24,18 @@ public struct WAMPForm<Content>: Sendable {
         (self.encode, self.decode) = (encode, decode)
     }
 
-    /// A form of your own.
+    /// Creates a custom form.
     ///
     /// - Parameters:
-    ///   - encode: Makes the arguments of a value.
-    ///   - decode: Makes the value of arguments.
+    ///   - encode: Converts a value to arguments.
+    ///   - decode: Converts arguments to a value.
     public init(
         encode: @escaping @Sendable (Content) throws -> WAMPArguments, decode: @escaping @Sendable (WAMPArguments) throws -> Content
     ) {
         self.init({ content, _ in try encode(content) }, decode: decode)
     }
 
-    /// Each part of a tuple at its place; a lone value at the first, and nothing for `Void`.
+    /// Each part of a tuple at its index; a single value at the first, and nothing for `Void`.
     public static func positional<each Part: Codable & Sendable>() -> WAMPForm where Content == (repeat each Part) {
         var arePlain = true
         repeat arePlain = arePlain && isPlain((each Part).self)
@@ -55,9 +55,9 @@ extension WAMPForm where Content: Codable & Sendable {
     /// The value as the only argument.
     public static var object: WAMPForm { positional() }
 
-    /// A value that is written as an array: its items are the arguments.
+    /// A value that encodes itself as an array: its items are the arguments.
     ///
-    /// It reads them one after the other from an unkeyed container, each as what it knows it to be.
+    /// The value decodes the items one after the other from an unkeyed container, each as the type that it expects.
     public static var list: WAMPForm {
         WAMPForm {
             try ArgumentsCoding.list($0, $1)

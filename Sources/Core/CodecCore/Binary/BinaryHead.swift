@@ -1,50 +1,50 @@
-/// What the first bytes of a value say: a scalar as a whole, of all else the kind and the length.
+/// The head of an encoded value: a complete scalar, or the kind and length of any other value.
 ///
-/// A length was compared with the bytes that are left: so many bytes, or values of one byte each, can follow.
+/// Lengths are already checked against the remaining bytes: at least that many bytes, or values of one byte each, can follow.
 public enum BinaryHead: Hashable, Sendable {
-    /// Nothing; CBOR's undefined too.
+    /// Null, or CBOR's undefined.
     case null
     /// True or false.
     case bool(Bool)
-    /// An integer from 0 up.
+    /// An integer of at least 0.
     case unsigned(UInt64)
     /// The integer -1 - n.
     case negative(UInt64)
     /// A floating-point number of any width.
     case float(Double)
-    /// A text of so many bytes.
+    /// A text of this many bytes.
     case text(Int)
-    /// So many bytes.
+    /// A byte string of this length.
     case bytes(Int)
-    /// So many values.
+    /// An array of this many values.
     case array(Int)
-    /// So many keys, each with its value.
+    /// A map of this many pairs of key and value.
     case map(Int)
-    /// MessagePack: so many bytes of an application's type.
+    /// MessagePack: an extension of this type and length in bytes.
     case `extension`(type: Int8, Int)
-    /// CBOR: a number that says how to understand the value that follows.
+    /// CBOR: a tag that says how to interpret the following value.
     case tag(UInt64)
-    /// CBOR: a text in pieces, until a stop.
+    /// CBOR: a text in pieces, until a stop. "Open" means of indefinite length.
     case openText
-    /// CBOR: bytes in pieces, until a stop.
+    /// CBOR: a byte string in pieces, until a stop.
     case openBytes
-    /// CBOR: values until a stop.
+    /// CBOR: an array of values until a stop.
     case openArray
-    /// CBOR: keys with values until a stop.
+    /// CBOR: a map of pairs until a stop.
     case openMap
-    /// CBOR: the end of what was open.
+    /// CBOR: the end of an open item.
     case stop
-    /// CBOR: a simple value without a meaning here.
+    /// CBOR: a simple value that this library does not support.
     case simple(UInt8)
 }
 
 extension ByteReader {
-    /// Takes the head of the next value.
+    /// Reads the head of the next value.
     @inlinable public mutating func head(_ format: BinaryFormat) throws(CodecError) -> BinaryHead {
         format.isCBOR ? try cborHead() : try messagePackHead(tags: format.hasTags)
     }
 
-    /// Compares a length with the bytes that are left, of which every item needs at least this many.
+    /// Checks a length against the remaining bytes; every item needs at least `width` bytes.
     @inlinable func checked<Number: FixedWidthInteger>(_ count: Number, width: Int = 1) throws(CodecError) -> Int {
         guard let length = Int(exactly: count), length <= left / width else { throw CodecError(.truncated, at: end) }
         return length
@@ -145,7 +145,7 @@ extension ByteReader {
         case 22, 23: return .null
         case 24:
             let number = try byte()
-            // Those below 32 have a form of one byte, and may have no other.
+            // Values below 32 have a one-byte form and must use it.
             guard number >= 32 else { throw CodecError(.malformed, at: start) }
             return .simple(number)
         case 25: return .float(Double(halfBits: try integer()))
@@ -158,26 +158,26 @@ extension ByteReader {
     }
 }
 
-/// A binary format that describes itself: MessagePack or CBOR.
+/// A self-describing binary format: MessagePack or CBOR.
 ///
-/// It is a value, and no generic parameter: the containers of `Codable` are called through tables, where a generic one could not be
-/// specialized, and asking a flag costs less.
+/// It is a value instead of a generic parameter: the containers of `Codable` are called through witness tables, where generics are not
+/// specialized. Checking a flag is cheaper.
 public struct BinaryFormat: Hashable, Sendable {
     @usableFromInline let isCBOR: Bool
-    /// Whether a tag may stand in MessagePack, which has none: for what never leaves the process.
+    /// Whether MessagePack may contain tags, which the format does not have: for data that never leaves the process.
     @usableFromInline let hasTags: Bool
 
     /// MessagePack, with its timestamps.
     public static let messagePack = BinaryFormat(isCBOR: false, hasTags: false)
     /// CBOR, RFC 8949.
     public static let cbor = BinaryFormat(isCBOR: true, hasTags: true)
-    /// MessagePack with tags behind the byte that it never uses, 0xC1: holds every ``Value`` exactly.
+    /// MessagePack with tags after its unused byte 0xC1: represents every ``Value`` exactly.
     package static let exchange = BinaryFormat(isCBOR: false, hasTags: true)
 }
 
-// By hand, for macOS on Intel has no Float16.
+// Implemented by hand, because macOS on Intel has no Float16.
 extension Double {
-    /// The number that a half-precision float of these bits is.
+    /// Creates the number from the bits of a half-precision float.
     @usableFromInline init(halfBits bits: UInt16) {
         let (exponent, fraction) = (Int(bits >> 10 & 0x1F), Double(bits & 0x3FF))
         let magnitude: Double
@@ -189,7 +189,9 @@ extension Double {
         self = bits & 0x8000 == 0 ? magnitude : -magnitude
     }
 
-    /// The half-precision float that is this number exactly, if there is one; any NaN is the plainest one.
+    /// The bits of the half-precision float with exactly this value; nil if there is none.
+    ///
+    /// Every NaN becomes the standard one.
     @usableFromInline var halfBits: UInt16? {
         if isNaN { return 0x7E00 }
         let sign: UInt16 = self.sign == .minus ? 0x8000 : 0

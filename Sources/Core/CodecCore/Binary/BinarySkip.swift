@@ -1,17 +1,19 @@
 extension ByteReader {
-    /// How deep open containers of CBOR may lie in one another where a value is only skipped.
+    /// The maximum nesting depth of open CBOR containers in values that are skipped.
     @usableFromInline static var openDepth: Int { 128 }
 
-    /// Goes past the next value, whatever it is and however deep.
+    /// Skips the next value of any kind and depth.
     @inlinable public mutating func skipValue(_ format: BinaryFormat) throws(CodecError) {
         try skipValues(1, format, open: 0)
     }
 
-    /// Goes past so many values; only open containers cost a level of the stack.
+    /// Skips this many values.
+    ///
+    /// Only open containers use a level of the stack.
     @usableFromInline mutating func skipValues(_ count: Int, _ format: BinaryFormat, open: Int) throws(CodecError) {
         var waiting = count
         while waiting > 0 {
-            // Each takes at least a byte. That also keeps the sum small.
+            // Each value takes at least one byte. This check also keeps the sum small.
             guard waiting <= left else { throw CodecError(.truncated, at: end) }
             let start = position
             waiting &-= 1
@@ -29,7 +31,7 @@ extension ByteReader {
         }
     }
 
-    /// Goes past the values of one turn, or past the stop; false at the stop.
+    /// Skips the values of one element, or the stop; returns false at the stop.
     private mutating func skipOpen(_ values: Int, _ format: BinaryFormat, open: Int) throws(CodecError) -> Bool {
         guard open < Self.openDepth else { throw CodecError(.tooDeep, at: position) }
         if atStop { return false }
@@ -37,7 +39,7 @@ extension ByteReader {
         return true
     }
 
-    /// Takes the stop of an open container, if it is next.
+    /// Whether the stop of an open container is next; if it is, it is consumed.
     @inlinable package var atStop: Bool {
         mutating get {
             guard peek() == 0xFF else { return false }
@@ -46,17 +48,17 @@ extension ByteReader {
         }
     }
 
-    /// Goes past a piece of an open text or open bytes; false at the stop.
+    /// Skips a piece of an open text or byte string; returns false at the stop.
     private mutating func skipPiece(of start: Int, _ format: BinaryFormat) throws(CodecError) -> Bool {
         guard let length = try piece(of: start, format) else { return false }
         try skip(length)
         return true
     }
 
-    /// Takes the head of a piece of the open text or open bytes that began at `start`: its length, or nil at the stop.
+    /// Reads the head of a piece of the open text or byte string that began at `start`; returns its length, or nil at the stop.
     mutating func piece(of start: Int, _ format: BinaryFormat) throws(CodecError) -> Int? {
         let place = position
-        // RFC 8949 §3.2.3: pieces have a length, and are of the same kind.
+        // RFC 8949 §3.2.3: pieces have a definite length and the same kind.
         let isText = unsafe base.load(fromByteOffset: start, as: UInt8.self) == 0x7F
         switch try head(format) {
         case .stop: return nil
@@ -66,7 +68,7 @@ extension ByteReader {
         }
     }
 
-    /// Goes past the next value, and takes exactly what ``value(_:levels:)`` takes, without making a value of it.
+    /// Skips the next value and accepts exactly what ``value(_:levels:)`` accepts, without creating a value.
     package mutating func checkValue(_ format: BinaryFormat, levels: Int) throws(CodecError) {
         let start = position
         switch try head(format) {

@@ -1,6 +1,6 @@
-// The shortest form of everything, in either format.
+// Writes everything in its shortest form, in both formats.
 extension ByteWriter {
-    /// Appends nothing's sign.
+    /// Appends null.
     @inlinable public mutating func null(_ format: BinaryFormat) { append(format.isCBOR ? 0xF6 : 0xC0) }
 
     /// Appends true or false.
@@ -8,7 +8,7 @@ extension ByteWriter {
         append((format.isCBOR ? 0xF4 : 0xC2) | (value ? 1 : 0))
     }
 
-    /// Appends an integer from 0 up.
+    /// Appends an integer of at least 0.
     @inlinable public mutating func unsigned(_ value: UInt64, _ format: BinaryFormat) {
         if format.isCBOR { return cbor(major: 0, value) }
         switch value {
@@ -33,10 +33,12 @@ extension ByteWriter {
         }
     }
 
-    /// Appends a floating-point number in the fewest bytes that hold it exactly; all NaNs are one.
+    /// Appends a floating-point number in the fewest bytes that represent it exactly.
+    ///
+    /// All NaNs are written alike.
     @inlinable public mutating func float(_ value: Double, _ format: BinaryFormat) {
         let bits = value.bitPattern
-        // What needs a fraction of more than 23 bits is most of what there is.
+        // Fast path: most numbers need more than 23 fraction bits.
         if bits & 0x1FFF_FFFF != 0, value == value { return append(format.isCBOR ? 0xFB : 0xCB, bits) }
         shortFloat(value, format)
     }
@@ -51,7 +53,7 @@ extension ByteWriter {
     /// Appends a text.
     @inlinable public mutating func text(_ text: String, _ format: BinaryFormat) throws(CodecError) {
         var text = text
-        // A typed error does not come through the closure.
+        // A typed error cannot pass through the closure.
         var failure: CodecError?
         text.withUTF8 { bytes in
             do throws(CodecError) { try unsafe self.text(UnsafeRawBufferPointer(bytes), format) } catch { failure = error }
@@ -59,7 +61,7 @@ extension ByteWriter {
         if let failure { throw failure }
     }
 
-    /// Appends a text whose UTF-8 is known.
+    /// Appends a text given as UTF-8.
     @unsafe @inlinable public mutating func text(_ utf8: UnsafeRawBufferPointer, _ format: BinaryFormat) throws(CodecError) {
         let length = utf8.count
         if format.isCBOR {
@@ -74,7 +76,7 @@ extension ByteWriter {
         unsafe append(utf8)
     }
 
-    /// Appends bytes as bytes.
+    /// Appends a byte string.
     @unsafe @inlinable public mutating func binary(_ bytes: UnsafeRawBufferPointer, _ format: BinaryFormat) throws(CodecError) {
         let length = bytes.count
         if format.isCBOR {
@@ -89,30 +91,32 @@ extension ByteWriter {
 
     @usableFromInline mutating func longLength(_ length: Int, short: UInt8, long: UInt8) throws(CodecError) {
         if length <= 0xFFFF { return append(short, UInt16(length)) }
-        // MessagePack has no longer lengths.
+        // MessagePack supports no longer lengths.
         guard let length = UInt32(exactly: length) else { throw CodecError(.tooLarge, at: count) }
         append(long, length)
     }
 
-    /// Appends the head of an array of so many values.
+    /// Appends the head of an array of this many values.
     public mutating func array(_ items: Int, _ format: BinaryFormat) throws(CodecError) {
         try close(at: open(), items: items, isMap: false, format)
     }
 
-    /// Appends the head of a map of so many pairs.
+    /// Appends the head of a map of this many pairs.
     public mutating func map(_ pairs: Int, _ format: BinaryFormat) throws(CodecError) {
         try close(at: open(), items: pairs, isMap: true, format)
     }
 
-    /// Leaves a byte for the head of a container whose length is not known yet.
+    /// Reserves one byte for the head of a container whose length is not yet known.
     ///
-    /// - Returns: Where the head will be.
+    /// - Returns: The position of the head.
     @inlinable public mutating func open() -> Int {
         append(0)
         return count &- 1
     }
 
-    /// Writes the head that was left open; the content moves if the head needs more than a byte.
+    /// Writes the reserved head of a container.
+    ///
+    /// The content moves if the head needs more than one byte.
     ///
     /// - Returns: By how many bytes the content moved.
     @discardableResult
@@ -148,13 +152,13 @@ extension ByteWriter {
         return count - before
     }
 
-    /// Appends a tag, if the format has them.
+    /// Appends a tag; throws if the format has none.
     public mutating func tag(_ number: UInt64, _ format: BinaryFormat) throws(CodecError) {
         guard format.hasTags else { throw CodecError(.unsupported, at: count) }
         if format.isCBOR { cbor(major: 6, number) } else { append(0xC1, number) }
     }
 
-    /// Appends an extension, if the format has them.
+    /// Appends an extension; throws if the format has none.
     @unsafe public mutating func `extension`(
         type: Int8, _ bytes: UnsafeRawBufferPointer, _ format: BinaryFormat
     ) throws(CodecError) {

@@ -1,10 +1,10 @@
 extension Value {
-    /// The value that these bytes are, as a whole.
+    /// Decodes these bytes as exactly one value.
     ///
-    /// - Throws: A ``CodecError`` if they are not of the format, if anything follows, or beyond the limits.
+    /// - Throws: A ``CodecError`` if they are not valid in the format, if bytes follow, or if a limit is exceeded.
     public init(decoding bytes: RawSpan, as format: BinaryFormat, limits: CodecLimits = .standard) throws(CodecError) {
         guard bytes.byteCount <= limits.maximumBytes else { throw CodecError(.tooLarge, at: limits.maximumBytes) }
-        // A typed error does not come through the closure.
+        // A typed error cannot pass through the closure.
         self = try unsafe bytes.withUnsafeBytes { bytes -> Result<Value, CodecError> in
             var reader = unsafe ByteReader(bytes)
             do throws(CodecError) {
@@ -15,9 +15,9 @@ extension Value {
         }.get()
     }
 
-    /// The bytes of the value, in the shortest form.
+    /// Encodes the value in the shortest form.
     ///
-    /// - Throws: A ``CodecError`` of what the format cannot say: a tag in MessagePack, an extension in CBOR.
+    /// - Throws: A ``CodecError`` for a value that the format does not support: a tag in MessagePack, an extension in CBOR.
     public func encoded(as format: BinaryFormat) throws(CodecError) -> [UInt8] {
         var writer = ByteWriter()
         try writer.value(self, format)
@@ -26,7 +26,7 @@ extension Value {
 }
 
 extension ByteReader {
-    /// Takes the next value; other values may lie in it so many levels deep.
+    /// Reads the next value, with at most this many levels of nested values.
     public mutating func value(_ format: BinaryFormat, levels: Int) throws(CodecError) -> Value {
         let start = position
         switch try head(format) {
@@ -34,7 +34,7 @@ extension ByteReader {
         case .bool(let value): return .bool(value)
         case .unsigned(let number): return Value(number)
         case .negative(let number):
-            // What is below Int64.min is written as the large integer that it stands for. RFC 8949 §3.4.3.
+            // A number below Int64.min becomes a bignum. RFC 8949 §3.4.3.
             return Int64(exactly: number).map { .integer(~$0) } ?? .tagged(3, .bytes(number.bigEndianBytes))
         case .float(let number): return .float(number)
         case .text(let length): return .text(try text(length))
@@ -76,7 +76,9 @@ extension ByteReader {
         }
     }
 
-    /// For how many values room is made before they are seen: a length costs its sender a few bytes, on every level anew.
+    /// Returns for how many values memory is reserved in advance.
+    ///
+    /// It is limited because a peer can announce large lengths on every level with few bytes.
     private static func reserved(_ count: Int) -> Int { min(count, 64) }
 
     private func check(_ levels: Int, at start: Int) throws(CodecError) {
@@ -98,22 +100,22 @@ extension ByteReader {
         }
     }
 
-    /// Takes a text of this length.
+    /// Reads a text of this length.
     @inlinable public mutating func text(_ length: Int) throws(CodecError) -> String {
         let start = position
         guard let text = unsafe String(utf8: try take(length)) else { throw CodecError(.invalidText, at: start) }
         return text
     }
 
-    /// Takes the pieces of an open text that began at `start`, and the stop.
+    /// Reads the pieces of an open text that began at `start`, and the stop.
     public mutating func openText(from start: Int, _ format: BinaryFormat) throws(CodecError) -> String {
         var text = ""
-        // RFC 8949 §3.2.3: each piece is a valid text by itself.
+        // RFC 8949 §3.2.3: each piece is a valid text of its own.
         while let length = try piece(of: start, format) { text += try self.text(length) }
         return text
     }
 
-    /// Takes the pieces of open bytes that began at `start`, and the stop.
+    /// Reads the pieces of an open byte string that began at `start`, and the stop.
     public mutating func openBytes(from start: Int, _ format: BinaryFormat) throws(CodecError) -> [UInt8] {
         var bytes: [UInt8] = []
         while let length = try piece(of: start, format) { unsafe bytes += try take(length) }
@@ -152,7 +154,7 @@ extension ByteWriter {
 }
 
 extension [UInt8] {
-    /// Lends the bytes, and lets a typed error through.
+    /// Calls `body` with the bytes, and passes typed errors through.
     func borrowed(_ body: (UnsafeRawBufferPointer) throws(CodecError) -> Void) throws(CodecError) {
         try unsafe withUnsafeBytes { bytes -> Result<Void, CodecError> in
             do throws(CodecError) { return .success(unsafe try body(bytes)) } catch { return .failure(error) }
@@ -161,6 +163,6 @@ extension [UInt8] {
 }
 
 extension UInt64 {
-    /// The bytes, the greatest first.
+    /// The bytes, most significant first.
     fileprivate var bigEndianBytes: [UInt8] { unsafe withUnsafeBytes(of: bigEndian) { unsafe [UInt8]($0) } }
 }

@@ -1,38 +1,38 @@
-/// A place in bytes that are lent; nothing is ever read beyond their end.
+/// A cursor over borrowed bytes that never reads beyond their end.
 @safe public struct ByteReader {
     @usableFromInline let base: UnsafeRawPointer
-    /// Where the bytes end.
+    /// The end of the bytes.
     public let end: Int
-    /// Where the next byte is read.
+    /// The position of the next byte.
     public var position: Int
 
-    /// Reads these bytes, which must live as long as the reader is used.
+    /// Creates a reader of these bytes, which must stay valid while the reader is used.
     @unsafe @inlinable public init(_ bytes: UnsafeRawBufferPointer, from position: Int = 0) {
-        // No bytes may come without an address; of those, none is read.
+        // An empty buffer may have no address; no byte of it is ever read.
         unsafe base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
         end = bytes.count
         self.position = min(max(position, 0), bytes.count)
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     @inlinable public var left: Int { end &- position }
 
-    /// Goes to a place between the first byte and the end.
+    /// Moves to a position, limited to the range of the bytes.
     @inlinable public mutating func move(to place: Int) { position = min(max(place, 0), end) }
 
-    /// The next byte, which stays the next.
+    /// Returns the next byte without consuming it.
     @inlinable public func peek() -> UInt8? {
         position < end ? unsafe base.load(fromByteOffset: position, as: UInt8.self) : nil
     }
 
-    /// Takes the next byte.
+    /// Reads the next byte.
     @inlinable public mutating func byte() throws(CodecError) -> UInt8 {
         guard position < end else { throw CodecError(.truncated, at: position) }
         defer { position &+= 1 }
         return unsafe base.load(fromByteOffset: position, as: UInt8.self)
     }
 
-    /// Takes an integer, its greatest byte first.
+    /// Reads an integer in big-endian order.
     @inlinable public mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws(CodecError) -> Number {
         let width = MemoryLayout<Number>.size
         guard left >= width else { throw CodecError(.truncated, at: end) }
@@ -40,19 +40,19 @@
         return Number(bigEndian: unsafe base.loadUnaligned(fromByteOffset: position, as: Number.self))
     }
 
-    /// Goes past this many bytes.
+    /// Skips this many bytes.
     @inlinable public mutating func skip(_ count: Int) throws(CodecError) {
         guard count >= 0, left >= count else { throw CodecError(.truncated, at: end) }
         position &+= count
     }
 
-    /// The bytes from one place to another; both are brought between the first byte and the end.
+    /// Returns the bytes between two positions, which are limited to the range of the bytes.
     @unsafe @inlinable public func bytes(from start: Int, to stop: Int) -> UnsafeRawBufferPointer {
         let first = min(max(start, 0), end)
         return unsafe UnsafeRawBufferPointer(start: base + first, count: min(max(stop, first), end) &- first)
     }
 
-    /// Takes this many bytes; they live as long as those of the reader.
+    /// Reads this many bytes, which stay valid as long as those of the reader.
     @unsafe @inlinable public mutating func take(_ count: Int) throws(CodecError) -> UnsafeRawBufferPointer {
         guard count >= 0, left >= count else { throw CodecError(.truncated, at: end) }
         defer { position &+= count }
@@ -60,14 +60,14 @@
     }
 }
 
-/// Bytes that grow at their end.
+/// A growing byte buffer.
 @safe public struct ByteWriter: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var capacity: Int
-    /// How many bytes were written.
+    /// The number of bytes written.
     public var count = 0
 
-    /// No bytes yet, but room for so many.
+    /// Creates an empty buffer with this capacity.
     public init(capacity: Int = 256) {
         self.capacity = max(capacity, 16)
         unsafe base = .allocate(byteCount: self.capacity, alignment: 1)
@@ -75,13 +75,15 @@
 
     deinit { unsafe base.deallocate() }
 
-    /// The bytes written so far; they live until the next is written.
+    /// The bytes written so far.
+    ///
+    /// They are valid until the next write.
     @unsafe public var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// Makes an array of what was written.
+    /// Returns a copy of the written bytes.
     public func array() -> [UInt8] { unsafe [UInt8](bytes) }
 
-    /// Makes room for so many more bytes.
+    /// Reserves space for this many more bytes.
     @inlinable mutating func reserve(_ more: Int) {
         if capacity &- count < more { grow(more) }
     }
@@ -102,7 +104,7 @@
         count &+= 1
     }
 
-    /// Appends a byte and an integer, whose greatest byte goes first.
+    /// Appends a byte and an integer in big-endian order.
     @inlinable public mutating func append<Number: FixedWidthInteger>(_ first: UInt8, _ number: Number) {
         let width = 1 &+ MemoryLayout<Number>.size
         reserve(width)
@@ -123,7 +125,7 @@
     /// Appends bytes.
     package mutating func append(all bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
 
-    /// Replaces the byte at a place that was written by a byte and an integer, and moves what follows.
+    /// Replaces a written byte by a byte and an integer, and moves the bytes after it.
     @usableFromInline mutating func widen<Number: FixedWidthInteger>(at place: Int, to first: UInt8, _ number: Number) {
         let width = MemoryLayout<Number>.size
         reserve(width)
@@ -133,7 +135,7 @@
         count += width
     }
 
-    /// Replaces the byte at a place that was written.
+    /// Replaces a written byte.
     @inlinable mutating func set(_ byte: UInt8, at place: Int) {
         unsafe base.storeBytes(of: byte, toByteOffset: place, as: UInt8.self)
     }

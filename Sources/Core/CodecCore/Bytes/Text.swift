@@ -1,13 +1,13 @@
 extension String {
-    /// The text of bytes, if they are UTF-8.
+    /// Creates a text from bytes; fails if they are not UTF-8.
     @usableFromInline package init?(utf8 bytes: UnsafeRawBufferPointer) {
         let text = unsafe String(decoding: bytes, as: UTF8.self)
-        // Decoding mends what is not UTF-8, and then the bytes are others.
+        // Decoding replaces invalid UTF-8, which changes the bytes.
         guard unsafe bytes.isASCII || bytes.elementsEqual(text.utf8) else { return nil }
         self = text
     }
 
-    /// The first character of it that nobody sees, such as `U+202E`; nil if all are seen.
+    /// The first invisible character, such as `U+202E`; nil if all are visible.
     package var firstHidden: String? {
         unicodeScalars.first(where: \.isHidden).map { scalar in
             let digits = String(scalar.value, radix: 16, uppercase: true)
@@ -17,7 +17,7 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether no byte has its highest bit set.
+    /// Whether all bytes are ASCII.
     var isASCII: Bool {
         var (offset, bits) = (0, UInt64(0))
         while count &- offset >= 8 {
@@ -31,7 +31,7 @@ extension UnsafeRawBufferPointer {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
-    /// Whether these are the bytes of the text in UTF-8.
+    /// Returns whether these bytes are the UTF-8 form of the text.
     package func equals(_ text: String) -> Bool {
         if let same = unsafe text.utf8.withContiguousStorageIfAvailable({ unsafe equals(UnsafeRawBufferPointer($0)) }) { return same }
         return unsafe elementsEqual(text.utf8)
@@ -52,7 +52,9 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether the bytes are UTF-8, as RFC 3629 §4 has it: found out in place, without making a text of them.
+    /// Whether the bytes are valid UTF-8 (RFC 3629 §4).
+    ///
+    /// Checked in place, without creating a text.
     package var isUTF8: Bool {
         var offset = 0
         while offset < count {
@@ -65,7 +67,8 @@ extension UnsafeRawBufferPointer {
                 offset &+= 1
                 continue
             }
-            // How many bytes follow, and within which bounds the first of them lies: no overlong forms, no surrogates, nothing too large.
+            // The number of following bytes, and the range of the first of them: excludes overlong forms, surrogates and values that are
+            // too large.
             let (more, bounds): (Int, ClosedRange<UInt8>)
             switch first {
             case 0xC2...0xDF: (more, bounds) = (1, 0x80...0xBF)
@@ -88,11 +91,11 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Unicode.Scalar {
-    /// Whether nobody sees it where text is shown, it looks like a space and is none, or it changes how the text around it is shown.
+    /// Whether the character is invisible, looks like a space but is none, or changes how the surrounding text is displayed.
     ///
-    /// Directions (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, U+061C), characters without a width (U+200B to U+200D, U+2060, U+FEFF,
-    /// variation selectors, fillers), tags (U+E0000 to U+E007F), blanks other than U+0020 (such as U+00A0 and U+2800), ends of lines and
-    /// control characters: with them two names look the same.
+    /// Includes directions (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, U+061C), characters without a width (U+200B to U+200D,
+    /// U+2060, U+FEFF, variation selectors, fillers), tags (U+E0000 to U+E007F), blanks other than U+0020 (such as U+00A0 and U+2800), line
+    /// ends and control characters. Such characters make two different names look the same.
     package var isHidden: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,22 +1,22 @@
 import MachineCore
 
-/// Where a string of JSON stands between its quotes.
+/// The range of a JSON string between its quotes.
 package struct JSONText {
     package let start: Int
     package let end: Int
     package let hasEscapes: Bool
-    /// Whether all its bytes are known to be ASCII.
+    /// Whether all bytes are known to be ASCII.
     var isASCII = false
 }
 
-// The grammar of JSON, RFC 8259: whoever reads some reads it with this.
+// The grammar of JSON (RFC 8259), shared by all readers.
 extension ByteReader {
-    /// Goes past white space, RFC 8259 §2.
+    /// Skips white space (RFC 8259 §2).
     package mutating func skipSpace() {
         while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position &+= 1 }
     }
 
-    /// Goes past white space, then past this byte if it is next.
+    /// Skips white space, and then this byte if it is next; returns whether it was.
     package mutating func skipSpace(to byte: UInt8) -> Bool {
         skipSpace()
         guard peek() == byte else { return false }
@@ -24,23 +24,25 @@ extension ByteReader {
         return true
     }
 
-    /// Goes past white space, then past this byte, which must be next.
+    /// Skips white space and this byte; throws if it is not next.
     package mutating func expect(_ byte: UInt8) throws(CodecError) {
         guard skipSpace(to: byte) else { throw unexpected }
     }
 
-    /// Makes sure that nothing but white space follows.
+    /// Throws if anything but white space follows.
     package mutating func finishJSON() throws(CodecError) {
         skipSpace()
         guard left == 0 else { throw CodecError(.trailingBytes, at: position) }
     }
 
-    /// What is wrong with the next byte, or that there is none.
+    /// The error for the next byte, or for missing bytes.
     package var unexpected: CodecError { CodecError(left == 0 ? .truncated : .malformed, at: position) }
 
-    /// Whether another item of an array or an object follows; goes past the comma before it, or past the bracket behind the last one.
+    /// Returns whether another item of an array or object follows.
     ///
-    /// - Parameter isFirst: Whether no item was taken yet; false from then on.
+    /// Skips the comma before it, or the bracket after the last item.
+    ///
+    /// - Parameter isFirst: Whether no item was read yet; set to false.
     package mutating func hasItem(before bracket: UInt8, isFirst: inout Bool) throws(CodecError) -> Bool {
         if isFirst {
             isFirst = false
@@ -51,7 +53,7 @@ extension ByteReader {
         return false
     }
 
-    /// Takes true or false; nil, and goes nowhere, if something else is next.
+    /// Reads true or false; returns nil without moving if something else is next.
     package mutating func jsonBool() throws(CodecError) -> Bool? {
         skipSpace()
         guard let byte = peek(), byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f") else { return nil }
@@ -59,7 +61,7 @@ extension ByteReader {
         return byte == UInt8(ascii: "t")
     }
 
-    /// Goes past a name that begins here.
+    /// Skips a keyword; throws if it is not next.
     mutating func expect(_ name: StaticString) throws(CodecError) {
         for place in 0..<name.utf8CodeUnitCount {
             guard unsafe peek() == name.utf8Start[place] else { throw unexpected }
@@ -67,9 +69,9 @@ extension ByteReader {
         }
     }
 
-    /// Goes past the next value, and takes exactly what `jsonValue(levels:)` takes, without making a value of it.
+    /// Skips the next value and accepts exactly what `jsonValue(levels:)` accepts, without creating a value.
     ///
-    /// - Parameter isStrict: Whether surrogates that are no pair, and numbers beyond a Double, are refused.
+    /// - Parameter isStrict: Whether unpaired surrogates and numbers beyond the range of Double are rejected.
     package mutating func checkJSON(levels: Int, isStrict: Bool = true) throws(CodecError) {
         skipSpace()
         let start = position
@@ -81,7 +83,7 @@ extension ByteReader {
             guard levels > 0 else { throw CodecError(.tooDeep, at: start) }
             position &+= 1
             var isFirst = true
-            // In ASCII, a bracket that closes is the second behind the one that opens.
+            // In ASCII, the code of the closing bracket is that of the opening one plus 2.
             while try hasItem(before: bracket + 2, isFirst: &isFirst) {
                 if bracket == UInt8(ascii: "{") {
                     try expect(UInt8(ascii: "\""))
@@ -92,7 +94,7 @@ extension ByteReader {
             }
         case UInt8(ascii: "n"): try expect("null")
         default:
-            // An integer with so few digits is one that a Double holds.
+            // An integer with this few digits fits a Double.
             if try jsonBool() != nil || jsonInteger() != nil && position - start < 300 { return }
             position = start
             do throws(CodecError) { _ = try jsonNumber() } catch {
@@ -101,7 +103,9 @@ extension ByteReader {
         }
     }
 
-    /// Goes past the next value of JSON by its brackets and strings, however deep, and whatever the rest; at its first byte.
+    /// Skips the next JSON value at its first byte.
+    ///
+    /// Checks only brackets and strings, at any depth.
     package mutating func skipJSON() throws(CodecError) {
         var depth = 0
         repeat {
@@ -112,7 +116,7 @@ extension ByteReader {
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 guard depth > 0 else { throw CodecError(.malformed, at: place) }
                 depth -= 1
-            // Between values of a container that is skipped as a whole.
+            // Between values inside the skipped container.
             case UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x0A, 0x0D, 0x09:
                 guard depth > 0 else { throw CodecError(.malformed, at: place) }
             default: skipWord()
@@ -120,7 +124,7 @@ extension ByteReader {
         } while depth > 0
     }
 
-    /// Goes past the rest of what is neither a container nor a string.
+    /// Skips the rest of a value that is neither a container nor a string.
     private mutating func skipWord() {
         while let byte = peek(), byte > 0x20 {
             switch byte {
@@ -136,7 +140,9 @@ extension ByteReader {
 // MARK: - Strings
 
 extension ByteReader {
-    /// Goes past a string whose opening quote has been taken; its escapes and its UTF-8 are looked at when it is read.
+    /// Skips a string after its opening quote.
+    ///
+    /// Its escapes and UTF-8 are checked when it is read.
     package mutating func jsonText() throws(CodecError) -> JSONText {
         let start = position
         var (hasEscapes, seen): (Bool, UInt64) = (false, 0)
@@ -155,19 +161,19 @@ extension ByteReader {
         }
     }
 
-    /// Goes past what is no quote, backslash or control character, as long as it comes in blocks of eight bytes; all bits that were set.
+    /// Skips blocks of eight bytes without quotes, backslashes and control characters; returns all bits that were set.
     @inline(__always) private mutating func skipPlain() -> UInt64 {
         var seen: UInt64 = 0
         while left >= 8 {
             let block = UInt64(littleEndian: unsafe base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            // A byte below n, if all are below 0x80: (byte - n) borrows into its highest bit.
+            // Detects bytes below n, if all are below 0x80: (byte - n) borrows into the highest bit.
             let quote = block ^ 0x2222_2222_2222_2222
             let backslash = block ^ 0x5C5C_5C5C_5C5C_5C5C
             let one: UInt64 = 0x0101_0101_0101_0101
             let found = (quote &- one) & ~quote | (backslash &- one) & ~backslash | (block &- 0x2020_2020_2020_2020) & ~block
             let highest = found & 0x8080_8080_8080_8080
             guard highest == 0 else {
-                // What lies below the first that is found is plain; above it a borrow may have made more of them.
+                // Bytes below the first match are plain. Above it, a borrow may have caused false matches.
                 position &+= highest.trailingZeroBitCount / 8
                 return seen | block & ((highest & (0 &- highest)) &- 1)
             }
@@ -177,7 +183,7 @@ extension ByteReader {
         return seen
     }
 
-    /// Goes past the next quote, backslash or control character; where it is, or nil if there is none.
+    /// Skips up to and including the next quote, backslash or control character; returns its position, or nil if there is none.
     mutating func nextSpecial() -> Int? {
         while true {
             _ = skipPlain()
@@ -187,7 +193,7 @@ extension ByteReader {
         }
     }
 
-    /// The text of a string, its escapes resolved.
+    /// Returns the text of a string with its escapes resolved.
     package func string(of text: JSONText) throws(CodecError) -> String {
         let bytes = unsafe bytes(from: text.start, to: text.end)
         guard text.hasEscapes else {
@@ -207,9 +213,9 @@ extension ByteReader {
         return string
     }
 
-    /// Finds out whether ``string(of:)`` would take a string, without making a text of it.
+    /// Checks whether ``string(of:)`` would accept a string, without creating the text.
     ///
-    /// - Parameter isStrict: Whether surrogates that are no pair are refused.
+    /// - Parameter isStrict: Whether unpaired surrogates are rejected.
     package func check(_ text: JSONText, isStrict: Bool = true) throws(CodecError) {
         if text.hasEscapes {
             var reader = self
@@ -226,7 +232,7 @@ extension ByteReader {
         guard unsafe bytes(from: text.start, to: text.end).isUTF8 else { throw CodecError(.invalidText, at: text.start) }
     }
 
-    /// Takes what follows a backslash, RFC 8259 §7: the character that both stand for.
+    /// Reads the part of an escape after the backslash (RFC 8259 §7); returns the character.
     private mutating func escape() throws(CodecError) -> Unicode.Scalar {
         let start = position - 1
         switch try byte() {
@@ -241,7 +247,7 @@ extension ByteReader {
         case UInt8(ascii: "u"):
             let first = try unit()
             if let scalar = Unicode.Scalar(first) { return scalar }
-            // Two surrogates are one character.
+            // Two surrogates form one character.
             guard first < 0xDC00, try byte() == UInt8(ascii: "\\"), try byte() == UInt8(ascii: "u") else {
                 throw CodecError(.invalidText, at: start)
             }
@@ -254,7 +260,7 @@ extension ByteReader {
         }
     }
 
-    /// Takes four digits.
+    /// Reads four hexadecimal digits.
     private mutating func unit() throws(CodecError) -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {

@@ -1,25 +1,25 @@
 import MachineCore
 
-/// Writes JSON without white space, and a comma wherever one has to be.
+/// Writes JSON without white space, and adds commas where needed.
 package struct JSONWriter: ~Copyable {
     private var bytes: ByteWriter
-    /// A value stands before the next one.
+    /// Whether a value precedes the next one.
     private var needsComma = false
 
-    /// Makes room for about so many bytes.
+    /// Creates a writer with this capacity in bytes.
     package init(capacity: Int) { bytes = ByteWriter(capacity: capacity) }
 
-    /// What was written.
+    /// Returns the written bytes.
     package consuming func finish() -> [UInt8] { bytes.array() }
 
-    /// Begins an array or an object.
+    /// Begins an array or object.
     package mutating func open(_ bracket: UInt8) {
         separate()
         bytes.append(bracket)
         needsComma = false
     }
 
-    /// Ends an array or an object.
+    /// Ends an array or object.
     package mutating func close(_ bracket: UInt8) {
         bytes.append(bracket)
         needsComma = true
@@ -43,13 +43,13 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func flag(_ flag: Bool) { plain(flag ? "true" : "false") }
 
-    /// Writes a value that is JSON already.
+    /// Writes a value that is already JSON.
     package mutating func raw(_ json: [UInt8]) {
         separate()
         bytes.append(all: json)
     }
 
-    /// Writes a string of what needs no escaping.
+    /// Writes a string whose content needs no escaping.
     package mutating func quoted(_ write: (inout ByteWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -119,7 +119,9 @@ extension String {
 }
 
 extension ByteWriter {
-    /// Appends a string with its quotes; only what must be escaped is, RFC 8259 §7.
+    /// Appends a string with its quotes.
+    ///
+    /// Only characters that require it are escaped (RFC 8259 §7).
     package mutating func jsonText(_ text: String) {
         append(UInt8(ascii: "\""))
         var text = text
@@ -151,7 +153,7 @@ extension ByteWriter {
         while left >= 10 { (left, width) = (left / 10, width &+ 1) }
         reserve(width)
         left = number
-        // They come from the last to the first.
+        // Written from the last digit to the first.
         for place in stride(from: count &+ width &- 1, through: count, by: -1) {
             set(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: left % 10), at: place)
             left /= 10
@@ -165,7 +167,7 @@ extension ByteWriter {
         digits(number.magnitude)
     }
 
-    /// Appends text that is known to be ASCII, or UTF-8, without quotes.
+    /// Appends UTF-8 text without quotes and escaping.
     package mutating func plain(_ text: String) {
         var text = text
         text.withUTF8 { unsafe self.append(UnsafeRawBufferPointer($0)) }

@@ -1,10 +1,10 @@
 extension Value {
-    /// The value that a text of JSON is, as a whole: RFC 8259, and nothing beyond it.
+    /// Decodes a JSON text as exactly one value: RFC 8259 without extensions.
     ///
-    /// A number without a point or an exponent that fits 64 bits is an integer, and exact; any other is the nearest double. Where a key
-    /// stands twice, both are kept.
+    /// A number without a point or an exponent that fits 64 bits becomes an exact integer; any other becomes the nearest double. If a key
+    /// is repeated, both entries are kept.
     ///
-    /// - Throws: A ``CodecError`` if the bytes are no JSON, if anything but white space follows, or beyond the limits.
+    /// - Throws: A ``CodecError`` if the bytes are not JSON, if anything but white space follows, or if a limit is exceeded.
     public init(json bytes: RawSpan, limits: CodecLimits = .standard) throws(CodecError) {
         guard bytes.byteCount <= limits.maximumBytes else { throw CodecError(.tooLarge, at: limits.maximumBytes) }
         self = try unsafe bytes.withUnsafeBytes { bytes -> Result<Value, CodecError> in
@@ -17,12 +17,12 @@ extension Value {
         }.get()
     }
 
-    /// The value as JSON, without white space.
+    /// Encodes the value as JSON, without white space.
     ///
-    /// What JSON cannot say becomes what is usual: bytes a text in Base64, a time a text of RFC 3339, a tagged value the value, an integer
-    /// as a key its digits.
+    /// Values without a JSON form are converted in the usual way: bytes to a Base64 text, a timestamp to an RFC 3339 text, a tagged value
+    /// to its value, and an integer key to its digits.
     ///
-    /// - Throws: A ``CodecError`` of any other key that is no text, of an extension, and of a number that is infinite or none.
+    /// - Throws: A ``CodecError`` for any other key that is not a text, for an extension, and for a number that is infinite or NaN.
     public func json() throws(CodecError) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         try writer.value(self)
@@ -71,9 +71,9 @@ extension ByteReader {
         return ValueMap(entries)
     }
 
-    /// Takes an integer; nil, and goes nowhere, if something else is next.
+    /// Reads an integer; returns nil without moving if something else is next.
     ///
-    /// One of more than 18 digits comes out as `Int64.max`, or as its negative: callers take none so far from 0.
+    /// An integer of more than 18 digits becomes `Int64.max` or its negative, which is out of range for all callers.
     package mutating func jsonInteger() -> Int64? {
         skipSpace()
         let start = position
@@ -93,7 +93,7 @@ extension ByteReader {
         return digits > start ? -number : number
     }
 
-    /// Takes a number as RFC 8259 §6 has it.
+    /// Reads a number (RFC 8259 §6).
     mutating func jsonNumber() throws(CodecError) -> JSONNumber {
         let start = position
         let isNegative = peek() == UInt8(ascii: "-")
@@ -125,7 +125,7 @@ extension ByteReader {
         return .float(number)
     }
 
-    /// Takes digits, of which there must be one.
+    /// Reads digits, at least one.
     private mutating func take(digits: inout DecimalDigits) throws(CodecError) {
         let start = position
         while let byte = peek(), byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
@@ -141,22 +141,22 @@ extension ByteReader {
         if isNegative || peek() == UInt8(ascii: "+") { position &+= 1 }
         var exponent = DecimalDigits()
         try take(digits: &exponent)
-        // Beyond this only the slow way tells what comes out.
+        // Larger exponents use the slow path.
         guard let number = exponent.number, number < 10_000 else { return digits.number = nil }
         digits.exponent += isNegative ? -Int(number) : Int(number)
     }
 }
 
-/// A number of JSON, exact where an integer of 64 bits can be.
+/// A JSON number; exact if it is an integer that fits 64 bits.
 enum JSONNumber: Equatable {
     case unsigned(UInt64)
     case negative(Int64)
     case float(Double)
 }
 
-/// Digits as they come in, and the power of ten they stand before.
+/// The digits read so far, and the power of ten by which they are multiplied.
 private struct DecimalDigits {
-    /// Nil once they are too many.
+    /// Nil if the digits no longer fit.
     var number: UInt64? = 0
     var exponent = 0
 
@@ -167,7 +167,7 @@ private struct DecimalDigits {
         number = tooLarge || overflow ? nil : sum
     }
 
-    /// The number as a double where one rounding makes it: both factors are exact (Clinger, 1990).
+    /// The number as a double if a single rounding suffices, because both factors are exact (Clinger, 1990).
     var exactDouble: Double? {
         guard let number, number <= 1 << 53, (-22...22).contains(exponent) else { return nil }
         var power = 1.0

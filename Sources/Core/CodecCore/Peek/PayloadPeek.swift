@@ -1,14 +1,14 @@
-/// Reads one scalar of a payload, and nothing else of it: which symbol a tick is of, which request an answer answers.
+/// Reads one scalar of a payload without decoding the rest, such as the symbol of a tick or the id of an answered request.
 ///
 /// ```
 /// let symbol = PayloadPeek(.json, "symbol")
 /// symbol.contains("SAIL", in: payload)
 /// ```
-/// It looks at the keys of one object after the other, takes the first that fits, and goes past all other values without understanding
-/// them. It stops at what it looks for: what comes behind need not even be well-formed. No method allocates anything but a `String` that
-/// it returns, and one for a text of JSON that has escapes.
+///
+/// It follows one key per object, uses the first match, and skips all other values without decoding them. It stops at the scalar, so bytes
+/// after it need not be well-formed. The methods allocate only the returned `String`, and one more for a JSON text with escapes.
 public struct PayloadPeek: Hashable, Sendable {
-    /// What the payload is written in.
+    /// The encoding of the payload.
     public enum Format: Hashable, Sendable {
         /// JSON, RFC 8259.
         case json
@@ -18,18 +18,20 @@ public struct PayloadPeek: Hashable, Sendable {
         case cbor
     }
 
-    /// What the payload is written in.
+    /// The encoding of the payload.
     public let format: Format
-    /// The keys on the way to the scalar, the outermost first; none: the payload is the scalar.
+    /// The keys that lead to the scalar, outermost first.
+    ///
+    /// Empty: the payload itself is the scalar.
     public let path: [String]
 
-    /// A peek along these keys, the outermost first.
+    /// Creates a peek along these keys, outermost first.
     public init(_ format: Format, _ path: String...) { self.init(format, path: path) }
 
-    /// A peek along these keys, the outermost first.
+    /// Creates a peek along these keys, outermost first.
     public init(_ format: Format, path: [String]) { (self.format, self.path) = (format, path) }
 
-    /// The text, or nil if there is none: no such key, no text, or bytes that are not of the format.
+    /// Returns the text; nil if the key is missing, the value is not a text, or the payload is malformed.
     public func string(in payload: RawSpan) -> String? {
         withScalar(in: payload) { reader, scalar in
             switch scalar {
@@ -39,7 +41,9 @@ public struct PayloadPeek: Hashable, Sendable {
         }
     }
 
-    /// Lends the bytes of the text, UTF-8 if the sender kept to it, in place where it has no escapes; nil if there is none.
+    /// Calls `body` with the bytes of the text, in place if it has no escapes; returns nil if there is none.
+    ///
+    /// The UTF-8 is not validated.
     public func withText<Result>(in payload: RawSpan, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result? {
         try withScalar(in: payload) { reader, scalar in
             switch scalar {
@@ -52,12 +56,12 @@ public struct PayloadPeek: Hashable, Sendable {
         }
     }
 
-    /// Whether the scalar is this text, byte by byte.
+    /// Returns whether the scalar is this text, compared by bytes.
     public func contains(_ text: String, in payload: RawSpan) -> Bool {
         unsafe withText(in: payload) { unsafe $0.equals(text) } ?? false
     }
 
-    /// The integer, or nil if there is none that fits.
+    /// Returns the integer; nil if there is none or it does not fit.
     public func integer(in payload: RawSpan) -> Int64? {
         withScalar(in: payload) { _, scalar in
             switch scalar {
@@ -68,14 +72,14 @@ public struct PayloadPeek: Hashable, Sendable {
         }
     }
 
-    /// The integer from 0 up, or nil if there is none that fits.
+    /// Returns the integer of at least 0; nil if there is none or it does not fit.
     public func unsigned(in payload: RawSpan) -> UInt64? {
         withScalar(in: payload) { _, scalar in
             if case .unsigned(let number) = scalar { number } else { nil }
         }
     }
 
-    /// The number, integer or not, rounded to the nearest double; nil if there is none.
+    /// Returns the number, integer or not, rounded to the nearest double; nil if there is none.
     public func double(in payload: RawSpan) -> Double? {
         withScalar(in: payload) { _, scalar in
             switch scalar {
@@ -87,7 +91,7 @@ public struct PayloadPeek: Hashable, Sendable {
         }
     }
 
-    /// The scalar, whichever it is, found in one pass; nil if there is none.
+    /// Returns the scalar of any kind, found in one pass; nil if there is none.
     package func value(in payload: RawSpan) -> Value? {
         withScalar(in: payload) { reader, scalar in
             switch scalar {
@@ -155,7 +159,7 @@ public struct PayloadPeek: Hashable, Sendable {
     }
 }
 
-/// What a peek found.
+/// The scalar that was found.
 private enum PeekedScalar {
     case text(JSONText)
     case unsigned(UInt64)
@@ -164,7 +168,7 @@ private enum PeekedScalar {
 }
 
 extension ByteReader {
-    /// Goes to the value of a key in the map that is next; false if that is no map, or has no such key.
+    /// Moves to the value of a key in the map that is next; returns false if it is not a map, or has no such key.
     fileprivate mutating func enter(_ key: String, _ format: BinaryFormat) throws(CodecError) -> Bool {
         var pairs: Int
         switch try head(format) {
@@ -187,7 +191,7 @@ extension ByteReader {
         return false
     }
 
-    /// Goes to the value of a key in the object that is next; false if that is no object, or has no such key.
+    /// Moves to the value of a key in the object that is next; returns false if it is not an object, or has no such key.
     fileprivate mutating func enterJSON(_ key: String) throws(CodecError) -> Bool {
         guard skipSpace(to: UInt8(ascii: "{")) else { return false }
         repeat {
@@ -203,23 +207,23 @@ extension ByteReader {
     }
 }
 
-/// Looks at a message of Protocol Buffers from outside, in one pass, before it is decoded.
+/// Checks the shape of a Protocol Buffers message in one pass, before it is decoded.
 ///
-/// A field that comes again is merged into the first one, and generated code copies a `oneof` each time: decoding one short message that
-/// repeats its body takes the square of its length, which is minutes for 1 MiB. And a repeated field of empty messages takes a hundred
-/// times the memory of its bytes.
+/// A repeated field is merged into the first one, and generated code copies a `oneof` each time: decoding one short message that repeats
+/// its body takes quadratic time, which is minutes for 1 MiB. A repeated field of empty messages takes a hundred times the memory of its
+/// bytes.
 package enum ProtobufShape {
-    /// Fields beside a body are of later versions: there are few.
+    /// Fields other than the body come from later versions, so there are few.
     private static let mostFields = 16
 
-    /// Whether a message, all of whose fields are messages, says no field twice, and has so many fields at most in each.
+    /// Returns whether a message whose fields are all messages repeats no field, and each of them has at most this many fields.
     ///
-    /// What is no Protocol Buffers at all may pass: the decoder refuses it.
+    /// Bytes that are not Protocol Buffers may pass: the decoder rejects them.
     @unsafe package static func isPlain(_ bytes: UnsafeRawBufferPointer, fields most: Int) -> Bool {
         var (fields, seen, count) = (unsafe ProtobufFields(ByteReader(bytes), upTo: bytes.count), UInt64(0), 0)
         while let field = fields.next() {
             count += 1
-            // What has a greater number is of a later version, and is not kept.
+            // Fields with greater numbers come from a later version and are not kept.
             let bit: UInt64 = field.number < 64 ? 1 << field.number : 0
             guard count <= mostFields, seen & bit == 0 else { return false }
             seen |= bit
@@ -234,7 +238,9 @@ package enum ProtobufShape {
     }
 }
 
-/// The fields of a message, one after the other; they end early where the bytes are malformed.
+/// Iterates over the fields of a message.
+///
+/// It ends early at malformed bytes.
 ///
 /// Source: protobuf.dev, "Encoding".
 private struct ProtobufFields {
@@ -243,7 +249,9 @@ private struct ProtobufFields {
 
     init(_ bytes: ByteReader, upTo end: Int) { (self.bytes, self.end) = (bytes, end) }
 
-    /// The next field; `payload` is where it lies, if it has a length.
+    /// Returns the next field.
+    ///
+    /// `payload` is its range if it is length-delimited.
     mutating func next() -> (number: UInt64, payload: Range<Int>?)? {
         guard let tag = varint() else { return nil }
         let number = tag >> 3
@@ -251,7 +259,7 @@ private struct ProtobufFields {
         case 0: return varint().map { _ in (number, nil) }
         case 1: return skip(8).map { _ in (number, nil) }
         case 2: return varint().flatMap { skip($0) }.map { (number, $0) }
-        // The begin and the end of a group stand for themselves.
+        // The start and the end of a group count as fields of their own.
         case 3, 4: return (number, nil)
         case 5: return skip(4).map { _ in (number, nil) }
         default: return nil

@@ -1,27 +1,27 @@
-/// A point in time: seconds since the start of 1970 in UTC, without leap seconds, and nanoseconds after them.
+/// A point in time: seconds since the start of 1970 in UTC, without leap seconds, plus nanoseconds.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Whole seconds; before 1970, negative.
+    /// The whole seconds; negative before 1970.
     public let seconds: Int64
-    /// What comes on top: 0 to 999,999,999.
+    /// The additional nanoseconds: 0 to 999,999,999.
     public let nanoseconds: UInt32
 
-    /// A point in time; nil unless the nanoseconds are less than a second.
+    /// Creates a point in time; fails if the nanoseconds are a second or more.
     public init?(seconds: Int64, nanoseconds: UInt32) {
         guard nanoseconds < 1_000_000_000 else { return nil }
         (self.seconds, self.nanoseconds) = (seconds, nanoseconds)
     }
 
-    /// A whole second.
+    /// Creates a whole second.
     public init(seconds: Int64) { (self.seconds, nanoseconds) = (seconds, 0) }
 
-    /// The nearest nanosecond; nil of what is no number, or too large.
+    /// Creates a point in time to the nearest nanosecond; fails if the number is NaN or too large.
     public init?(secondsSince1970 seconds: Double) {
         let whole = seconds.rounded(.down)
         guard let second = Int64(exactly: whole) else { return nil }
         self.init(second, fraction: seconds - whole)
     }
 
-    /// A second and a part of the next, to the nearest nanosecond; nil where that is no time.
+    /// Creates a point in time from a second and a fraction, to the nearest nanosecond; fails if that is out of range.
     public init?(_ second: Int64, fraction: Double) {
         let nanoseconds = (fraction * 1_000_000_000).rounded()
         guard nanoseconds >= 0, nanoseconds <= 1_000_000_000 else { return nil }
@@ -33,10 +33,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Seconds since 1970, rounded to the nearest double: today that is a quarter of a microsecond.
+    /// The seconds since 1970, rounded to the nearest double; today that is exact to a quarter of a microsecond.
     public var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1_000_000_000 }
 
-    /// Earlier is less.
+    /// Returns whether the first is earlier.
     public static func < (one: Timestamp, other: Timestamp) -> Bool {
         (one.seconds, one.nanoseconds) < (other.seconds, other.nanoseconds)
     }
@@ -69,7 +69,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Takes the content of MessagePack's timestamp, whose head said this length; nil if it is none.
+    /// Reads the content of a MessagePack timestamp of this length; returns nil if it is not a timestamp.
     public mutating func messagePackTimestamp(_ length: Int) throws(CodecError) -> Timestamp? {
         switch length {
         case 4: return Timestamp(seconds: Int64(try integer(UInt32.self)))
@@ -87,9 +87,9 @@ extension ByteReader {
 }
 
 extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
-    /// The time as RFC 3339 writes it, in UTC: `2026-11-21T09:30:00.25Z`.
+    /// The time in RFC 3339 form, in UTC: `2026-11-21T09:30:00.25Z`.
     ///
-    /// Years before 0 and after 9999 have a sign, as ISO 8601 allows but RFC 3339 does not.
+    /// Years before 0 and after 9999 have a sign, which ISO 8601 allows but RFC 3339 does not.
     public var description: String {
         let (day, second) = seconds.flooredDivision(by: 86400)
         let (year, month, dayOfMonth) = Self.date(ofDay: day)
@@ -104,9 +104,9 @@ extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
         return text + "Z"
     }
 
-    /// The time that a text of RFC 3339 names, with any offset and to the nanosecond; nil if it names none.
+    /// Parses an RFC 3339 text with any offset, to the nanosecond; fails for anything else.
     ///
-    /// A year that has a sign may have more than four digits.
+    /// A year with a sign may have more than four digits.
     public init?(_ description: String) {
         var text = TimeText(rest: Substring(description).utf8)
         let sign: Int64? = text.take("+") ? 1 : text.take("-") ? -1 : nil
@@ -120,7 +120,7 @@ extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
         else { return nil }
         let days = Self.day(of: year, month, day)
         let rest = hour * 3600 + minute * 60 + second - offset
-        // Counted towards 1970: the first day of all is not whole.
+        // Counted towards 1970, because the earliest day is not complete.
         let (whole, isTooFar) = (days + (days < 0 ? 1 : 0)).multipliedReportingOverflow(by: 86400)
         let (seconds, isBeyond) = whole.addingReportingOverflow(rest - (days < 0 ? 86400 : 0))
         guard !isTooFar, !isBeyond else { return nil }
@@ -132,7 +132,8 @@ extension Timestamp: CustomStringConvertible, LosslessStringConvertible {
         return String(repeating: "0", count: max(width - digits.count, 0)) + digits
     }
 
-    // Days from the civil calendar and back: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years start in March there.
+    // Conversion between days and the civil calendar: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". Years start in March
+    // there.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = (day + 719_468).flooredDivision(by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
@@ -161,7 +162,7 @@ extension Int64 {
     }
 }
 
-/// What is left to read of a time's text.
+/// The unread part of a time's text.
 private struct TimeText {
     var rest: Substring.UTF8View
 
@@ -186,14 +187,16 @@ private struct TimeText {
         return number
     }
 
-    /// Four digits; with a sign also more, as far as times go.
+    /// Reads four digits; with a sign also more, up to the range of timestamps.
     mutating func year(isSigned: Bool) -> Int64? {
         guard var year = number(digits: 4) else { return nil }
         while isSigned, year < 100_000_000_000, let digit = digit() { year = year * 10 + digit }
         return year
     }
 
-    /// The nanoseconds behind a point, 0 without one; further digits are passed over.
+    /// Reads the nanoseconds after a point, 0 without one.
+    ///
+    /// Further digits are ignored.
     mutating func fraction() -> UInt32? {
         guard take(".") else { return 0 }
         guard var nanoseconds = digit() else { return nil }
@@ -205,7 +208,7 @@ private struct TimeText {
         return UInt32(nanoseconds)
     }
 
-    /// The seconds by which the clock is ahead of UTC.
+    /// Reads the offset from UTC in seconds.
     mutating func offset() -> Int64? {
         if take("Z") || take("z") { return 0 }
         let sign: Int64

@@ -1,50 +1,54 @@
 import MachineCore
 
-/// Data of a shape that is not known beforehand: what JSON, MessagePack and CBOR can say.
+/// Data without a static type: everything that JSON, MessagePack and CBOR can represent.
 ///
-/// Two values are equal if they are written alike: 1 is not 1.0, and maps compare with the order of their entries.
+/// Two values are equal if they are encoded alike: 1 is not equal to 1.0, and the order of entries matters in maps.
 public enum Value: Hashable, Sendable {
-    /// Nothing.
+    /// Null.
     case null
     /// True or false.
     case bool(Bool)
     /// An integer.
     case integer(Int64)
-    /// An integer above `Int64.max`; one that fits an `Int64` is never written so by this library.
+    /// An integer above `Int64.max`. This library never uses it for a number that fits an `Int64`.
     case unsigned(UInt64)
     /// A floating-point number.
     case float(Double)
     /// A text.
     case text(String)
-    /// Bytes.
+    /// A byte string.
     case bytes([UInt8])
-    /// Values in their order.
+    /// An array of values.
     case array([Value])
-    /// Keys with their values.
+    /// A map of keys to values.
     case map(ValueMap)
     /// A point in time.
     case timestamp(Timestamp)
-    /// MessagePack: bytes of an application's type.
+    /// MessagePack: an extension with its type.
     case `extension`(type: Int8, [UInt8])
-    /// CBOR: a value, and a number that says how to understand it.
+    /// CBOR: a value with a tag that says how to interpret it.
     indirect case tagged(UInt64, Value)
 
-    /// An integer, as the case that this library writes it with.
+    /// Creates an integer in the case that this library uses for it.
     public init(_ number: UInt64) { self = Int64(exactly: number).map { .integer($0) } ?? .unsigned(number) }
 
-    /// Whether it is the same key, byte by byte: comparing texts as Unicode does takes the square of their length at worst.
+    /// Returns whether it is the same key.
+    ///
+    /// Unequal lengths are checked first, because comparing texts as Unicode takes quadratic time at worst.
     fileprivate func isSame(_ other: Value) -> Bool {
         if case .text(let one) = self, case .text(let two) = other, one.utf8.count != two.utf8.count { return false }
         return self == other
     }
 
-    /// Whether this is nothing.
+    /// Whether this is null.
     public var isNull: Bool { self == .null }
 
-    /// True or false, or nil if this is neither.
+    /// The Boolean, or nil for any other value.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The integer if it fits, or nil; a floating-point number is none.
+    /// The integer if it fits, or nil.
+    ///
+    /// Nil for floating-point numbers.
     public var int: Int? {
         switch self {
         case .integer(let number): Int(exactly: number)
@@ -53,7 +57,7 @@ public enum Value: Hashable, Sendable {
         }
     }
 
-    /// The number, integer or not, rounded to the nearest double; or nil.
+    /// The number, integer or not, rounded to the nearest double, or nil.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -66,7 +70,7 @@ public enum Value: Hashable, Sendable {
     /// The text, or nil.
     public var string: String? { if case .text(let text) = self { text } else { nil } }
 
-    /// The bytes, or nil.
+    /// The byte string, or nil.
     public var byteArray: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 
     /// The values of an array, or nil.
@@ -75,7 +79,7 @@ public enum Value: Hashable, Sendable {
     /// The entries of a map, or nil.
     public var entries: ValueMap? { if case .map(let map) = self { map } else { nil } }
 
-    /// The point in time, also of a text under the tag 0 of CBOR; or nil.
+    /// The point in time, also from a text with CBOR tag 0, or nil.
     public var time: Timestamp? {
         switch self {
         case .timestamp(let time): time
@@ -87,10 +91,10 @@ public enum Value: Hashable, Sendable {
     /// The value of this key in a map, or nil.
     public subscript(key: String) -> Value? { entries?[.text(key)] }
 
-    /// The value at this place of an array, or of this key in a map; or nil.
+    /// The value at this index of an array, or of this key in a map, or nil.
     public subscript(place: Int) -> Value? {
         switch self {
-        // Beside a value, `nil` alone would be the literal of null.
+        // Next to a `Value`, a plain `nil` would be the literal of null.
         case .array(let items): items.indices.contains(place) ? items[place] : Value?.none
         case .map(let map): map[.integer(Int64(place))]
         default: nil
@@ -98,30 +102,32 @@ public enum Value: Hashable, Sendable {
     }
 }
 
-/// Keys with their values, in the order in which they came.
+/// A map with its entries in their original order.
 ///
-/// A key may be any value. Where one stands twice, both are kept, and the first is found.
+/// A key may be any value. If a key is repeated, all entries are kept, and lookups find the first.
 public struct ValueMap: Hashable, Sendable {
-    /// A key with its value.
+    /// A key and its value.
     public struct Entry: Hashable, Sendable {
         /// The key.
         public var key: Value
-        /// What stands under it.
+        /// The value.
         public var value: Value
 
-        /// A key with its value.
+        /// Creates an entry.
         public init(key: Value, value: Value) { (self.key, self.value) = (key, value) }
     }
 
     /// All entries, in order.
     public var entries: [Entry]
 
-    /// A map of these entries.
+    /// Creates a map of these entries.
     public init(_ entries: [Entry] = []) { self.entries = entries }
 
-    /// The value of a key; setting nil removes all of that key.
+    /// The value of a key.
     ///
-    /// It looks at one entry after the other. Texts are the same if their bytes are.
+    /// Setting nil removes all entries of that key.
+    ///
+    /// The search is linear. Texts are compared by their bytes.
     public subscript(key: Value) -> Value? {
         get { entries.first { $0.key.isSame(key) }?.value }
         set {
@@ -136,21 +142,21 @@ public struct ValueMap: Hashable, Sendable {
 }
 
 extension ValueMap: ExpressibleByDictionaryLiteral {
-    /// A map of these entries, in their order.
+    /// Creates a map of these entries, in order.
     public init(dictionaryLiteral elements: (Value, Value)...) { entries = elements.map { Entry(key: $0.0, value: $0.1) } }
 }
 
 extension ValueMap: RandomAccessCollection {
-    /// The first place.
+    /// The first index.
     public var startIndex: Int { entries.startIndex }
-    /// The place after the last.
+    /// The index after the last entry.
     public var endIndex: Int { entries.endIndex }
-    /// The entry at a place.
+    /// The entry at an index.
     public subscript(position: Int) -> Entry { entries[position] }
 }
 
 extension Value: CustomStringConvertible {
-    /// The value in CBOR's diagnostic notation, RFC 8949 §8, which is JSON where JSON can say it; extensions as `ext(5, h'00ff')`.
+    /// The value in CBOR's diagnostic notation (RFC 8949 §8), which is JSON where possible; extensions as `ext(5, h'00ff')`.
     public var description: String {
         var text = ""
         describe(into: &text)
@@ -193,22 +199,24 @@ extension Value: CustomStringConvertible {
 }
 
 extension Value: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
-    /// Null: where Swift takes `nil` for a `Value`, not for a `Value?` that is missing.
+    /// Creates null.
+    ///
+    /// Applies where Swift infers `nil` as a `Value`, not as a missing `Value?`.
     public init(nilLiteral: ()) { self = .null }
-    /// True or false.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// An integer.
+    /// Creates an integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A floating-point number.
+    /// Creates a floating-point number.
     public init(floatLiteral value: Double) { self = .float(value) }
 }
 
 extension Value: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
-    /// A text.
+    /// Creates a text.
     public init(stringLiteral value: String) { self = .text(value) }
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: Value...) { self = .array(elements) }
-    /// A map with its entries in this order.
+    /// Creates a map with its entries in this order.
     public init(dictionaryLiteral elements: (Value, Value)...) {
         self = .map(ValueMap(elements.map { ValueMap.Entry(key: $0.0, value: $0.1) }))
     }

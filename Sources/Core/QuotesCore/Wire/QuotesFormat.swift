@@ -1,6 +1,8 @@
 package import CodecCore
 
-/// The encodings of the protocol that describe themselves; Protocol Buffers are another module's.
+/// The self-describing encodings of the protocol.
+///
+/// Another module implements Protocol Buffers.
 package enum QuotesFormat: Hashable, Sendable {
     case json, messagePack
 
@@ -19,7 +21,7 @@ package enum QuotesFormat: Hashable, Sendable {
         }
     }
 
-    /// Reads what a client sent; nil if it is of a type that a later version has.
+    /// Decodes a message from a client; returns nil if its type is unknown, as of a later version.
     package func request(from bytes: RawSpan) throws(CodecError) -> QuotesRequest? {
         try read(bytes) { (reader: inout JSONWireReader) throws(CodecError) in
             try QuotesRequest.read(from: &reader)
@@ -28,7 +30,7 @@ package enum QuotesFormat: Hashable, Sendable {
         }
     }
 
-    /// Reads what a server sent; nil if it is of a type that a later version has.
+    /// Decodes a message from a server; returns nil if its type is unknown, as of a later version.
     package func reply(from bytes: RawSpan) throws(CodecError) -> QuotesReply? {
         try read(bytes) { (reader: inout JSONWireReader) throws(CodecError) in
             try QuotesReply.read(from: &reader)
@@ -46,7 +48,7 @@ package enum QuotesFormat: Hashable, Sendable {
         _ bytes: RawSpan, json: (inout JSONWireReader) throws(CodecError) -> Result,
         messagePack: (inout MessagePackWireReader) throws(CodecError) -> Result
     ) throws(CodecError) -> Result {
-        // A typed error does not come through the closure.
+        // A typed error cannot pass through the closure.
         try unsafe bytes.withUnsafeBytes { bytes -> Swift.Result<Result, CodecError> in
             do throws(CodecError) {
                 switch self {
@@ -62,7 +64,7 @@ package enum QuotesFormat: Hashable, Sendable {
     }
 }
 
-/// Writes values one after another as the protocol needs them.
+/// Writes the values that the protocol needs, one after another.
 protocol WireWriter: ~Copyable {
     init(capacity: Int)
 
@@ -76,11 +78,11 @@ protocol WireWriter: ~Copyable {
     mutating func text(_ text: String)
     mutating func flag(_ flag: Bool)
 
-    /// What was written.
+    /// Returns the written bytes.
     consuming func finish() -> [UInt8]
 }
 
-/// Writes MessagePack, everything in its shortest form.
+/// Writes MessagePack in its shortest form.
 struct MessagePackWireWriter: WireWriter, ~Copyable {
     private var writer: ByteWriter
 
@@ -101,7 +103,7 @@ struct MessagePackWireWriter: WireWriter, ~Copyable {
 
     consuming func finish() -> [UInt8] { writer.array() }
 
-    /// Only a length of more than 32 bits is an error, and nothing that is written here is so long.
+    /// Only a length of more than 32 bits is an error, and no value written here is that long.
     private mutating func fits(_ write: (inout ByteWriter) throws(CodecError) -> Void) {
         do throws(CodecError) { try write(&writer) } catch { assertionFailure("\(error)") }
     }

@@ -1,7 +1,7 @@
 import CodecCore
 
 extension QuotesReply {
-    /// Reads a reply; nil if it is of an unknown type.
+    /// Reads a reply; returns nil if its type is unknown.
     static func read(from reader: inout some WireReader) throws(CodecError) -> QuotesReply? {
         let start = reader.position
         var map = try reader.openMap()
@@ -93,7 +93,7 @@ extension QuotesReply {
     private static func ticks(from reader: inout some WireReader) throws(CodecError) -> [Tick] {
         var ticks: [Tick] = []
         var array = try reader.openArray()
-        // Where the format says how many come, it has compared that with the bytes that are left.
+        // If the format gives the count in advance, it has been checked against the remaining bytes.
         ticks.reserveCapacity(min(array.left, QuotesLimits.ticksSent))
         while try reader.hasElement(of: &array) {
             guard ticks.count < QuotesLimits.entriesRead else { throw CodecError(.tooLarge, at: reader.position) }
@@ -162,7 +162,7 @@ extension QuotesReply {
         writer.closeMap()
     }
 
-    /// About how many bytes it takes.
+    /// The approximate encoded size in bytes.
     var sizeEstimate: Int {
         switch self {
         case .welcome, .refusal: 256
@@ -265,7 +265,7 @@ extension QuotesRequest {
         writer.closeMap()
     }
 
-    /// Reads a request; nil if it is of an unknown type.
+    /// Reads a request; returns nil if its type is unknown.
     static func read(from reader: inout some WireReader) throws(CodecError) -> QuotesRequest? {
         let start = reader.position
         var map = try reader.openMap()
@@ -280,7 +280,7 @@ extension QuotesRequest {
             case ("subscribe", "id"), ("unsubscribe", "id"): id = try reader.number()
             case ("subscribe", "symbols"):
                 var (array, patterns) = (try reader.openArray(), [String]())
-                // A message of a client is short, so there are not many.
+                // Messages from clients are short, so there are not many patterns.
                 while try reader.hasElement(of: &array) { patterns.append(try reader.text()) }
                 symbols = patterns
             case ("subscribe", "rate"): rate = try reader.number()

@@ -1,46 +1,46 @@
 import CodecCore
 
-/// Reads values one after another as the protocol needs them: maps, arrays, whole numbers, text and flags.
+/// Reads the values that the protocol needs, one after another: maps, arrays, whole numbers, text and flags.
 protocol WireReader {
-    /// Where the next value begins.
+    /// The position of the next value.
     var position: Int { get }
 
-    /// Goes into the map that comes next.
+    /// Enters the next map.
     mutating func openMap() throws(CodecError) -> WireContainer
-    /// Takes the next key of a map; nil at its end.
+    /// Reads the next key of a map; returns nil at its end.
     mutating func key(of map: inout WireContainer) throws(CodecError) -> String?
-    /// Goes into the array that comes next.
+    /// Enters the next array.
     mutating func openArray() throws(CodecError) -> WireContainer
-    /// Whether there is another element; after the last one the array is left.
+    /// Returns whether there is another element. After the last one, the array is left.
     mutating func hasElement(of array: inout WireContainer) throws(CodecError) -> Bool
-    /// Takes a whole number that the protocol can say.
+    /// Reads a whole number in the protocol's range.
     mutating func number() throws(CodecError) -> Int64
     mutating func text() throws(CodecError) -> String
     mutating func flag() throws(CodecError) -> Bool
-    /// Goes past whatever comes next.
+    /// Skips the next value.
     mutating func skip() throws(CodecError)
-    /// Makes sure that nothing follows.
+    /// Throws if bytes follow.
     mutating func finish() throws(CodecError)
 }
 
-/// How far a reader is in a map or an array.
+/// The state of a reader in a map or array.
 struct WireContainer {
-    /// What is still to come, where the format says so beforehand.
+    /// The number of remaining elements, if the format gives the count in advance.
     var left = 0
-    /// Whether nothing was taken yet, where separators tell.
+    /// Whether nothing was read yet, if the format uses separators.
     var isFirst = true
 }
 
 extension WireReader {
-    /// Takes a text that is a word of the protocol; one that is too long to be any comes back empty.
+    /// Reads a keyword of the protocol; returns an empty text if it is too long to be one.
     ///
-    /// Swift compares texts by their canonical form, which takes the square of their length at worst.
+    /// Swift compares texts by their canonical form, which takes quadratic time at worst.
     mutating func word() throws(CodecError) -> String {
         let text = try text()
         return text.utf8.count <= 32 ? text : ""
     }
 
-    /// Takes the next element of an array, a number.
+    /// Reads the next element of an array, a number.
     mutating func number(of array: inout WireContainer) throws(CodecError) -> Int64 {
         guard try hasElement(of: &array) else { throw CodecError(.malformed, at: position) }
         return try number()
@@ -52,7 +52,7 @@ extension WireReader {
         return symbol
     }
 
-    /// Leaves an array of which everything was taken.
+    /// Leaves an array; throws if it has more elements.
     mutating func close(_ array: inout WireContainer) throws(CodecError) {
         if try hasElement(of: &array) { throw CodecError(.malformed, at: position) }
     }
@@ -94,7 +94,7 @@ struct MessagePackWireReader: WireReader {
         let start = position
         switch try reader.head(.messagePack) {
         case .unsigned(let number) where number <= UInt64(QuoteFigures.maximum): return Int64(number)
-        // It is -1 - n.
+        // The value is -1 - n.
         case .negative(let number) where number < UInt64(QuoteFigures.maximum): return ~Int64(number)
         case .unsigned, .negative: throw CodecError(.overflow, at: start)
         default: throw CodecError(.malformed, at: start)
@@ -151,7 +151,7 @@ struct JSONWireReader: WireReader {
     mutating func number() throws(CodecError) -> Int64 {
         reader.skipSpace()
         let start = position
-        // A fraction or an exponent may be JSON, but is no whole number of the protocol.
+        // JSON allows a fraction or an exponent, but the protocol requires whole numbers.
         guard let number = reader.jsonInteger() else { throw CodecError(.malformed, at: start) }
         guard number.magnitude <= QuoteFigures.maximum else { throw CodecError(.overflow, at: start) }
         return number

@@ -1,8 +1,8 @@
 import MachineCore
 
-/// What the time is at the hub, as far as a client can know.
+/// The hub's time, as far as the client knows it.
 ///
-/// It runs on with the driver's moments, so that a calendar that is set while a connection stands changes nothing.
+/// It continues with the driver's moments, so that a change of the system clock during a connection has no effect.
 struct ClientClock: Hashable, Sendable {
     private struct Reading: Hashable, Sendable {
         var milliseconds: Int64
@@ -15,19 +15,19 @@ struct ClientClock: Hashable, Sendable {
     private var calendar: Reading?
     private var hub: Reading?
 
-    /// Takes what this machine's calendar says.
+    /// Records the time of the local system clock.
     mutating func read(calendar milliseconds: Int64, at now: Moment) { calendar = Reading(milliseconds, now) }
 
-    /// Takes what the hub's clock says.
+    /// Records the time of the hub's clock.
     mutating func heard(hub milliseconds: Int64, at now: Moment) { hub = Reading(milliseconds, now) }
 
-    /// Whether the hub's clock is known, so that nothing needs to be corrected later.
+    /// Whether the hub's clock is known, so that no later correction is needed.
     var knowsHub: Bool { hub != nil }
 
-    /// Milliseconds since 1970 UTC by the hub's clock, or by the calendar until it is known; nil if neither is.
+    /// Milliseconds since 1970 UTC by the hub's clock, or by the local clock until the hub's is known; nil if neither is known.
     func now(at now: Moment) -> Int64? { (hub ?? calendar)?.time(at: now) }
 
-    /// A time of this machine's calendar by the hub's clock; one that may go over the wire.
+    /// Converts a local time to the hub's clock, limited to times that are valid on the wire.
     func corrected(_ milliseconds: Int64, at now: Moment) -> Int64 {
         guard let hub, let calendar else { return milliseconds.asTime }
         return (milliseconds.asTime + hub.time(at: now) - calendar.time(at: now)).asTime
@@ -40,6 +40,6 @@ extension Int64 {
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The nearest number that is a time on the wire.
+    /// The nearest number that is a valid time on the wire.
     fileprivate var asTime: Int64 { Swift.min(Swift.max(self, 0), RoomsLimits.number - 1) }
 }

@@ -1,19 +1,19 @@
 import MachineCore
 
-/// The connection to the hub, as a client of rooms sees it.
+/// The connection to the hub, as a rooms client sees it.
 struct HubLink: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         /// No connection. → `greeting` or `holding` on `opened`.
         case offline
-        /// A connection, but the store is not open yet, or a new device is still being written. → `greeting` once it is, → `offline` on `lost`.
+        /// A connection exists, but the store is not open, or a new device ID is being written. → `greeting` once it is, → `offline` on `lost`.
         case holding(token: String?)
-        /// `hello` was said. → `welcomed`, → `ended`, → `offline`.
+        /// `hello` was sent. → `welcomed`, → `ended`, → `offline`.
         case greeting(until: Moment)
-        /// The hub knows us. → `draining` on `goaway`, → `ended`, → `offline`.
+        /// The hub has accepted the client. → `draining` on `goaway`, → `ended`, → `offline`.
         case welcomed
-        /// The hub stops: what is on its way may still be acked. → `ended`, → `offline`.
+        /// The hub shuts down: publications in flight may still be acked. → `ended`, → `offline`.
         case draining(until: Moment, back: Moment)
-        /// Its end was ordered: nothing of it counts. → `offline` on `lost`.
+        /// The client has ended the connection and ignores all frames on it. → `offline` on `lost`.
         case ended
     }
     var phase = Phase.offline
@@ -23,34 +23,34 @@ struct HubLink: Hashable, Sendable {
     /// A token that came before the welcome.
     var freshToken: String?
     var tokenPace = TokenPace()
-    /// When a fresh token is asked for.
+    /// When the client asks the app for a fresh token.
     var tokenAt: Moment?
 
-    /// Rooms of this connection's `hello` that were left before the welcome.
-    var farewells: [RoomName] = []
-    /// Rooms of this connection's `hello` without an answer.
+    /// Rooms in this connection's `hello` that the app left before the welcome.
+    var pendingLeaves: [RoomName] = []
+    /// Rooms in this connection's `hello` without an answer.
     var resuming: Set<RoomName> = []
-    /// Resumes in a row that failed.
+    /// The number of failed resumes in a row.
     var failedResumes = 0
     /// Whether rooms are joined one after the other.
     var isOneByOne = false
-    /// The room that is being joined alone.
+    /// The room that is being joined separately.
     var lone: RoomName?
-    /// When the hub answered a join last.
+    /// When the hub last answered a join.
     var lastState = Moment.start
 
-    /// Words that made no sense, within a minute.
+    /// The number of protocol violations by the hub within a minute.
     var nonsense = 0
     var nonsenseSince = Moment.start
 
-    /// Whether the hub's words count.
+    /// Whether the client accepts frames from the hub.
     var listens: Bool {
         switch phase {
         case .greeting, .welcomed, .draining: true
         case .offline, .holding, .ended: false
         }
     }
-    /// Whether there is a connection that was not given up.
+    /// Whether there is a connection that the client has not ended.
     var isOpen: Bool { phase != .offline && phase != .ended }
     /// Whether rooms may be joined.
     var isUp: Bool { phase == .welcomed }

@@ -1,33 +1,34 @@
-/// What a client has of a room's log: a contiguous piece of one epoch that ends at the cursor.
+/// The part of a room's log that the client has: a contiguous range of one epoch that ends at the cursor.
 ///
-/// It runs ahead of the store: what was ordered to be written counts as written.
+/// It is ahead of the store: ordered writes count as written.
 struct Inbox: Hashable, Sendable {
-    /// The last entry.
+    /// The position of the last entry.
     private(set) var cursor: LogPosition
     /// The number of the first entry; that of the cursor + 1 if there is none.
     private(set) var first: Int64
-    /// The hub's proof of the entry at the cursor; nil: there is none.
+    /// The hub's proof of the entry at the cursor; nil if there is none.
     private(set) var proof: CursorProof?
 
     init(cursor: LogPosition = .nowhere, first: Int64 = 1, proof: CursorProof? = nil) {
         (self.cursor, self.first, self.proof) = (cursor, first, proof)
     }
 
-    /// Numbers that an entry may have.
+    /// The valid numbers of entries.
     private static let numbers = 1..<RoomsLimits.number
 
-    /// Whether an answer to `join` can be what was asked for, and holds what it says.
+    /// Returns whether an answer to `join` is consistent and matches the request.
     func fits(_ state: HubFrame.RoomState) -> Bool {
         guard state.epoch != 0, Self.numbers.contains(state.from), (0..<RoomsLimits.number).contains(state.to), state.to <= state.head,
             Int64(state.items.count) == state.to - state.from + 1, Self.isContiguous(state.items, from: state.from)
         else { return false }
-        // It may end before the cursor, if the log went back and nothing proves it: then it replaces what there is as any other does.
+        // A snapshot may end before the cursor, if the log went back and there is no proof: it replaces the entries like any other
+        // snapshot.
         if state.isSnapshot { return true }
         return state.epoch == cursor.epoch && state.from <= cursor.seq + 1 && state.to >= cursor.seq
             && (!state.hasMore || state.to > cursor.seq)
     }
 
-    /// Whether entries are numbered one after the other.
+    /// Returns whether entries are numbered consecutively.
     static func isContiguous(_ items: [Entry], from first: Int64) -> Bool {
         var expected = first
         for entry in items {
@@ -37,11 +38,11 @@ struct Inbox: Hashable, Sendable {
         return true
     }
 
-    /// Takes the entries that follow the cursor, and drops those it has.
+    /// Takes the entries that follow the cursor, and drops those that it has.
     ///
-    /// `isAstray` if it ran into a gap or another epoch: nothing more of the room may be taken until it is joined again.
+    /// `isAstray` is true if it found a gap or another epoch: the client must join the room again before it takes more entries.
     ///
-    /// - Parameter new: The proof of the last of them.
+    /// - Parameter new: The proof of the last entry.
     mutating func take(_ items: [Entry], epoch: UInt64, proof new: CursorProof? = nil) -> (taken: [Entry], isAstray: Bool) {
         let before = cursor
         let result = follow(items, epoch: epoch)
@@ -65,14 +66,14 @@ struct Inbox: Hashable, Sendable {
         return (taken, false)
     }
 
-    /// Puts a snapshot in place of all it had.
+    /// Replaces everything with a snapshot.
     mutating func replace(epoch: UInt64, to: Int64, count: Int, proof: CursorProof? = nil) {
         self.proof = proof
         cursor = LogPosition(epoch: epoch, seq: to)
         first = to + 1 - Int64(count)
     }
 
-    /// Takes of a page what comes right before its first entry; nothing if it does not touch it.
+    /// Takes the entries of a page that come right before the first entry; none if there is a gap.
     mutating func prepend(_ items: [Entry], epoch: UInt64) -> ArraySlice<Entry> {
         guard epoch == cursor.epoch, epoch != 0, let last = items.last, last.seq >= first - 1, let earliest = items.first,
             earliest.seq < first

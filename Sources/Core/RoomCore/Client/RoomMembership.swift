@@ -1,4 +1,4 @@
-/// Who is present in a room, merged out of what each node of the hub says.
+/// The present members of a room, merged from the reports of all nodes of the hub.
 struct RoomMembership: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var node: String
@@ -8,21 +8,21 @@ struct RoomMembership: Hashable, Sendable {
         /// By connection.
         var members: [String: PresentMember]
     }
-    /// What a word of a node did.
+    /// The effect of a node's report.
     enum Outcome: Hashable, Sendable {
-        /// Nothing.
+        /// None.
         case old
-        /// Somebody came, changed or went.
+        /// Members came, changed or left.
         case changed
-        /// Something was missed: everything must be asked for.
+        /// A report was missed: the client must request the full list.
         case gap
     }
-    /// Nodes beyond these are not listened to.
+    /// The maximum number of nodes; reports of further nodes are ignored.
     private static let nodes = 64
 
     private var segments: [Segment] = []
 
-    /// Takes what a node says; no more members than this.
+    /// Takes a node's report, up to this number of members.
     mutating func take(_ word: HubFrame.RoomMembers, limit: Int) -> Outcome {
         let place = segments.firstIndex { $0.node == word.node }
         let total = min(max(word.total, 0), RoomsLimits.number)
@@ -45,13 +45,13 @@ struct RoomMembership: Hashable, Sendable {
         return .changed
     }
 
-    /// All who are present, by user and connection; no more than this.
+    /// Returns the present members sorted by user and connection, up to this number.
     func members(limit: Int) -> [PresentMember] {
         let all = segments.flatMap { $0.members.values }
         return Array(all.sorted { ($0.user, $0.connection) < ($1.user, $1.connection) }.prefix(limit))
     }
 
-    /// How many are present.
+    /// The number of present connections.
     var total: Int64 { segments.reduce(0) { min($0 + max($1.total, Int64($1.members.count)), RoomsLimits.number) } }
 
     var isEmpty: Bool { segments.isEmpty }

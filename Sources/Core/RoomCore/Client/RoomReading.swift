@@ -1,59 +1,60 @@
-/// What one who follows a room takes next.
+/// The next item for a reader that follows a room.
 public enum RoomUpdate: Hashable, Sendable {
     /// The next entry, in order.
     case entry(Entry)
-    /// What came before no longer joins what follows: forget it, the stored part of the room begins anew and ends at this place.
+    /// The earlier entries no longer connect to what follows: the stored part of the room starts anew and ends at this position.
     ///
-    /// It happens after a long absence, when the room's log was lost, and to a reader that was slower than what the store keeps.
+    /// The reader must forget the earlier entries. This happens after a long absence, after the room's log was lost, and to a reader that
+    /// is slower than the store's retention.
     case replaced(LogPosition)
 
-    /// The entry, if it is one.
+    /// The entry, if this is one.
     public var entry: Entry? { if case .entry(let entry) = self { entry } else { nil } }
 }
 
-/// Where a reader of a room is, and the entries that it has at hand.
+/// The position of a reader of a room, and the entries that it holds ready.
 struct RoomReading: Hashable, Sendable {
-    /// Which contents of the store it reads; nil before it has begun.
+    /// The generation of the stored data that it reads; nil before it has begun.
     var generation: UInt64?
-    /// Where it wants to begin.
-    var wish: LogPosition?
-    /// The last that it took.
+    /// The position where it wants to begin.
+    var target: LogPosition?
+    /// The number of the last entry that it took.
     var seq: Int64 = 0
-    /// It has taken something, which may be replaced.
+    /// Whether it has taken entries, which may be replaced.
     var hasBegun = false
-    /// Entries after the last that it took.
+    /// The entries after the last one that it took.
     var ready: ArraySlice<Entry> = []
 }
 
-/// What readers of a room take, from memory or from the store.
+/// The readers of a room, which take entries from memory or from the store.
 extension RoomRecord {
-    /// What a reader does next.
+    /// The next action of a reader.
     package enum Step: Hashable, Sendable {
         case update(RoomUpdate)
-        /// Reads from the store what follows this place.
+        /// Reads the entries after this position from the store.
         case read(after: LogPosition, generation: UInt64)
         /// Waits for a change.
         case wait
     }
 
-    /// Entries that a reader has at hand at most; the rest waits in the store.
+    /// The maximum number of entries that a reader holds ready; the others stay in the store.
     package static let readerLimit = 64
 
-    /// How many entries readers have at hand.
+    /// The number of entries that readers hold ready.
     package var readyEntries: Int { readers.values.reduce(0) { $0 + $1.ready.count } }
 
-    package mutating func addReader(_ number: UInt64, after wish: LogPosition?) { readers[number] = RoomReading(wish: wish) }
+    package mutating func addReader(_ number: UInt64, after target: LogPosition?) { readers[number] = RoomReading(target: target) }
     package mutating func removeReader(_ number: UInt64) { readers[number] = nil }
 
-    /// What a reader does next; nil if there is no such reader.
+    /// Returns the next action of a reader; nil if there is no such reader.
     package mutating func step(_ number: UInt64) -> Step? {
         guard var reading = readers[number] else { return nil }
         guard isLoaded else { return .wait }
-        if isFilling, !reading.hasBegun, reading.wish == nil { return .wait }
+        if isFilling, !reading.hasBegun, reading.target == nil { return .wait }
         if reading.generation != generation { return begin(number, reading) }
         if let entry = reading.ready.popFirst() {
             (reading.seq, reading.hasBegun) = (entry.seq, true)
-            if reading.ready.isEmpty { reading.ready = [] }  // A slice keeps the entries that it has given.
+            if reading.ready.isEmpty { reading.ready = [] }  // Releases the storage: a slice keeps removed elements.
             readers[number] = reading
             return .update(.entry(entry))
         }
@@ -61,22 +62,22 @@ extension RoomRecord {
         return .read(after: LogPosition(epoch: status.cursor.epoch, seq: reading.seq), generation: generation)
     }
 
-    /// A reader begins, or begins anew because what was stored is replaced.
+    /// Starts a reader, or restarts it because the stored data was replaced.
     private mutating func begin(_ number: UInt64, _ old: RoomReading) -> Step? {
         var reading = old
         reading.generation = generation
         reading.ready.removeAll()
         reading.seq = status.first - 1
-        var isContinued = !old.hasBegun && (old.generation == nil || old.wish == nil)
-        if old.generation == nil, let wish = old.wish, wish != .nowhere {
-            isContinued = wish.epoch == status.cursor.epoch && (status.first - 1...status.cursor.seq).contains(wish.seq)
-            if isContinued { reading.seq = wish.seq }
+        var isContinued = !old.hasBegun && (old.generation == nil || old.target == nil)
+        if old.generation == nil, let target = old.target, target != .nowhere {
+            isContinued = target.epoch == status.cursor.epoch && (status.first - 1...status.cursor.seq).contains(target.seq)
+            if isContinued { reading.seq = target.seq }
         }
         readers[number] = reading
         return isContinued ? step(number) : .update(.replaced(status.cursor))
     }
 
-    /// Gives new entries to the readers that are up to date and have room; the others read them from the store.
+    /// Gives new entries to the readers that are up to date and have space; the others read them from the store.
     mutating func offer(_ entries: [Entry]) {
         for (number, reading) in readers {
             guard reading.generation == generation, (reading.ready.last?.seq ?? reading.seq) + 1 == entries[0].seq,
@@ -86,14 +87,14 @@ extension RoomRecord {
         }
     }
 
-    /// Gives a reader what the store had.
+    /// Gives a reader the entries that the store returned.
     package mutating func fill(_ number: UInt64, _ entries: [Entry], after: Int64, generation: UInt64) {
         guard waits(number, after: after, generation: generation), readers[number]?.ready.isEmpty == true, entries.first?.seq == after + 1
         else { return }
         readers[number]?.ready = entries[...]
     }
 
-    /// Leads a reader over a hole.
+    /// Moves a reader past a gap in the stored entries.
     package mutating func skip(_ number: UInt64, after: Int64, to first: Int64, generation: UInt64) -> RoomUpdate? {
         guard waits(number, after: after, generation: generation), first > after + 1 else { return nil }
         skip(to: first)
@@ -101,7 +102,7 @@ extension RoomRecord {
         return .replaced(status.cursor)
     }
 
-    /// Whether a reader is still where it was when it asked the store.
+    /// Returns whether a reader is still at the position at which it asked the store.
     private func waits(_ number: UInt64, after seq: Int64, generation: UInt64) -> Bool {
         readers[number].map { $0.generation == generation && self.generation == generation && $0.seq == seq } ?? false
     }

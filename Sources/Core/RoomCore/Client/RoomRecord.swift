@@ -1,8 +1,9 @@
-/// What an app sees of a room: a value that follows what ``RoomsMachine`` tells and what the app asks for.
+/// The app's view of a room: a value that follows the news of ``RoomsMachine`` and the requests of the app.
 ///
-/// What has become of a message stands in the outbox that it shows; and for a message that the app follows, also after it has left the outbox.
+/// The outbox in it shows the stage of each message. For a message that the app follows, the record keeps the stage after the message has
+/// left the outbox.
 package struct RoomRecord: Hashable, Sendable {
-    /// What became of a question for older entries.
+    /// The result of a request for older entries.
     package enum PageOutcome: Hashable, Sendable {
         case page([Entry], reachedBeginning: Bool)
         case none(Refusal?)
@@ -10,40 +11,40 @@ package struct RoomRecord: Hashable, Sendable {
     /// A message that the app follows.
     private struct Followed: Hashable, Sendable {
         let id: MessageID
-        /// What is known of it; it may have left the outbox since.
+        /// The stage of the message, even after it has left the outbox.
         var stage: DeliveryStage
-        /// Why it was not taken into the outbox.
+        /// Why the outbox did not accept it.
         var refusal: OutboxRefusal?
     }
 
-    /// All but the entries.
+    /// The status of the room, without the entries.
     package private(set) var status = RoomStatus()
-    /// What is stored of the room is known.
+    /// Whether the stored state of the room is known.
     package private(set) var isLoaded = false
-    /// The app wants all that the hub retains.
+    /// Whether the app wants all entries that the hub retains.
     private var startsAtBeginning = false
-    /// What came before the last entries is still being fetched; who reads from the beginning waits for it.
+    /// Whether older entries are still being fetched; readers from the beginning wait for them.
     var isFilling = false
-    /// Counts how often what is stored was replaced.
+    /// How often the stored entries were replaced.
     var generation: UInt64 = 0
     var readers: [UInt64: RoomReading] = [:]
-    /// Questions for older entries that somebody waits for, and what became of them.
+    /// The requests for older entries that a caller waits for, with their results.
     private var pages: [Int64: PageOutcome?] = [:]
-    /// Failed messages that are being queued anew, and why they failed.
+    /// Failed messages that are being queued again, with the reason of the failure.
     private var retried: [MessageID: OutboxFailure] = [:]
-    /// By the numbers of their followers.
+    /// By the number of the follower.
     private var followed: [UInt64: Followed] = [:]
-    // After a message has left the outbox another one may be sent under its id. It has a follower of its own.
+    // After a message has left the outbox, another one may be sent under its ID. It has its own follower.
     private var followers: [MessageID: UInt64] = [:]
-    /// Followers of messages of which something new is known.
+    /// The followers of messages whose stage has changed.
     private var changed: [UInt64] = []
 
-    /// - Parameter user: Who we are; nil before the hub has said it.
+    /// - Parameter user: The own user; nil before the hub has named it.
     package init(user: UserName? = nil) { status.user = user }
 
-    // MARK: - What the app asks for
+    // MARK: - Commands of the app
 
-    package mutating func join(_ wish: JoinWish) {
+    package mutating func join(_ wish: JoinRequest) {
         startsAtBeginning = wish.start == .beginning
         if status.phase == .left { status.phase = .loading }
     }
@@ -53,20 +54,20 @@ package struct RoomRecord: Hashable, Sendable {
         (status.members, status.total, status.typing) = ([], 0, [])
     }
 
-    /// The user has read up to an entry; false if that says nothing new.
+    /// Moves the own read marker to an entry; returns false if it does not advance.
     package mutating func markRead(upTo seq: Int64) -> Bool {
         guard seq > status.read, seq <= status.cursor.seq else { return false }
         status.read = seq
         return true
     }
 
-    /// A message is to be written to the outbox.
+    /// Adds a message that is to be written to the outbox.
     package mutating func submit(_ id: MessageID, sent: Int64, _ content: Publication.Content) {
         followers[id] = nil
         status.outbox.append(PendingMessage(id: id, sent: sent, content: content, stage: .submitted))
     }
 
-    /// A failed message is to be sent after all.
+    /// Marks a failed message to be sent after all.
     package mutating func retry(_ id: MessageID) {
         guard let place = place(of: id), let failure = status.outbox[place].stage.failure else { return }
         retried[id] = failure
@@ -74,10 +75,10 @@ package struct RoomRecord: Hashable, Sendable {
         if let follower = followers[id] { note(.submitted, for: follower) }
     }
 
-    /// Whether a message has failed, and may be sent after all.
+    /// Returns whether a message has failed and can be retried.
     package func mayRetry(_ id: MessageID) -> Bool { place(of: id).map { status.outbox[$0].stage.failure != nil } ?? false }
 
-    /// Whether a message can still be taken back.
+    /// Returns whether a message can still be discarded.
     package func mayDiscard(_ id: MessageID) -> Bool { place(of: id).map { status.outbox[$0].stage.position == nil } ?? false }
 
     package func isWaiting(_ id: MessageID) -> Bool { place(of: id) != nil }
@@ -86,7 +87,7 @@ package struct RoomRecord: Hashable, Sendable {
 
     // MARK: - Followed messages
 
-    /// The app wants to know what becomes of a message that is in the outbox; false if none of this name is.
+    /// Starts to follow a message in the outbox; returns false if the outbox has no message with this ID.
     package mutating func follow(_ id: MessageID, as follower: UInt64) -> Bool {
         guard let place = place(of: id) else { return false }
         followed[follower] = Followed(id: id, stage: status.outbox[place].stage)
@@ -100,12 +101,12 @@ package struct RoomRecord: Hashable, Sendable {
     }
 
     package func follower(of id: MessageID) -> UInt64? { followers[id] }
-    /// What has become of a followed message.
+    /// Returns the stage of a followed message.
     package func stage(for follower: UInt64) -> DeliveryStage? { followed[follower]?.stage }
-    /// Why a followed message was not taken into the outbox.
+    /// Returns why the outbox did not accept a followed message.
     package func refusal(for follower: UInt64) -> OutboxRefusal? { followed[follower]?.refusal }
 
-    /// The followers of messages of which something new is known since the last time.
+    /// Returns the followers of messages whose stage has changed since the last call.
     package mutating func takeChanged() -> [UInt64] {
         defer { changed = [] }
         return changed
@@ -116,13 +117,13 @@ package struct RoomRecord: Hashable, Sendable {
         changed.append(follower)
     }
 
-    /// A message has come further.
+    /// Moves a message to a new stage.
     ///
-    /// One that is stored stays in the outbox until its entry is here, so that no screen misses it in between.
+    /// A stored message stays in the outbox until its entry arrives, so that it never disappears from the screen.
     private mutating func move(_ id: MessageID, to stage: DeliveryStage) {
         retried[id] = nil
         let (place, follower) = (place(of: id), followers[id])
-        // A copy that is sent again does not take back what is known.
+        // A copy that is sent again does not undo what is known.
         if stage == .sent, (follower.flatMap { self.stage(for: $0) } ?? place.map { status.outbox[$0].stage })?.position != nil { return }
         if let follower {
             let readers = stage.position.map { self.readers(of: $0) } ?? []
@@ -138,7 +139,7 @@ package struct RoomRecord: Hashable, Sendable {
     }
 
     private mutating func refuse(_ id: MessageID, _ refusal: OutboxRefusal) {
-        // A message that was there before is there still, as it was.
+        // A message that was in the outbox before stays there unchanged.
         if let failure = retried[id] { return move(id, to: .failed(failure)) }
         guard let place = place(of: id), status.outbox[place].stage == .submitted else { return }
         status.outbox.remove(at: place)
@@ -147,20 +148,20 @@ package struct RoomRecord: Hashable, Sendable {
         changed.append(follower)
     }
 
-    /// A message has its number, by which the outbox is in order: one that had failed and is sent after all goes behind those that came after it.
+    /// Sets the number of a message and sorts the outbox by it: a failed message that is retried moves to the end.
     private mutating func number(_ id: MessageID, _ cseq: Int64) {
         guard let place = place(of: id) else { return }
         status.outbox[place].cseq = cseq
-        // Most stand in their place already.
+        // Most messages are in the right place already.
         let (before, after) = (place > 0 ? status.outbox[place - 1].cseq ?? .max : 0, status.outbox.dropFirst(place + 1).first?.cseq)
         if before < cseq, after ?? .max > cseq { return }
         let message = status.outbox.remove(at: place)
         status.outbox.insert(message, at: status.outbox.firstIndex { $0.cseq ?? .max > cseq } ?? status.outbox.count)
     }
 
-    // MARK: - What the store holds, and what the machine tells
+    // MARK: - Stored state and news
 
-    /// Takes what the store holds; what was submitted meanwhile comes after it.
+    /// Takes the stored state; messages that were submitted meanwhile come after it.
     package mutating func load(_ stored: StoredRoom) {
         (isLoaded, isFilling, retried) = (true, false, [:])
         if stored.cursor.epoch != status.cursor.epoch || stored.cursor.seq < status.cursor.seq { generation += 1 }
@@ -173,7 +174,7 @@ package struct RoomRecord: Hashable, Sendable {
             case .queued:
                 let before = known[row.publication.id] ?? .queued
                 stage = before == .submitted ? .queued : before
-            case .burning(let failure), .failed(let failure): stage = .failed(failure)
+            case .voiding(let failure), .failed(let failure): stage = .failed(failure)
             }
             var message = PendingMessage(id: row.publication.id, sent: row.publication.sent, content: content, stage: stage)
             message.cseq = row.publication.cseq
@@ -187,14 +188,14 @@ package struct RoomRecord: Hashable, Sendable {
         dropShown()
     }
 
-    /// Takes what the machine tells of this room, or of all.
-    package mutating func hear(_ news: RoomsNews) {
+    /// Takes news about this room or about all rooms.
+    package mutating func handle(_ news: RoomsNews) {
         switch news {
         case .welcomed(let user, _, _, _): status.user = user
-        // All that is in the outbox is numbered anew, in the same order.
+        // All messages in the outbox get new numbers, in the same order.
         case .renewed: for place in status.outbox.indices where status.outbox[place].cseq != nil { status.outbox[place].cseq = 0 }
         case .signal: break
-        case .storeFailed: break  // Each message that it concerns is refused, and what was to be stored comes again.
+        case .storeFailed: break  // Each affected message is refused, and the entries come again.
         case .phase(_, let phase): status.phase = phase
         case .queued(_, let id, let cseq):
             move(id, to: .queued)
@@ -228,20 +229,20 @@ package struct RoomRecord: Hashable, Sendable {
         }
     }
 
-    /// Who else has read up to a place.
+    /// Returns the other users who have read up to a position.
     private func readers(of position: LogPosition) -> [UserName] {
         guard position.epoch == status.cursor.epoch, position.seq > 0 else { return [] }
         return status.reads.filter { $0.value >= position.seq && $0.key != status.user }.keys.sorted()
     }
 
-    /// All is over, and everything that was ordered is written: what was submitted and is not among it never will be.
+    /// Refuses the submitted messages that were not written; called at the end, when all ordered writes are done.
     package mutating func settle() {
         for message in status.outbox where message.stage == .submitted { refuse(message.id, .closed) }
     }
 
     // MARK: - Older entries
 
-    /// Somebody waits for a page of older entries.
+    /// Records that a caller waits for a page of older entries.
     package mutating func awaitPage(_ number: Int64) { pages[number] = .some(nil) }
     package mutating func forgetPage(_ number: Int64) { pages[number] = nil }
     package func page(_ number: Int64) -> PageOutcome? { pages[number] ?? nil }
@@ -269,7 +270,7 @@ package struct RoomRecord: Hashable, Sendable {
         if reachedBeginning || status.first == 1 { isFilling = false }
     }
 
-    /// Takes away what is stored and among the entries.
+    /// Removes stored messages whose entries have arrived.
     private mutating func dropShown() {
         let cursor = status.cursor
         status.outbox.removeAll { message in
@@ -281,7 +282,7 @@ package struct RoomRecord: Hashable, Sendable {
 }
 
 extension RoomsNews {
-    /// The room that it is about; nil if it is about none.
+    /// The room that the news is about; nil if it is about none.
     package var room: RoomName? {
         switch self {
         case .welcomed, .renewed, .storeFailed: nil

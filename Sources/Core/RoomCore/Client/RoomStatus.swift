@@ -1,46 +1,46 @@
-/// All that is known of a room at one moment, but for its entries.
+/// A snapshot of what the client knows about a room, without its entries.
 public struct RoomStatus: Hashable, Sendable {
-    /// Where it stands.
+    /// The phase of the room.
     public var phase = RoomPhase.loading
-    /// The last entry that is stored here.
+    /// The position of the last stored entry.
     public var cursor = LogPosition.nowhere
-    /// The number of the first entry that is stored here; `cursor.seq` + 1 if none is.
+    /// The number of the first stored entry; `cursor.seq` + 1 if none is stored.
     public var first: Int64 = 1
-    /// Who is present, each user once, by name.
+    /// The present users, sorted by name, each listed once.
     public var members: [RoomMember] = []
-    /// How many connections are present; more than are listed in a large room.
+    /// The number of present connections; in a large room there are more than are listed.
     public var total: Int64 = 0
-    /// Who types, but not the own user.
+    /// The users who are typing, without the own user.
     public var typing: [UserName] = []
-    /// How far the users have read, as far as it was told.
+    /// How far each user has read, as far as the hub has reported it.
     public var reads: [UserName: Int64] = [:]
     /// How far the own user has read.
     public var read: Int64 = 0
-    /// What was submitted and is not among the entries yet, in order.
+    /// The submitted messages that are not among the entries yet, in order.
     public var outbox: [PendingMessage] = []
-    /// Who we are; nil before the hub has said it.
+    /// The own user; nil before the hub has named it.
     public var user: UserName?
-    /// Whether all that is in the log is here.
+    /// Whether the client has all entries of the log.
     public var isLive: Bool { if case .live = phase { true } else { false } }
 
-    /// Nothing is known.
+    /// Creates the status of a room that nothing is known about.
     public init() {}
 }
 
-/// Somebody who is present, with as many connections as there are.
+/// A user who is present in a room, with all of the user's connections.
 public struct RoomMember: Hashable, Sendable, Identifiable {
-    /// Who.
+    /// The user's name.
     public var user: UserName
-    /// Each connection, in the order of their names, with its status and metadata.
+    /// The user's connections, sorted by name, each with its status and metadata.
     public var connections: [PresentMember]
 
     /// The user.
     public var id: UserName { user }
 
-    /// Somebody who is present.
+    /// Creates a member from a user and its connections.
     public init(user: UserName, connections: [PresentMember]) { (self.user, self.connections) = (user, connections) }
 
-    /// Puts the connections of a user together.
+    /// Groups connections by user.
     package static func grouped(_ members: [PresentMember]) -> [RoomMember] {
         Dictionary(grouping: members, by: \.user).map { user, connections in
             RoomMember(user: user, connections: connections.sorted { $0.connection < $1.connection })
@@ -48,57 +48,57 @@ public struct RoomMember: Hashable, Sendable, Identifiable {
     }
 }
 
-/// A message that was submitted and is not among the entries yet.
+/// A submitted message that is not among the entries yet.
 public struct PendingMessage: Hashable, Sendable, Identifiable {
-    /// Its name.
+    /// The message's ID.
     public let id: MessageID
     /// When it was submitted, in milliseconds since 1970 UTC.
     public let sent: Int64
-    /// What it says.
+    /// The message's content.
     public let content: Publication.Content
-    /// What has become of it.
+    /// How far the message has come.
     public internal(set) var stage: DeliveryStage
-    /// Its number in the outbox; nil before it has one.
+    /// The message's number in the outbox; nil before it has one.
     var cseq: Int64?
 
-    /// A message that waits.
+    /// Creates a pending message.
     public init(id: MessageID, sent: Int64, content: Publication.Content, stage: DeliveryStage) {
         (self.id, self.sent, self.content, self.stage) = (id, sent, content, stage)
     }
 
-    /// Whether an app sees no difference.
+    /// Compares all that an app can see; the number in the outbox does not count.
     public static func == (lhs: PendingMessage, rhs: PendingMessage) -> Bool {
         (lhs.id, lhs.sent, lhs.content, lhs.stage) == (rhs.id, rhs.sent, rhs.content, rhs.stage)
     }
 
-    /// Hashes its name and stage.
+    /// Hashes the ID and the stage.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(stage)
     }
 }
 
-/// What has become of a message: the ladder from the app to the other members.
+/// How far a message has come on its way from the app to the other members.
 public enum DeliveryStage: Hashable, Sendable {
-    /// It is being written to the outbox.
+    /// The client is writing the message to the outbox.
     case submitted
-    /// It is in the outbox, on disk: it survives the end of the app.
+    /// The message is in the outbox on disk and survives a restart of the app.
     case queued
-    /// It was handed to a connection; if that is lost, it is sent again.
+    /// The client gave the message to a connection; if that connection is lost, the client sends it again.
     case sent
-    /// The hub has it on disk, at this place of the room's order; a number of 0 if retention has passed it.
+    /// The hub has the message on disk, at this position of the log; the number is 0 if retention has already deleted it.
     case stored(LogPosition)
-    /// It is stored, and these others have read up to it.
+    /// The message is stored, and these other users have read up to it.
     case seen(LogPosition, by: [UserName])
-    /// It will not be sent, unless it is retried.
+    /// The message has failed and is not sent unless the app retries it.
     case failed(OutboxFailure)
     /// The app has discarded it.
     case discarded
 
-    /// Why a message will not be sent; nil of all others.
+    /// Why the message failed; nil in all other stages.
     public var failure: OutboxFailure? { if case .failed(let failure) = self { failure } else { nil } }
 
-    /// The place of a message that is stored.
+    /// The log position of a stored message; nil in all other stages.
     public var position: LogPosition? {
         switch self {
         case .stored(let position), .seen(let position, _): position

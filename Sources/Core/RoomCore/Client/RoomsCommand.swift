@@ -1,74 +1,85 @@
-/// What an app wants of a client of rooms, and what became of what that has asked for.
+/// A command from the app to the rooms machine, or an answer to an earlier request of the machine.
 package enum RoomsCommand: Hashable, Sendable {
-    /// The store is open: which device it is, how many entries of a room it keeps, and which rooms have something in their outbox, joined
-    /// or not. Only the first counts; what is wanted before waits for it.
+    /// The store is open.
+    ///
+    /// It names the device ID, the number of entries that it keeps per room, and the rooms with messages in the outbox, joined or not.
+    /// Only the first such command counts. Earlier commands wait for it.
     case storeOpened(DeviceID, keeps: Int64, waiting: [RoomName])
-    /// A fresh token, to show on the present connection, as ``RoomsEvent/tokenWanted`` asked.
+    /// A new token to send on the current connection, in answer to ``RoomsEvent/tokenWanted``.
     case token(String)
-    /// The app wants to be in a room; its stored part is loaded first.
-    case join(RoomName, JoinWish)
-    /// The app no longer wants to be in a room. What is in its outbox is still sent when the room is joined again.
+    /// Joins a room; the client loads its stored state first.
+    case join(RoomName, JoinRequest)
+    /// Leaves a room.
+    ///
+    /// The messages in its outbox are sent when the room is joined again.
     case leave(RoomName)
-    /// The app is about to end for good: the hub is told that this device leaves all rooms, so that others see it at once. Nothing more is
-    /// said on the present connection, and nothing that it says counts. What is wanted and what is stored stay as they are.
-    case farewell
-    /// The app submits a message; ``RoomsNews/queued(_:_:cseq:)`` follows when it is in the outbox, ``RoomsNews/refused(_:_:_:)`` if it
-    /// cannot be.
+    /// Tells the hub that this device leaves all rooms, so that others see it at once; used before the app exits.
+    ///
+    /// The client then sends nothing more on the current connection and ignores what the hub sends. Wishes and stored data stay as they
+    /// are.
+    case prepareToClose
+    /// Submits a message.
+    ///
+    /// ``RoomsNews/queued(_:_:cseq:)`` follows when the message is in the outbox, ``RoomsNews/refused(_:_:_:)`` if the outbox does not
+    /// accept it.
     case submit(RoomName, MessageID, sent: Int64, Publication.Content)
-    /// The app wants a failed message to be sent after all, under a new number.
+    /// Sends a failed message after all, under a new number.
     case retry(RoomName, MessageID)
-    /// The app no longer wants a message. One that may be on its way cannot be called back: it is burnt if the hub has not got it.
+    /// Discards a message.
+    ///
+    /// A message that may have been sent cannot be recalled. If the hub does not have it, its number is burnt.
     case discard(RoomName, MessageID)
-    /// The app wants nothing of a room any more: it leaves, and what is stored of it goes, but for its outbox and its next number.
+    /// Leaves a room and deletes its stored data, except the outbox and the next message number.
     case forget(RoomName)
-    /// The user has read up to an entry.
+    /// Reports that the user has read up to an entry.
     case read(RoomName, upTo: Int64)
-    /// The user types, or has stopped.
+    /// Reports that the user types, or has stopped typing.
     case typing(RoomName, Bool)
-    /// How the user wants to be seen.
+    /// Sets the user's presence.
     case presence(RoomName, Presence)
-    /// A signal to send, if the room is live.
+    /// Sends a signal, if the room is live.
     case signal(RoomName, Signal)
-    /// Older entries are wanted, under a number of the caller's: ``RoomsNews/page(_:_:reachedBeginning:)`` or ``RoomsNews/noPage(_:_:)``
-    /// follows.
+    /// Requests older entries, under a reference number of the caller.
+    ///
+    /// ``RoomsNews/page(_:_:reachedBeginning:)`` or ``RoomsNews/noPage(_:_:)`` follows.
     case history(RoomName, reference: Int64, before: Int64, limit: Int64)
-    /// What is stored of a room, as ``RoomsEvent/load(_:)`` asked.
+    /// The stored state of a room, in answer to ``RoomsEvent/load(_:)``.
     case loaded(RoomName, StoredRoom)
-    /// It could not be read.
+    /// The store could not read a room, in answer to ``RoomsEvent/load(_:)``.
     case notLoaded(RoomName)
-    /// A transaction is on disk.
+    /// The store has written a transaction to disk.
     case committed(Int64)
-    /// A transaction was not written; nothing that was ordered after it has been either.
+    /// The store has not written a transaction, nor any transaction that was ordered after it.
     case notCommitted(Int64, full: Bool)
-    /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
+    /// The wall-clock time in milliseconds since 1970 UTC; sent first of all, and then from time to time.
     case calendar(Int64)
 }
 
-/// What a client of rooms says of itself when a connection opens.
+/// The data that a rooms client needs to greet the hub on a new connection.
 package struct RoomsGreeting: Hashable, Sendable {
-    /// The token to show; nil: none is needed.
+    /// The token to send; nil: the hub needs none.
     package var token: String?
-    /// What the calendar says, in milliseconds since 1970 UTC: the device may have slept.
+    /// The wall-clock time in milliseconds since 1970 UTC, because the device may have slept.
     ///
-    /// Nil: as before.
+    /// Nil: keep the known time.
     package var calendar: Int64?
 
     package init(token: String?, calendar: Int64? = nil) { (self.token, self.calendar) = (token, calendar) }
 }
 
-/// What an app wants of a room.
-package struct JoinWish: Hashable, Sendable {
-    /// Where to begin if nothing is stored.
+/// How an app wants to join a room.
+package struct JoinRequest: Hashable, Sendable {
+    /// Where to start if the store has no entries of the room.
     package enum Start: Hashable, Sendable {
-        /// With what comes from now on.
+        /// With new entries only.
         case now
-        /// With so many of the last entries.
+        /// With this number of the last entries.
         case last(Int64)
-        /// With all that is retained.
+        /// With all entries that the hub retains.
         case beginning
     }
     package var start: Start
-    /// How many missed entries to fetch one by one, before a snapshot is better; 0: as many as there are.
+    /// The maximum number of missed entries to fetch before the client takes a snapshot instead; 0: no limit.
     package var limit: Int64
     package var wantsPresence: Bool
     package var presence: Presence

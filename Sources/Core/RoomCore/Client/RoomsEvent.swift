@@ -1,22 +1,23 @@
 package import ProtocolCore
 import WebSocketCore
 
-/// What a client of rooms asks of its store and its app, and what it tells.
+/// A request from the rooms machine to its store or its app, or news for the app.
 package enum RoomsEvent: Hashable, Sendable {
-    /// Reads what is stored of a room: ``RoomsCommand/loaded(_:_:)`` or ``RoomsCommand/notLoaded(_:)`` follows.
+    /// Asks the store to read a room; ``RoomsCommand/loaded(_:_:)`` or ``RoomsCommand/notLoaded(_:)`` follows.
     case load(RoomName)
-    /// Writes one transaction, after those that were ordered before: ``RoomsCommand/committed(_:)`` or
-    /// ``RoomsCommand/notCommitted(_:full:)`` follows.
+    /// Asks the store to write one transaction after all those ordered before.
+    ///
+    /// ``RoomsCommand/committed(_:)`` or ``RoomsCommand/notCommitted(_:full:)`` follows.
     case commit(Int64, [StoreChange])
-    /// The token on the present connection is about to end: ``RoomsCommand/token(_:)`` is to follow.
+    /// The token on the current connection is about to expire: the app answers with ``RoomsCommand/token(_:)``.
     case tokenWanted
-    /// The hub refuses what concerns no room, perhaps the connection.
+    /// The hub refused something that belongs to no room, perhaps the connection.
     case refused(Refusal)
-    /// What the hub has sent is no frame of the protocol.
+    /// The hub sent a message that is not a valid frame of the protocol.
     case unreadable
-    /// All is over: another connection would be refused as well.
+    /// The client stops: the hub would refuse another connection as well.
     case stopped(Refusal)
-    /// Tells the app.
+    /// News for the app.
     case news(RoomsNews)
 }
 
@@ -31,84 +32,84 @@ extension RoomsEffect {
 }
 
 extension ConnectionEnd {
-    /// Another connection is made, not before that pause; the code tells the hub nothing that it needs.
+    /// Ends the connection and reconnects after the pause; the close code carries no information for the hub.
     package static func again(after pause: Duration) -> ConnectionEnd {
-        .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "another connection is made")
+        .reconnect(after: pause, CloseCode(rawValue: 4098), reason: "the client reconnects")
     }
-    /// The same after the socket's backoff, for the hub does not do what it should.
+    /// Ends the connection and reconnects after the socket's backoff, because the hub breaks the protocol.
     package static func rejected(_ reason: String) -> ConnectionEnd { .reject(CloseCode(rawValue: 4098), reason: reason) }
 }
 
-/// What an app hears.
+/// News from the rooms machine to the app.
 package enum RoomsNews: Hashable, Sendable {
-    /// The hub knows us.
+    /// The hub has accepted the client.
     case welcomed(UserName, connection: String, limits: RoomsLimits, expires: Int64)
-    /// Where a room stands.
+    /// The phase of a room has changed.
     case phase(RoomName, RoomPhase)
-    /// A message is in the outbox, on disk.
+    /// A message is in the outbox on disk.
     case queued(RoomName, MessageID, cseq: Int64)
-    /// A message was handed to the connection.
+    /// The client has given a message to the connection.
     case sent(RoomName, MessageID)
-    /// A message is in the room's log; a number of 0 if retention has passed it.
+    /// A message is in the room's log; its number is 0 if retention has already deleted it.
     case stored(RoomName, MessageID, LogPosition)
-    /// A message will not be sent, unless the app retries.
+    /// A message has failed and is not sent unless the app retries it.
     case failed(RoomName, MessageID, OutboxFailure)
-    /// A message was not taken into the outbox.
+    /// The outbox did not accept a message.
     case refused(RoomName, MessageID, OutboxRefusal)
     /// A message left the outbox because the app discarded it.
     case discarded(RoomName, MessageID)
-    /// Entries were stored, in order, after those before.
+    /// New entries were stored, in order, after the existing entries.
     case appended(RoomName, epoch: UInt64, [Entry])
-    /// What was stored is replaced by these.
+    /// These entries replace the stored entries.
     case replaced(RoomName, LogPosition, [Entry])
-    /// Older entries, in order; those that touch what is stored are stored.
+    /// Older entries, in order; the client stores them if they join the stored entries without a gap.
     case page(RoomName, reference: Int64, [Entry], reachedBeginning: Bool)
-    /// There is no page; 0 is the machine's own question for what comes before, which it asks no more.
+    /// A history request has failed; reference 0 is the machine's own request for older entries, which it does not repeat.
     case noPage(RoomName, reference: Int64, Refusal?)
-    /// Who is present, and how many, has changed.
+    /// The present members, or their total number, have changed.
     case members(RoomName, [PresentMember], total: Int64)
-    /// Who types has changed; not the own user.
+    /// The set of typing users has changed; it does not include the own user.
     case typing(RoomName, [UserName])
-    /// Somebody has read up to an entry.
+    /// A user has read up to an entry.
     case read(RoomName, UserName, upTo: Int64)
-    /// Somebody's signal.
+    /// A signal from another connection.
     case signal(RoomName, from: UserName, connection: String, Signal)
-    /// The store has a new incarnation.
+    /// The store has a new device ID.
     case renewed(DeviceID)
-    /// The store does not take what it should; nothing is acknowledged until it does.
+    /// The store fails to write; nothing is acknowledged until it recovers.
     case storeFailed(full: Bool)
 }
 
-/// Where a room stands.
+/// The phase of a room on the client.
 public enum RoomPhase: Hashable, Sendable {
-    /// What is stored is being read.
+    /// The client reads the stored state of the room.
     case loading
-    /// There is no connection, or the hub has not answered.
+    /// There is no connection, or the hub has not answered yet.
     case waiting
-    /// Missed entries come in.
+    /// The client receives missed entries.
     case catchingUp(head: Int64)
-    /// All that is in the log is here.
+    /// The client has all entries of the log.
     case live(head: Int64, rights: RoomRights)
-    /// The hub does not let us in.
+    /// The hub refuses access to the room.
     case refused(Refusal)
-    /// The app has left.
+    /// The app has left the room.
     case left
 }
 
-/// Why a message was not taken into the outbox.
+/// Why the outbox did not accept a message.
 public enum OutboxRefusal: Hashable, Sendable {
-    /// So many messages wait already.
+    /// The outbox holds the maximum number of messages, which is this.
     case tooMany(Int)
-    /// So many bytes wait already.
+    /// The outbox holds the maximum number of bytes, which is this.
     case tooMuch(bytes: Int)
-    /// The payload is longer than the hub takes, or the type is empty or too long.
+    /// The payload is longer than the hub accepts, or the type is empty or too long.
     case tooLong
-    /// The payload is not one value of JSON that a frame can carry: see ``Payload/init(json:)``.
+    /// The payload is not a single JSON value that a frame can carry: see ``Payload/init(json:)``.
     case notJSON
     /// The room has not been joined.
     case notJoined
-    /// The store cannot write.
+    /// The store cannot write; `full`: its disk is full.
     case store(full: Bool)
-    /// The rooms were closed before it was written.
+    /// The client was closed before the message was written.
     case closed
 }

@@ -1,11 +1,11 @@
 import MachineCore
 import ProtocolCore
 
-/// Opening, the welcome, and the end of connections.
+/// Opening, welcome and end of a connection.
 extension RoomsMachine {
     mutating func open(token: String?, at now: Moment, into effects: inout [RoomsEffect]) {
         if link.phase != .offline { lose(at: now, into: &effects) }
-        guard device != nil, !ledger.pending.contains(where: \.isRenewal) else { return link.phase = .holding(token: token) }
+        guard device != nil, !commits.pending.contains(where: \.isRenewal) else { return link.phase = .holding(token: token) }
         greet(token: token, at: now, into: &effects)
     }
 
@@ -13,15 +13,15 @@ extension RoomsMachine {
         guard let device else { return }
         link.isOneByOne = link.failedResumes >= policy.failedResumes
         link.phase = .greeting(until: now + policy.welcomeTimeout)
-        (link.resuming, link.farewells, link.lone, link.nonsense, link.freshToken) = ([], [], nil, 0, nil)
+        (link.resuming, link.pendingLeaves, link.lone, link.nonsense, link.freshToken) = ([], [], nil, 0, nil)
         link.tokenPace = TokenPace()
         remind(at: now + policy.welcomeTimeout)
         var joins: [ClientFrame.Join] = []
-        for place in seats.indices where !link.isOneByOne && mayJoin(place) && joins.count < policy.joinsInHello {
+        for place in clientRooms.indices where !link.isOneByOne && mayJoin(place) && joins.count < policy.joinsInHello {
             joins.append(joinFrame(place))
-            seats[place].standing = .asked(until: .distantFuture)
-            seats[place].wasAsked = true
-            link.resuming.insert(seats[place].room)
+            clientRooms[place].standing = .asked(until: .distantFuture)
+            clientRooms[place].wasAsked = true
+            link.resuming.insert(clientRooms[place].room)
         }
         let hello = ClientFrame.Hello(
             versions: [RoomsLimits.version], device: device, token: token, agent: policy.agent, joins: joins)
@@ -41,7 +41,7 @@ extension RoomsMachine {
         clock.heard(hub: welcome.now, at: now)
         if first {
             let clock = clock
-            for place in seats.indices { seats[place].outbox.correct { clock.corrected($0, at: now) } }
+            for place in clientRooms.indices { clientRooms[place].outbox.correct { clock.corrected($0, at: now) } }
         }
         effects.append(
             .news(.welcomed(welcome.user, connection: welcome.connection, limits: welcome.limits, expires: welcome.expires)))
@@ -50,21 +50,21 @@ extension RoomsMachine {
             link.freshToken = nil
             effects.append(.send(.auth(token: token)))
         }
-        for room in link.farewells { effects.append(.send(.leave(room))) }
-        link.farewells = []
+        for room in link.pendingLeaves { effects.append(.send(.leave(room))) }
+        link.pendingLeaves = []
         if renewal != nil { awaitSettling(at: now) }
-        for place in seats.indices {
+        for place in clientRooms.indices {
             giveUpTooLong(place, into: &effects)
-            if case .asked = seats[place].standing { seats[place].standing = .asked(until: now + policy.stateTimeout) }
-            if link.isOneByOne, seats[place].suspicion > 0, mayJoin(place) {
-                // One bad room must not keep the others out: they come first.
-                let pause = min(policy.suspicion * seats[place].suspicion, policy.longestPause)
-                seats[place].standing = .pausing(until: now + pause)
+            if case .asked = clientRooms[place].standing { clientRooms[place].standing = .asked(until: now + policy.stateTimeout) }
+            if link.isOneByOne, clientRooms[place].suspicion > 0, mayJoin(place) {
+                // These rooms are postponed, so that one bad room does not block the others.
+                let pause = min(policy.suspicion * clientRooms[place].suspicion, policy.longestPause)
+                clientRooms[place].standing = .pausing(until: now + pause)
                 remind(at: now + pause)
             }
         }
         remind(at: now + policy.stateTimeout)
-        for place in seats.indices { enter(place, at: now, into: &effects) }
+        for place in clientRooms.indices { enter(place, at: now, into: &effects) }
     }
 
     mutating func show(_ token: String, into effects: inout [RoomsEffect]) {
@@ -80,10 +80,10 @@ extension RoomsMachine {
         guard link.isUp, let user = link.user else { return }
         effects.append(.news(.welcomed(user, connection: link.connection, limits: link.limits, expires: expires)))
         planToken(before: expires, at: now)
-        // What was refused before may be granted now.
-        for place in seats.indices {
-            guard case .barred = seats[place].standing else { continue }
-            seats[place].standing = .out
+        // The new token may grant what was refused before.
+        for place in clientRooms.indices {
+            guard case .barred = clientRooms[place].standing else { continue }
+            clientRooms[place].standing = .out
             enter(place, at: now, into: &effects)
         }
     }
@@ -93,26 +93,26 @@ extension RoomsMachine {
         link.phase = .offline
     }
 
-    /// Nothing of this connection counts any more.
+    /// Drops the connection: nothing that the hub sends on it counts any more.
     mutating func drop(at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.listens else { return link.phase = .ended }
         link.phase = .ended
         if !link.resuming.isEmpty { link.failedResumes += 1 }
-        if let lone = link.lone, let place = places[lone] { seats[place].suspicion += 1 }
+        if let lone = link.lone, let place = places[lone] { clientRooms[place].suspicion += 1 }
         (link.resuming, link.lone, link.tokenAt, isTight) = ([], nil, nil, false)
         renewal?.deadline = nil
-        for place in seats.indices {
-            seats[place].detach()
-            seats[place].wasAsked = false
+        for place in clientRooms.indices {
+            clientRooms[place].detach()
+            clientRooms[place].wasAsked = false
             clearMembers(place, into: &effects)
-            if seats[place].typing.clear() { effects.append(.news(.typing(seats[place].room, []))) }
-            if seats[place].store == .ready { tell(.waiting, of: place, into: &effects) }
+            if clientRooms[place].typing.clear() { effects.append(.news(.typing(clientRooms[place].room, []))) }
+            if clientRooms[place].store == .ready { notify(.waiting, of: place, into: &effects) }
         }
         for question in questions { giveUp(question, nil, at: now, into: &effects) }
         questions = []
     }
 
-    /// Ends the connection; another one may come after so many milliseconds.
+    /// Ends the connection; the client reconnects after this number of milliseconds at the earliest.
     mutating func breakOff(after milliseconds: Int64, at now: Moment, into effects: inout [RoomsEffect]) {
         breakOff(.again(after: .milliseconds(max(0, milliseconds))), at: now, into: &effects)
     }
@@ -123,26 +123,26 @@ extension RoomsMachine {
         effects.append(.end(end))
     }
 
-    /// Ends all: another connection would be refused as well.
+    /// Stops the client: the hub would refuse another connection as well.
     private mutating func stop(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
         drop(at: now, into: &effects)
         effects.append(.event(.stopped(refusal)))
         effects.append(.end(.stop))
     }
 
-    /// What the hub said makes no sense: the room is joined again, and if that goes on, the connection ends.
+    /// Handles a protocol violation by the hub: joins the room again, and after too many violations ends the connection.
     mutating func nonsense(_ place: Int?, at now: Moment, into effects: inout [RoomsEffect]) {
         if now - link.nonsenseSince > .seconds(60) { (link.nonsense, link.nonsenseSince) = (0, now) }
         link.nonsense += 1
         guard link.nonsense < policy.nonsense else {
-            return breakOff(.rejected("nothing of it makes sense"), at: now, into: &effects)
+            return breakOff(.rejected("the hub broke the protocol too often"), at: now, into: &effects)
         }
         guard let place else { return }
-        seats[place].standing = .behind
+        clientRooms[place].standing = .behind
         goOn(place, at: now, into: &effects)
     }
 
-    // MARK: The hub's words
+    // MARK: Frames of the hub
 
     mutating func receive(_ frame: HubFrame, at now: Moment, into effects: inout [RoomsEffect]) {
         guard link.listens else { return }
@@ -165,7 +165,7 @@ extension RoomsMachine {
         case .members(let word): take(word, at: now, into: &effects)
         case .typing(let room, let user, let types): heardTyping(room, user, types, at: now, into: &effects)
         case .signal(let room, let user, let connection, let signal):
-            guard let place = places[room], seats[place].isAttached else { break }
+            guard let place = places[room], clientRooms[place].isAttached else { break }
             effects.append(.news(.signal(room, from: user, connection: connection, signal)))
         case .refusal(let refusal): refuse(refusal, at: now, into: &effects)
         case .pong(_, let time): clock.heard(hub: time, at: now)
@@ -176,7 +176,7 @@ extension RoomsMachine {
 
     mutating func goAway(_ words: HubFrame.Goaway, at now: Moment, into effects: inout [RoomsEffect]) {
         if case .draining = link.phase { return }
-        // Some of the hub's time is left for the way.
+        // Leave a part of the hub's time for the round trip.
         let drain = wait(words.drain) * 3 / 4
         link.phase = .draining(until: now + drain, back: now + min(.milliseconds(min(max(words.after, 0), 1 << 40)), policy.longestPause))
         remind(at: now + drain)
@@ -196,27 +196,27 @@ extension RoomsMachine {
             if link.isUp { breakOff(after: 0, at: now, into: &effects) }
             return
         }
-        guard let place = places[room], seats[place].isWanted, seats[place].store == .ready else { return }
+        guard let place = places[room], clientRooms[place].isWanted, clientRooms[place].store == .ready else { return }
         if let cseq = refusal.cseq { return refuse(cseq, refusal, of: place, at: now, into: &effects) }
-        // What is malformed or too long is a status or a signal: no join is refused so.
-        guard case .asked = seats[place].standing, refusal.code != .malformed, refusal.code != .size else {
-            guard seats[place].standing == .live else { return }
+        // A malformed or too long frame was a presence or a signal; a join is not refused with these codes.
+        guard case .asked = clientRooms[place].standing, refusal.code != .malformed, refusal.code != .size else {
+            guard clientRooms[place].standing == .live else { return }
             if refusal.code == .notJoined { nonsense(place, at: now, into: &effects) }
-            // All rights may be gone, or only that to what was said: the answer to another join tells.
+            // All rights may be lost, or only the right for what was sent. The answer to a new join shows it.
             if refusal.code == .rights {
-                seats[place].standing = .behind
+                clientRooms[place].standing = .behind
                 goOn(place, at: now, into: &effects)
             }
             return
         }
         answered(place, at: now, into: &effects)
         switch refusal.retry {
-        // What is full now will have places again: no limit is a verdict.
+        // A full hub will have space again later, so the refusal is not final.
         case .never where refusal.code == .count: putOff(place, policy.crowdedPause.wholeMilliseconds, at: now)
         case .never:
-            seats[place].standing = .barred(refusal)
-            seats[place].isAttached = false
-            tell(.refused(refusal), of: place, into: &effects)
+            clientRooms[place].standing = .barred(refusal)
+            clientRooms[place].isAttached = false
+            notify(.refused(refusal), of: place, into: &effects)
         case .now: putOff(place, 0, at: now)
         case .after(let milliseconds): putOff(place, milliseconds, at: now)
         case .reconnect: break
@@ -224,14 +224,14 @@ extension RoomsMachine {
         joinNext(at: now, into: &effects)
     }
 
-    /// The hub takes nothing of the kind on this connection.
+    /// Handles a refusal that concerns the whole connection.
     private mutating func refuseAll(_ refusal: Refusal, at now: Moment, into effects: inout [RoomsEffect]) {
         effects.append(.event(.refused(refusal)))
         var isGreeting = false
         if case .greeting = link.phase { isGreeting = true }
         switch refusal.retry {
         case .reconnect:
-            // A hub that stops has said, or will say, when to come back.
+            // A hub that shuts down has said, or will say, when to reconnect.
             if isGreeting || refusal.code != .stopping { breakOff(after: 0, at: now, into: &effects) }
         case .never where isGreeting && refusal.code == .count:
             breakOff(after: policy.crowdedPause.wholeMilliseconds, at: now, into: &effects)
@@ -241,7 +241,7 @@ extension RoomsMachine {
         case .after(let milliseconds):
             if isGreeting { return breakOff(after: wait(milliseconds).wholeMilliseconds, at: now, into: &effects) }
             let until = now + wait(milliseconds)
-            for place in seats.indices { seats[place].holdUntil = max(seats[place].holdUntil ?? until, until) }
+            for place in clientRooms.indices { clientRooms[place].holdUntil = max(clientRooms[place].holdUntil ?? until, until) }
             remind(at: until)
         case .now: if isGreeting { breakOff(after: policy.leastPause.wholeMilliseconds, at: now, into: &effects) }
         }

@@ -1,45 +1,47 @@
 import MachineCore
 import ProtocolCore
 
-/// What is read from the store and written to it.
+/// Reading from the store and writing to it.
 extension RoomsMachine {
-    /// Reads a room, once nothing that was ordered for it waits to be written.
+    /// Loads a room from the store, once no ordered write for it is pending.
     mutating func load(_ place: Int, into effects: inout [RoomsEffect]) {
-        guard seats[place].isWanted || renewal != nil else { return }
-        tell(.loading, of: place, into: &effects)
-        // A new device numbers all rooms anew: until it is known whether that is on disk, nothing that is read is sure.
-        guard seats[place].store == .due, seats[place].unwritten == 0, !ledger.pending.contains(where: \.isRenewal) else { return }
-        seats[place].store = .loading
-        seats[place].loads += 1
-        effects.append(.load(seats[place].room))
+        guard clientRooms[place].isWanted || renewal != nil else { return }
+        notify(.loading, of: place, into: &effects)
+        // A new device ID changes the numbers in all rooms. Until it is known whether it is on disk, loaded data is unreliable.
+        guard clientRooms[place].store == .due, clientRooms[place].unwritten == 0, !commits.pending.contains(where: \.isRenewal) else {
+            return
+        }
+        clientRooms[place].store = .loading
+        clientRooms[place].loads += 1
+        effects.append(.load(clientRooms[place].room))
     }
 
-    /// The place of a room whose last reading this answers.
+    /// Returns the seat of a room if this answers its last load.
     private mutating func answeredLoad(_ room: RoomName) -> Int? {
-        guard let place = places[room], seats[place].loads > 0 else { return nil }
-        seats[place].loads -= 1
-        if seats[place].loads == 0, seats[place].store == .loading { return place }
+        guard let place = places[room], clientRooms[place].loads > 0 else { return nil }
+        clientRooms[place].loads -= 1
+        if clientRooms[place].loads == 0, clientRooms[place].store == .loading { return place }
         removeIfDone(room)
         return nil
     }
 
     mutating func loaded(_ room: RoomName, _ stored: StoredRoom, at now: Moment, into effects: inout [RoomsEffect]) {
         guard let place = answeredLoad(room) else { return }
-        // Something was ordered meanwhile, so this may be the room before or after it.
-        guard seats[place].unwritten == 0 else { return seats[place].store = .due }
-        guard seats[place].isWanted || renewal != nil else {
-            seats[place].store = .due
+        // A write was ordered meanwhile, so this may be the state before or after it.
+        guard clientRooms[place].unwritten == 0 else { return clientRooms[place].store = .due }
+        guard clientRooms[place].isWanted || renewal != nil else {
+            clientRooms[place].store = .due
             return removeIfDone(room)
         }
-        seats[place].store = .ready
-        seats[place].inbox = Inbox(cursor: stored.cursor, first: stored.first, proof: stored.proof)
-        seats[place].outbox = Outbox(stored: stored.outbox, next: stored.next)
-        (seats[place].read, seats[place].fillsUp) = (stored.read, false)
-        seats[place].told = nil
-        if !seats[place].isWanted { abandon(place) }
+        clientRooms[place].store = .ready
+        clientRooms[place].inbox = Inbox(cursor: stored.cursor, first: stored.first, proof: stored.proof)
+        clientRooms[place].outbox = RoomOutbox(stored: stored.outbox, next: stored.next)
+        (clientRooms[place].read, clientRooms[place].fillsUp) = (stored.read, false)
+        clientRooms[place].told = nil
+        if !clientRooms[place].isWanted { abandon(place) }
         giveUpTooLong(place, into: &effects)
-        let held = seats[place].held
-        (seats[place].held, seats[place].heldBytes) = ([], 0)
+        let held = clientRooms[place].held
+        (clientRooms[place].held, clientRooms[place].heldBytes) = ([], 0)
         for act in held { self.act(act, in: room, at: now, into: &effects) }
         enter(place, at: now, into: &effects)
         settleIfKnown(at: now, into: &effects)
@@ -53,32 +55,32 @@ extension RoomsMachine {
         removeIfDone(room)
     }
 
-    /// Leaves a room alone for a while; then it is read again.
+    /// Suspends a room for a while; then it is loaded again.
     private mutating func rest(_ place: Int, full: Bool, at now: Moment, into effects: inout [RoomsEffect]) {
         let until = now + Backoff(base: policy.storePause, cap: .seconds(30)).ceiling(attempt: storeFailures + 1)
         if link.listens { answered(place, at: now, into: &effects) }
-        seats[place].detach()
-        seats[place].outbox = Outbox()
-        seats[place].store = .resting(until: until, full: full)
+        clientRooms[place].detach()
+        clientRooms[place].outbox = RoomOutbox()
+        clientRooms[place].store = .resting(until: until, full: full)
         remind(at: until)
         refuseHeld(place, .store(full: full), into: &effects)
-        tell(.loading, of: place, into: &effects)
+        notify(.loading, of: place, into: &effects)
         joinNext(at: now, into: &effects)
     }
 
-    private mutating func forget(_ commits: [CommitLedger.Pending]) {
+    private mutating func forget(_ commits: [CommitQueue.Pending]) {
         for commit in commits {
             for room in commit.rooms {
                 guard let place = places[room] else { continue }
-                seats[place].unwritten -= 1
-                seats[place].unwrittenEntries -= commit.entries
-                seats[place].unwrittenBytes -= commit.bytes
+                clientRooms[place].unwritten -= 1
+                clientRooms[place].unwrittenEntries -= commit.entries
+                clientRooms[place].unwrittenBytes -= commit.bytes
             }
         }
     }
 
     mutating func committed(_ number: Int64, at now: Moment, into effects: inout [RoomsEffect]) {
-        let commits = ledger.commit(upTo: number)
+        let commits = commits.commit(upTo: number)
         guard !commits.isEmpty else { return }
         storeFailures = 0
         forget(commits)
@@ -87,7 +89,7 @@ extension RoomsMachine {
         for commit in commits {
             for room in commit.rooms {
                 guard let place = places[room] else { continue }
-                guard seats[place].isWanted || renewal != nil else {
+                guard clientRooms[place].isWanted || renewal != nil else {
                     removeIfDone(room)
                     continue
                 }
@@ -99,11 +101,11 @@ extension RoomsMachine {
     }
 
     mutating func notCommitted(_ number: Int64, full: Bool, at now: Moment, into effects: inout [RoomsEffect]) {
-        let commits = ledger.void(from: number)
+        let commits = commits.void(from: number)
         guard !commits.isEmpty else { return }
         forget(commits)
-        for regret in commits.flatMap(\.regrets) {
-            switch regret {
+        for undo in commits.flatMap(\.undos) {
+            switch undo {
             case .notQueued(let room, let id): effects.append(.news(.refused(room, id, .store(full: full))))
             case .noPage(let room, let reference): effects.append(.news(.noPage(room, reference: reference, nil)))
             case .stillFailed(let room, let id, let failure): effects.append(.news(.failed(room, id, failure)))

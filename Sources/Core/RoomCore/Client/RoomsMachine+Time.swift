@@ -1,7 +1,7 @@
 package import MachineCore
 import ProtocolCore
 
-/// What happens when nothing happens.
+/// Timers.
 extension RoomsMachine {
     package mutating func wake(at now: Moment, into effects: inout [RoomsEffect]) {
         guard let alarm, alarm <= now else { return }
@@ -16,54 +16,54 @@ extension RoomsMachine {
         }
         if let deadline = renewal?.deadline, deadline <= now {
             renewal?.deadline = nil
-            for place in seats.indices where seats[place].store == .ready { abandon(place) }
+            for place in clientRooms.indices where clientRooms[place].store == .ready { abandon(place) }
             settleIfKnown(at: now, into: &effects)
         }
-        for place in seats.indices { wake(place, at: now, into: &effects) }
+        for place in clientRooms.indices { wake(place, at: now, into: &effects) }
         joinNext(at: now, into: &effects)
         setAlarm()
     }
 
     private mutating func wake(_ place: Int, at now: Moment, into effects: inout [RoomsEffect]) {
-        if case .resting(let until, _) = seats[place].store, until <= now {
-            seats[place].store = .due
+        if case .resting(let until, _) = clientRooms[place].store, until <= now {
+            clientRooms[place].store = .due
             load(place, into: &effects)
         }
-        if seats[place].typing.forget(at: now) { tellTyping(place, into: &effects) }
+        if clientRooms[place].typing.forget(at: now) { notifyTyping(place, into: &effects) }
         guard link.isUp else { return }
-        switch seats[place].standing {
+        switch clientRooms[place].standing {
         case .pausing(let until) where until <= now:
-            seats[place].standing = .out
+            clientRooms[place].standing = .out
             enter(place, at: now, into: &effects)
         case .asked(let until) where until <= now:
-            // As long as it answers others, it is busy.
+            // While the hub answers other joins, it is busy.
             guard link.lastState + policy.stateTimeout <= now else {
-                seats[place].standing = .asked(until: link.lastState + policy.stateTimeout)
+                clientRooms[place].standing = .asked(until: link.lastState + policy.stateTimeout)
                 break
             }
-            // Asked twice, and nothing came: the link may be half open.
+            // Two time limits have passed without any answer: the connection may be half open.
             let isSilent = link.lastState + policy.stateTimeout * 2 <= now
-            if isSilent || link.lone == seats[place].room {
+            if isSilent || link.lone == clientRooms[place].room {
                 return breakOff(.rejected("a join is not answered"), at: now, into: &effects)
             }
             nonsense(place, at: now, into: &effects)
         default: break
         }
-        if let until = seats[place].holdUntil, until <= now {
+        if let until = clientRooms[place].holdUntil, until <= now {
             pump(place, at: now, into: &effects)
-            if let until = seats[place].holdUntil, until <= now { seats[place].holdUntil = nil }
+            if let until = clientRooms[place].holdUntil, until <= now { clientRooms[place].holdUntil = nil }
         }
-        if let moment = seats[place].fillAgainAt, moment <= now {
-            seats[place].fillAgainAt = nil
+        if let moment = clientRooms[place].fillAgainAt, moment <= now {
+            clientRooms[place].fillAgainAt = nil
             fillUp(place, at: now, into: &effects)
         }
-        if let moment = seats[place].resendAt, moment <= now {
-            seats[place].resendAt = nil
-            seats[place].resends += 1
-            guard seats[place].resends <= policy.resends else {
+        if let moment = clientRooms[place].resendAt, moment <= now {
+            clientRooms[place].resendAt = nil
+            clientRooms[place].resends += 1
+            guard clientRooms[place].resends <= policy.resends else {
                 return breakOff(.rejected("publications are not acked"), at: now, into: &effects)
             }
-            seats[place].outbox.rewind()
+            clientRooms[place].outbox.rewind()
             pump(place, at: now, into: &effects)
         }
     }
@@ -79,17 +79,17 @@ extension RoomsMachine {
         add(renewal?.deadline)
         add(link.tokenAt)
         for question in questions { add(question.until) }
-        for seat in seats {
-            if case .resting(let until, _) = seat.store { add(until) }
-            add(seat.typing.deadline)
+        for clientRoom in clientRooms {
+            if case .resting(let until, _) = clientRoom.store { add(until) }
+            add(clientRoom.typing.deadline)
             guard link.isUp else { continue }
-            switch seat.standing {
+            switch clientRoom.standing {
             case .pausing(let until), .asked(let until): add(until)
             default: break
             }
-            add(seat.holdUntil)
-            add(seat.resendAt)
-            add(seat.fillAgainAt)
+            add(clientRoom.holdUntil)
+            add(clientRoom.resendAt)
+            add(clientRoom.fillAgainAt)
         }
     }
 }

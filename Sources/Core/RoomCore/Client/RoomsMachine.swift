@@ -1,10 +1,10 @@
 package import MachineCore
 import ProtocolCore
 
-/// The client's side of the rooms protocol (docs/rooms-protocol.md): outboxes, cursors, presence, over connections that come and go.
+/// The client side of the rooms protocol (docs/rooms-protocol.md): outboxes, cursors and presence, across reconnects.
 ///
-/// What it orders to be written counts as written from then on, so that it never waits for the disk; but nothing is told to the app, and no
-/// message is sent, before it is. If a transaction fails, the rooms that it and the later ones touch are read again.
+/// Ordered writes count as written at once, so the machine never waits for the disk. But it tells the app nothing and sends no message
+/// before the write is on disk. If a transaction fails, the machine loads the rooms of that and all later transactions again.
 package struct RoomsMachine: ProtocolMachine {
     package typealias Greeting = RoomsGreeting
     package typealias Received = HubFrame
@@ -15,35 +15,35 @@ package struct RoomsMachine: ProtocolMachine {
     package typealias Effect = RoomsEffect
 
     private(set) var policy: RoomsPolicy
-    /// The present incarnation of the store; nil before that is open.
+    /// The current device ID of the store; nil before the store is open.
     package internal(set) var device: DeviceID?
-    /// What the app wanted before the store was open.
+    /// The commands that came before the store was open.
     private var early: [RoomsCommand] = []
     var generator: SplitMix64
     var clock = ClientClock()
     var link = HubLink()
-    /// In the order in which they came; `places` finds them.
-    var seats: [RoomSeat] = []
+    /// In the order in which they were added; `places` contains their indices.
+    var clientRooms: [ClientRoom] = []
     var places: [RoomName: Int] = [:]
-    var ledger = CommitLedger()
+    var commits = CommitQueue()
     var renewal: Renewal?
-    /// Rooms that are not joined, but may have something in their outbox.
+    /// Rooms that are not joined, but may have messages in the outbox.
     var sleepers: Set<RoomName> = []
     var questions: [PageQuestion] = []
     var lastQuestion: Int64 = 0
     /// Whether the connection's window kept a room from sending.
     var isTight = false
-    /// Transactions in a row that failed.
+    /// The number of failed transactions in a row.
     var storeFailures = 0
-    /// Not later than the next deadline.
+    /// The time of the next wake-up; not later than the next deadline.
     var alarm: Moment?
 
-    /// A client whose store is not open yet; the seed must be another one each time.
+    /// Creates a client whose store is not open yet; the seed must differ each time.
     package init(policy: RoomsPolicy = RoomsPolicy(), seed: UInt64) { (self.policy, generator) = (policy, SplitMix64(seed: seed)) }
 
     package var deadline: Moment? { alarm }
-    /// The number of the last transaction that was ordered.
-    package var lastCommit: Int64 { ledger.next - 1 }
+    /// The number of the last ordered transaction.
+    package var lastCommit: Int64 { commits.next - 1 }
 
     package mutating func handle(_ input: RoomsInput, at now: Moment, into effects: inout [RoomsEffect]) {
         switch input {
@@ -55,9 +55,9 @@ package struct RoomsMachine: ProtocolMachine {
         case .undecodable:
             guard link.isOpen else { return }
             effects.append(.event(.unreadable))
-            // Another connection may reach a hub that does not talk nonsense.
+            // A new connection may reach a hub that works.
             drop(at: now, into: &effects)
-            effects.append(.end(.rejected("what it sent is no frame of the protocol")))
+            effects.append(.end(.rejected("the hub sent an invalid frame")))
         case .paused, .resumed: break
         case .command(.calendar(let milliseconds)): clock.read(calendar: milliseconds, at: now)
         case .command(.storeOpened(let device, let keeps, let waiting)):
@@ -65,7 +65,7 @@ package struct RoomsMachine: ProtocolMachine {
         case .command(let command):
             guard device == nil else { return handle(command, at: now, into: &effects) }
             switch command {
-            case .typing, .signal: break  // Nobody would hear of it.
+            case .typing, .signal: break  // The client is not connected yet.
             default: early.append(command)
             }
         }
@@ -88,10 +88,10 @@ package struct RoomsMachine: ProtocolMachine {
         switch command {
         case .storeOpened, .calendar: break
         case .token(let token): show(token, into: &effects)
-        case .join(let room, let wish): join(room, wish, at: now, into: &effects)
+        case .join(let room, let request): join(room, request, at: now, into: &effects)
         case .leave(let room): leave(room, forgets: false, at: now, into: &effects)
         case .forget(let room): leave(room, forgets: true, at: now, into: &effects)
-        case .farewell: sayFarewell(at: now, into: &effects)
+        case .prepareToClose: prepareToClose(at: now, into: &effects)
         case .submit(let room, let id, let sent, let content): submit(room, id, sent: sent, content, at: now, into: &effects)
         case .retry(let room, let id): act(.retry(id), in: room, at: now, into: &effects)
         case .discard(let room, let id): act(.discard(id), in: room, at: now, into: &effects)
@@ -108,44 +108,44 @@ package struct RoomsMachine: ProtocolMachine {
         }
     }
 
-    // MARK: Small words
+    // MARK: Helpers
 
-    /// Makes sure to be woken then.
+    /// Makes sure that the machine is woken at this time.
     mutating func remind(at moment: Moment) { alarm = alarm.map { min($0, moment) } ?? moment }
 
     func wait(_ milliseconds: Int64) -> Duration {
         min(max(.milliseconds(min(max(milliseconds, 0), 1 << 40)), policy.leastPause), policy.longestPause)
     }
 
-    /// Tells where a room stands, if that is news.
-    mutating func tell(_ phase: RoomPhase, of place: Int, into effects: inout [RoomsEffect]) {
-        guard seats[place].isWanted, seats[place].told != phase else { return }
-        seats[place].told = phase
-        effects.append(.news(.phase(seats[place].room, phase)))
+    /// Reports the phase of a room, if it has changed.
+    mutating func notify(_ phase: RoomPhase, of place: Int, into effects: inout [RoomsEffect]) {
+        guard clientRooms[place].isWanted, clientRooms[place].told != phase else { return }
+        clientRooms[place].told = phase
+        effects.append(.news(.phase(clientRooms[place].room, phase)))
     }
 
-    /// Tells it once all that was ordered so far for its room is on disk.
-    mutating func tellOnceWritten(_ news: RoomsNews, of place: Int, into effects: inout [RoomsEffect]) {
-        if seats[place].unwritten == 0 || !ledger.tell(news, after: seats[place].room) { effects.append(.news(news)) }
+    /// Reports news once all ordered writes of the room are on disk.
+    mutating func notifyOnceWritten(_ news: RoomsNews, of place: Int, into effects: inout [RoomsEffect]) {
+        if clientRooms[place].unwritten == 0 || !commits.notify(news, after: clientRooms[place].room) { effects.append(.news(news)) }
     }
 
     /// Orders a transaction.
-    mutating func order(_ commit: CommitLedger.Pending, _ changes: [StoreChange], into effects: inout [RoomsEffect]) {
+    mutating func order(_ commit: CommitQueue.Pending, _ changes: [StoreChange], into effects: inout [RoomsEffect]) {
         for room in commit.rooms {
             guard let place = places[room] else { continue }
-            seats[place].unwritten += 1
-            seats[place].unwrittenEntries += commit.entries
-            seats[place].unwrittenBytes += commit.bytes
+            clientRooms[place].unwritten += 1
+            clientRooms[place].unwrittenEntries += commit.entries
+            clientRooms[place].unwrittenBytes += commit.bytes
         }
-        ledger.order(commit)
+        commits.order(commit)
         effects.append(.commit(commit.number, changes))
     }
 
     func pending(
-        _ room: RoomName, news: [RoomsNews] = [], regrets: [CommitLedger.Regret] = [], entries: ArraySlice<Entry> = []
-    ) -> CommitLedger.Pending {
-        CommitLedger.Pending(
-            number: ledger.next, rooms: [room], news: news, regrets: regrets, entries: entries.count,
+        _ room: RoomName, news: [RoomsNews] = [], undos: [CommitQueue.Undo] = [], entries: ArraySlice<Entry> = []
+    ) -> CommitQueue.Pending {
+        CommitQueue.Pending(
+            number: commits.next, rooms: [room], news: news, undos: undos, entries: entries.count,
             bytes: entries.reduce(0) { $0 + $1.payload.bytes.count })
     }
 }

@@ -1,65 +1,67 @@
-/// How long a client of rooms waits, and how much it keeps.
+/// The timeouts, retry pauses and storage limits of a rooms client.
 public struct RoomsPolicy: Hashable, Sendable {
-    /// What program it is, for the hub's logs; at most 128 bytes.
+    /// The name of the client program, for the hub's logs; at most 128 bytes.
     public var agent: String? = nil
-    /// Rooms that are resumed within the `hello`; the others follow with a `join` each.
+    /// The maximum number of rooms that `hello` resumes; the client sends a separate `join` for each further room.
     public var joinsInHello = 100
-    /// How long the hub may take to welcome us: 15 s.
+    /// The time limit for the hub's `welcome`: 15 s.
     public var welcomeTimeout: Duration = .seconds(15)
-    /// How long the hub may take to answer a `join`, counted from the last answer to any: 15 s.
+    /// The time limit for the answer to a `join`, counted from the last answer to any `join`: 15 s.
     public var stateTimeout: Duration = .seconds(15)
-    /// How long a publication may be without an ack before it is sent again: 10 s.
+    /// The time without an ack after which the client sends a publication again: 10 s.
     public var resendAfter: Duration = .seconds(10)
-    /// How often in a row that may happen without a word about any of them before the connection is given up: 3 times.
+    /// The number of resends in a row without any ack or error after which the client drops the connection: 3.
     public var resends = 3
-    /// How long the hub may take to answer a question for older entries: 15 s.
+    /// The time limit for the answer to a history request: 15 s.
     public var historyTimeout: Duration = .seconds(15)
-    /// How many questions for older entries may be open at once: 64.
+    /// The maximum number of pending history requests: 64.
     public var questions = 64
-    /// How many resumes in a row may fail before each room is joined alone: 5.
+    /// The number of failed resumes in a row after which the client joins each room separately: 5.
     public var failedResumes = 5
-    /// How long a room that was being joined alone when the connection was lost is left out, for each time: 10 s, at most 10 min.
+    /// The pause for a room whose separate join was pending when the connection was lost, per such loss: 10 s, at most 10 min.
     public var suspicion: Duration = .seconds(10)
-    /// How often the hub may talk nonsense within a minute before the connection is given up: 5 times.
+    /// The number of protocol violations by the hub within a minute after which the client drops the connection: 5.
     public var nonsense = 5
-    /// How long to wait after the store has failed before a room is read again: 1 s, doubled each time in a row up to 30 s.
+    /// The pause after a store failure before the client reads the room again: 1 s, doubled for each failure in a row, up to 30 s.
     public var storePause: Duration = .seconds(1)
-    /// The least time between two attempts at what the hub refused for now: 100 ms.
+    /// The minimum time between two attempts after the hub refused a request temporarily: 100 ms.
     public var leastPause: Duration = .milliseconds(100)
-    /// How long to wait before a room is joined again that the hub has no place for, if it does not say how long: 10 s.
+    /// The pause before the client joins a full room again if the hub does not name a pause: 10 s.
     public var crowdedPause: Duration = .seconds(10)
-    /// The most that a hub may ask us to wait: 10 min.
+    /// The maximum pause that the client accepts from a hub: 10 min.
     public var longestPause: Duration = .seconds(600)
 
-    /// Messages in the outbox of a room, the failed ones too: 1000.
+    /// The maximum number of messages in the outbox of a room, including failed messages: 1000.
     public var outboxCount = 1000
-    /// Bytes in the outbox of a room: 8 MiB.
+    /// The maximum number of bytes in the outbox of a room: 8 MiB.
     public var outboxBytes = 8 << 20
-    /// How long the fate of messages may stay unknown, with a hub at hand, before a new device is taken without them: 30 s.
+    /// The time limit to find out, while connected, which messages the hub has stored, before the client takes a new device ID: 30 s.
     public var settling: Duration = .seconds(30)
 
-    /// Entries of a room that may wait to be written; the hub is asked again for what comes beyond: 5000.
+    /// The maximum number of entries of a room that wait for the store; the client requests further entries again later: 5000.
     public var unwrittenEntries = 5000
-    /// Bytes of payloads of a room that may wait to be written: 16 MiB.
+    /// The maximum number of payload bytes of a room that wait for the store: 16 MiB.
     public var unwrittenBytes = 16 << 20
 
-    /// How long before a token ends a fresh one is asked for; nil: there are none.
+    /// How long before a token expires the client asks for a new one; nil: the client uses no tokens.
     package var tokenMargin: Duration?
 
-    /// Entries of a room that the store keeps: who begins with the beginning is not given more, for it would not stay.
+    /// The number of entries of a room that the store keeps.
+    ///
+    /// A client that starts at the beginning of a room fetches no more than this, because the store would delete the rest.
     public var keptEntries = Int64.max
 
-    /// How often typing is told while it goes on: every 3 s.
+    /// The interval at which the client repeats a typing notice while the user types: 3 s.
     public var typingInterval: Duration = .seconds(3)
-    /// How long somebody types after the last word of it: 6 s.
+    /// How long a user counts as typing after the last typing notice: 6 s.
     public var typingLife: Duration = .seconds(6)
-    /// Those who type in a room, at most: 100.
+    /// The maximum number of typing users that the client tracks in a room: 100.
     public var typists = 100
-    /// Those who are present in a room, at most, whatever the hub's limit is: 2000.
+    /// The maximum number of present members that the client tracks in a room, whatever the hub's limit is: 2000.
     public var members = 2000
-    /// Users of a room whose read markers are kept, at most: 2000.
+    /// The maximum number of users of a room whose read markers the client keeps: 2000.
     public var readers = 2000
 
-    /// The usual policy.
+    /// Creates the default policy.
     public init() {}
 }

@@ -1,22 +1,22 @@
 import MachineCore
 
-/// When a token is replaced on its connection: ahead of its end, and never again and again at once.
+/// Decides when to replace a token on a connection: before it expires, and with a minimum pause between attempts.
 ///
-/// A provider may give the same token again, or one that has ended.
+/// A provider may return the same token again, or an expired one.
 package struct TokenPace: Hashable, Sendable {
     private var latestEnd: Int64 = 0
-    /// Tokens in a row that ended no later than one before.
+    /// The number of tokens in a row that expired no later than an earlier one.
     private var idle = 0
 
-    /// A new connection.
+    /// Creates the pace for a new connection.
     package init() {}
 
-    /// How long to wait before a fresh token is asked for.
+    /// Returns how long to wait before the client asks for a fresh token.
     ///
     /// - Parameters:
-    ///   - expires: When the present one ends, by the hub's clock.
-    ///   - left: How long that is from now.
-    ///   - margin: How long before the end a token is to be replaced.
+    ///   - expires: When the current token expires, by the hub's clock.
+    ///   - left: The time from now until then.
+    ///   - margin: How long before the expiry a token is to be replaced.
     package mutating func pause(until expires: Int64, left: Duration, margin: Duration) -> Duration {
         idle = expires > latestEnd ? 0 : min(idle + 1, 6)
         latestEnd = max(latestEnd, expires)
@@ -25,7 +25,7 @@ package struct TokenPace: Hashable, Sendable {
 }
 
 extension RoomsMachine {
-    /// The token of this connection ends then by the hub's clock, or never if that is 0.
+    /// Plans the replacement of a token that expires at this time by the hub's clock; 0: never.
     mutating func planToken(before expires: Int64, at now: Moment) {
         guard expires > 0, let margin = policy.tokenMargin else { return }
         let time = clock.now(at: now) ?? expires

@@ -1,8 +1,8 @@
-/// What a client says to a hub.
+/// A frame from a client to a hub.
 public enum ClientFrame: Hashable, Sendable {
     /// The first frame.
     case hello(Hello)
-    /// A fresh token.
+    /// Sends a new token.
     case auth(token: String)
     /// Joins a room, or catches up in it.
     case join(Join)
@@ -10,58 +10,58 @@ public enum ClientFrame: Hashable, Sendable {
     case leave(RoomName)
     /// Publishes a message.
     case publish(RoomName, Publication)
-    /// Says how far its user has read.
+    /// Reports how far the user has read.
     case read(RoomName, upTo: Int64)
     /// Asks for older entries.
     case history(History)
-    /// Sets its presence.
+    /// Sets the presence of the connection in a room.
     case presence(RoomName, Presence)
-    /// Asks for all who are present.
+    /// Asks for all present members.
     case members(RoomName)
-    /// Says whether its user types.
+    /// Reports whether the user types.
     case typing(RoomName, Bool)
-    /// Sends something that nobody stores.
+    /// Sends a signal, which is not stored.
     case signal(RoomName, Signal)
     /// Asks for a `pong`.
     case ping(Int64)
 
-    /// Who comes, and where it was.
+    /// The first frame: identifies the client and resumes its rooms.
     public struct Hello: Hashable, Sendable {
-        /// The versions that the client speaks.
+        /// The protocol versions that the client supports.
         public var versions: [Int64]
-        /// The incarnation of its store.
+        /// The device ID of the client's store.
         public var device: DeviceID
-        /// Its proof of who it is.
+        /// The token that authenticates the user.
         public var token: String?
-        /// What program it is, for logs; at most 128 bytes.
+        /// The name of the client program, for logs; at most 128 bytes.
         public var agent: String?
-        /// The rooms that it resumes.
+        /// The rooms that the client resumes.
         public var joins: [Join]
 
-        /// A client's first words.
+        /// Creates a client's first frame.
         public init(versions: [Int64], device: DeviceID, token: String?, agent: String? = nil, joins: [Join] = []) {
             (self.versions, self.device, self.token, self.agent, self.joins) = (versions, device, token, agent, joins)
         }
     }
 
-    /// Where a client stands in a room.
+    /// A request to join a room, or to catch up in it.
     public struct Join: Hashable, Sendable {
         /// The room.
         public var room: RoomName
-        /// The last entry that it has stored, or ``LogPosition/nowhere``.
+        /// The position of the last stored entry, or ``LogPosition/nowhere``.
         ///
-        /// Epoch 0 with a negative number asks for so many of the last entries.
+        /// Epoch 0 with a negative number requests that many of the last entries.
         public var cursor: LogPosition
-        /// How many missed entries it wants at most, instead of a snapshot; 0: as many as the hub gives.
+        /// The maximum number of missed entries to get instead of a snapshot; 0: as many as the hub gives.
         public var limit: Int64
-        /// Whether it wants to know who is present, and be present itself.
+        /// Whether the client wants to see who is present, and to be present itself.
         public var wantsPresence: Bool
-        /// The number that its next message will get.
+        /// The number of the client's next message.
         public var next: Int64
-        /// The proof that came with the last entry; nil: it has none.
+        /// The proof of the last entry; nil if the client has none.
         public var proof: CursorProof?
 
-        /// Joins a room.
+        /// Creates a join request.
         public init(
             room: RoomName, cursor: LogPosition = .nowhere, limit: Int64 = 0, wantsPresence: Bool = false, next: Int64 = 1,
             proof: CursorProof? = nil
@@ -71,18 +71,18 @@ public enum ClientFrame: Hashable, Sendable {
         }
     }
 
-    /// A question for older entries.
+    /// A request for older entries.
     public struct History: Hashable, Sendable {
-        /// The client's name for the question.
+        /// The client's reference number for the request.
         public var reference: Int64
         /// The room.
         public var room: RoomName
-        /// Entries below this number are wanted.
+        /// The number below which entries are requested.
         public var before: Int64
-        /// How many at most.
+        /// The maximum number of entries.
         public var limit: Int64
 
-        /// A question for older entries.
+        /// Creates a history request.
         public init(reference: Int64, room: RoomName, before: Int64, limit: Int64) {
             (self.reference, self.room, self.before, self.limit) = (reference, room, before, limit)
         }

@@ -1,29 +1,29 @@
 /// A message in a room's log.
 public struct Entry: Hashable, Sendable, Identifiable {
-    /// Its place in the room's order, from 1.
+    /// The number of the entry in the log, from 1.
     public var seq: Int64
-    /// The app's name for it.
+    /// The message's ID, chosen by the app.
     public var id: MessageID
-    /// Whose store it comes from.
+    /// The device that sent the message.
     public var device: DeviceID
-    /// Its number among the device's messages to this room, from 1.
+    /// The message's number among the device's messages to this room, from 1.
     public var cseq: Int64
-    /// Who sent it, as the hub knows it.
+    /// The user who sent the message, as the hub knows it.
     public var user: UserName
     /// When the hub stored it, in milliseconds since 1970 UTC.
     public var at: Int64
     /// When the app submitted it, in milliseconds since 1970 UTC.
     public var sent: Int64
-    /// How to read its payload, 1 to 64 bytes.
+    /// The type of the payload, 1 to 64 bytes.
     public var type: String
-    /// The message that it is about.
+    /// The message that this message refers to.
     public var about: Reference?
-    /// What it says.
+    /// The payload.
     public var payload: Payload
-    /// Whether its user had the right to moderate when it was stored.
+    /// Whether the user had the right to moderate when the entry was stored.
     public var isAdmin: Bool
 
-    /// An entry.
+    /// Creates an entry.
     public init(
         seq: Int64, id: MessageID, device: DeviceID, cseq: Int64, user: UserName, at: Int64, sent: Int64, type: String,
         about: Reference? = nil, payload: Payload, isAdmin: Bool = false
@@ -35,45 +35,47 @@ public struct Entry: Hashable, Sendable, Identifiable {
 
 /// A message on its way to the hub.
 public struct Publication: Hashable, Sendable {
-    /// What a publication holds; nothing once it was refused for good, which keeps its number but burns it.
+    /// The content of a publication.
+    ///
+    /// A publication without content burns its number: it was refused permanently.
     public struct Content: Hashable, Sendable {
-        /// How to read the payload, 1 to 64 bytes.
+        /// The type of the payload, 1 to 64 bytes.
         public var type: String
-        /// The message that it is about.
+        /// The message that this message refers to.
         public var about: Reference?
-        /// What it says.
+        /// The payload.
         public var payload: Payload
 
-        /// What a message says.
+        /// Creates the content of a message.
         public init(type: String, about: Reference? = nil, payload: Payload) {
             (self.type, self.about, self.payload) = (type, about, payload)
         }
     }
-    /// Its number among the device's messages to this room, from 1.
+    /// The message's number among the device's messages to this room, from 1.
     public var cseq: Int64
-    /// The app's name for it.
+    /// The message's ID, chosen by the app.
     public var id: MessageID
     /// When the app submitted it, in milliseconds since 1970 UTC.
     public var sent: Int64
-    /// What it says; nil of a void.
+    /// The content; nil for a void, which only burns the number.
     public var content: Content?
 
-    /// A publication.
+    /// Creates a publication.
     public init(cseq: Int64, id: MessageID, sent: Int64, content: Content?) {
         (self.cseq, self.id, self.sent, self.content) = (cseq, id, sent, content)
     }
 }
 
-/// What an app says in a message: JSON or bytes.
+/// The payload of a message: JSON or bytes.
 ///
-/// The hub passes it on and never looks inside.
+/// The hub passes it on without reading it.
 public enum Payload: Hashable, Sendable {
-    /// One value of JSON as it was written, in UTF-8.
+    /// One JSON value in UTF-8, exactly as it was written.
     case json([UInt8])
-    /// Bytes of the app's own.
+    /// Bytes in a format of the app.
     case binary([UInt8])
 
-    /// The bytes of either.
+    /// The bytes of the payload.
     public var bytes: [UInt8] {
         switch self {
         case .json(let bytes), .binary(let bytes): bytes
@@ -81,24 +83,24 @@ public enum Payload: Hashable, Sendable {
     }
 }
 
-/// What a message says about another.
+/// A reference from one message to another.
 public struct Reference: Hashable, Sendable {
-    /// What it does to it, 1 to 64 bytes: `edit`, `delete`, `react`, or the app's own.
+    /// The kind of the reference, 1 to 64 bytes: `edit`, `delete`, `react`, or one of the app.
     public var kind: String
-    /// The number of the other in the same epoch.
+    /// The number of the other message in the same epoch.
     public var seq: Int64
 
-    /// A message about another.
+    /// Creates a reference.
     public init(kind: String, seq: Int64) { (self.kind, self.seq) = (kind, seq) }
 }
 
-/// Something that nobody stores: a cursor, a reaction in flight.
+/// A message that is not stored, such as a cursor position or a reaction in flight.
 public struct Signal: Hashable, Sendable {
-    /// How to read its payload, 1 to 64 bytes.
+    /// The type of the payload, 1 to 64 bytes.
     public var type: String
-    /// What it says, at most 4 KiB.
+    /// The payload, at most 4 KiB.
     public var payload: Payload
 
-    /// A signal.
+    /// Creates a signal.
     public init(type: String, payload: Payload) { (self.type, self.payload) = (type, payload) }
 }

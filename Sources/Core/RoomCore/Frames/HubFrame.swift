@@ -1,54 +1,54 @@
-/// What a hub says to a client.
+/// A frame from a hub to a client.
 public enum HubFrame: Hashable, Sendable {
     /// The answer to `hello`.
     case welcome(Welcome)
-    /// A token was taken; it ends at this time (milliseconds since 1970 UTC), 0: never.
+    /// The hub accepted a token; it expires at this time (milliseconds since 1970 UTC), 0: never.
     case renewed(expires: Int64)
     /// The answer to `join`.
     case state(RoomState)
-    /// New entries, in order, in the epoch of the room; a proof of the last one.
+    /// New entries, in order, in the epoch of the room, and a proof of the last one.
     case entries(RoomName, epoch: UInt64, [Entry], proof: CursorProof? = nil)
-    /// Publications are in the log.
+    /// Acks for publications that are in the log.
     case acks(RoomName, epoch: UInt64, [Ack])
-    /// Publications were lost between; they follow again from this number.
+    /// Publications are missing; the client sends again from this number.
     case hole(RoomName, expected: Int64)
-    /// Nothing more of the room's entries comes until the client joins again; the room's head.
+    /// The hub sends no more entries of the room until the client joins again; carries the head of the room.
     case lag(RoomName, head: Int64)
     /// The answer to `hist`.
     case page(Page)
-    /// Somebody has read up to an entry.
+    /// A user has read up to an entry.
     case read(RoomName, UserName, upTo: Int64)
-    /// Who is present.
+    /// The present members.
     case members(RoomMembers)
-    /// Somebody types, or has stopped.
+    /// A user types, or has stopped typing.
     case typing(RoomName, UserName, Bool)
-    /// Somebody's signal.
+    /// A signal from another connection.
     case signal(RoomName, from: UserName, connection: String, Signal)
-    /// Something was refused.
+    /// The hub refused something.
     case refusal(Refusal)
-    /// The answer to `ping`; the hub's clock, in milliseconds since 1970 UTC.
+    /// The answer to `ping`, with the hub's clock in milliseconds since 1970 UTC.
     case pong(Int64, now: Int64)
-    /// The hub stops.
+    /// The hub is shutting down.
     case goaway(Goaway)
 
-    /// What may be sent, and who one is.
+    /// The answer to `hello`: the client's identity and the limits of the connection.
     public struct Welcome: Hashable, Sendable {
-        /// The version that both speak from now on.
+        /// The protocol version that both sides use from now on.
         public var version: Int64
-        /// The hub's name of the connection.
+        /// The hub's name for the connection.
         public var connection: String
-        /// Who the client is.
+        /// The client's user.
         public var user: UserName
         /// The hub's clock, in milliseconds since 1970 UTC.
         public var now: Int64
-        /// When the token ends, in milliseconds since 1970 UTC; 0: never.
+        /// When the token expires, in milliseconds since 1970 UTC; 0: never.
         public var expires: Int64
-        /// For how long a device that is silent is remembered, in milliseconds.
+        /// How long the hub remembers a silent device, in milliseconds.
         public var window: Int64
-        /// What may be sent.
+        /// The limits for what the client sends.
         public var limits: RoomsLimits
 
-        /// The answer to `hello`.
+        /// Creates the answer to `hello`.
         public init(
             version: Int64, connection: String, user: UserName, now: Int64, expires: Int64, window: Int64, limits: RoomsLimits
         ) {
@@ -57,38 +57,38 @@ public enum HubFrame: Hashable, Sendable {
         }
     }
 
-    /// A room as it is for one who joins.
+    /// The state of a room, sent to a client that joins.
     public struct RoomState: Hashable, Sendable {
         /// The room.
         public var room: RoomName
-        /// Its log's incarnation.
+        /// The incarnation of the room's log.
         public var epoch: UInt64
-        /// The number of the first of the entries, or where it would be.
+        /// The number of the first of the entries, or the number that it would have.
         public var from: Int64
-        /// The number of the last; `from` − 1 if there is none.
+        /// The number of the last of the entries; `from` − 1 if there is none.
         public var to: Int64
         /// The last number in the log.
         public var head: Int64
-        /// The first number that is retained; head + 1 if none is.
+        /// The first number that the hub retains; head + 1 if it retains none.
         public var base: Int64
         /// The entries, in order.
         public var items: [Entry]
-        /// Whether they replace what the client has.
+        /// Whether the entries replace those that the client has.
         public var isSnapshot: Bool
-        /// Whether there is more to join for.
+        /// Whether there are more entries, for which the client joins again.
         public var hasMore: Bool
-        /// The greatest number of a message of this device in the room; 0: none.
+        /// The greatest message number of this device in the room; 0: none.
         public var high: Int64
-        /// The name of that message.
+        /// The ID of that message.
         public var highID: MessageID?
-        /// What the client may do.
+        /// The client's rights in the room.
         public var rights: RoomRights
         /// How far the users have read.
         public var reads: [ReadMarker]
-        /// The proof of the entry that the client's cursor is at when it has taken this; nil: there is none.
+        /// The proof of the entry at the client's cursor after it has stored these entries; nil if there is none.
         public var proof: CursorProof?
 
-        /// The answer to `join`.
+        /// Creates the answer to `join`.
         public init(
             room: RoomName, epoch: UInt64, from: Int64, to: Int64, head: Int64, base: Int64, items: [Entry], isSnapshot: Bool,
             hasMore: Bool, high: Int64, highID: MessageID?, rights: RoomRights, reads: [ReadMarker], proof: CursorProof? = nil
@@ -101,29 +101,29 @@ public enum HubFrame: Hashable, Sendable {
 
     /// How far a user has read.
     public struct ReadMarker: Hashable, Sendable {
-        /// Who.
+        /// The user.
         public var user: UserName
-        /// The last entry that was read.
+        /// The number of the last entry that the user has read.
         public var seq: Int64
 
-        /// A read marker.
+        /// Creates a read marker.
         public init(user: UserName, seq: Int64) { (self.user, self.seq) = (user, seq) }
     }
 
-    /// A publication is on disk.
+    /// An ack: a publication is on disk.
     public struct Ack: Hashable, Sendable {
-        /// Its number among the device's.
+        /// The message's number among the device's messages.
         public var cseq: Int64
-        /// Its place in the room's order; 0 of a void, and if it is too old to be known.
+        /// The number in the log; 0 for a void, and if the publication is too old to be known.
         public var seq: Int64
         /// When it was stored, in milliseconds since 1970 UTC; 0 if unknown.
         public var at: Int64
-        /// The name of what is stored under this number; nil if that is too old to be known.
+        /// The ID of the message stored under this number; nil if it is too old to be known.
         public var id: MessageID?
-        /// Whether it had been there before.
+        /// Whether the publication had been stored before.
         public var isDuplicate: Bool
 
-        /// An ack.
+        /// Creates an ack.
         public init(cseq: Int64, seq: Int64, at: Int64, id: MessageID?, isDuplicate: Bool = false) {
             (self.cseq, self.seq, self.at, self.id, self.isDuplicate) = (cseq, seq, at, id, isDuplicate)
         }
@@ -131,43 +131,43 @@ public enum HubFrame: Hashable, Sendable {
 
     /// Older entries.
     public struct Page: Hashable, Sendable {
-        /// The client's name for the question.
+        /// The client's reference number for the request.
         public var reference: Int64
         /// The room.
         public var room: RoomName
-        /// Its log's incarnation.
+        /// The incarnation of the room's log.
         public var epoch: UInt64
-        /// The entries, in order; the last comes right before what was asked for.
+        /// The entries, in order; the last one comes right before the requested number.
         public var items: [Entry]
-        /// The first number that is retained.
+        /// The first number that the hub retains.
         public var base: Int64
 
-        /// The answer to `hist`.
+        /// Creates the answer to `hist`.
         public init(reference: Int64, room: RoomName, epoch: UInt64, items: [Entry], base: Int64) {
             (self.reference, self.room, self.epoch, self.items, self.base) = (reference, room, epoch, items, base)
         }
     }
 
-    /// Who is present, as one node sees it.
+    /// The present members of a room, as one node sees them.
     public struct RoomMembers: Hashable, Sendable {
         /// The room.
         public var room: RoomName
-        /// The node, which alone writes this.
+        /// The node that reports; only this node writes its own members.
         public var node: String
-        /// Its life.
+        /// The incarnation of the node.
         public var incarnation: UInt64
-        /// Counts the node's changes in this room.
+        /// The version of the node's members in this room; it increases with each change.
         public var version: Int64
-        /// Whether this replaces all of the node's members.
+        /// Whether this report replaces all members of the node.
         public var isFull: Bool
-        /// How many are present at this node.
+        /// The number of connections that are present at this node.
         public var total: Int64
-        /// Who is present, or has come or changed.
+        /// The present connections, or those that came or changed.
         public var members: [PresentMember]
-        /// The connections that have gone.
+        /// The connections that left.
         public var gone: [String]
 
-        /// Who is present.
+        /// Creates a report of members.
         public init(
             room: RoomName, node: String, incarnation: UInt64, version: Int64, isFull: Bool, total: Int64, members: [PresentMember],
             gone: [String]
@@ -177,18 +177,18 @@ public enum HubFrame: Hashable, Sendable {
         }
     }
 
-    /// When to come back.
+    /// The announcement that the hub is shutting down.
     public struct Goaway: Hashable, Sendable {
-        /// How long to stay away, in milliseconds; to each client another time.
+        /// How long the client should wait before it reconnects, in milliseconds; it differs for each client.
         public var after: Int64
-        /// How long the hub still acks what it has taken, in milliseconds.
+        /// How long the hub still acks publications that it has received, in milliseconds.
         public var drain: Int64
 
-        /// The hub stops.
+        /// Creates the announcement that the hub is shutting down.
         public init(after: Int64, drain: Int64) { (self.after, self.drain) = (after, drain) }
     }
 
-    /// Whether it is of the lane that nobody stores: dropped first when a client is slow, and never in the way of an entry or an ack.
+    /// Whether the frame is ephemeral: it is dropped first when a client is slow, and never delays an entry or an ack.
     public var isEphemeral: Bool {
         switch self {
         case .members, .typing, .signal: true
@@ -197,61 +197,61 @@ public enum HubFrame: Hashable, Sendable {
     }
 }
 
-/// How somebody wants to be seen.
+/// The presence of a user on one connection.
 public struct Presence: Hashable, Sendable {
-    /// `online`, `away`, or the app's own; at most 64 bytes.
+    /// The status: `online`, `away`, or one of the app; at most 64 bytes.
     public var status: String
-    /// JSON of the app's own, at most 1 KiB; nil: none.
+    /// Metadata of the app as JSON, at most 1 KiB; nil: none.
     public var meta: [UInt8]?
 
-    /// How somebody wants to be seen.
+    /// Creates a presence.
     public init(status: String = "online", meta: [UInt8]? = nil) { (self.status, self.meta) = (status, meta) }
 }
 
-/// One connection that is present in a room.
+/// A connection that is present in a room.
 public struct PresentMember: Hashable, Sendable {
-    /// The hub's name of the connection.
+    /// The hub's name for the connection.
     public var connection: String
-    /// Whose it is.
+    /// The user of the connection.
     public var user: UserName
-    /// How it wants to be seen.
+    /// The presence of the connection.
     public var presence: Presence
 
-    /// A connection that is present.
+    /// Creates a present member.
     public init(connection: String, user: UserName, presence: Presence) {
         (self.connection, self.user, self.presence) = (connection, user, presence)
     }
 }
 
-/// Why something was refused, and what would help.
+/// Why the hub refused something, and whether a retry helps.
 public struct Refusal: Hashable, Sendable {
-    /// What happened; the numbers are those of the protocol.
+    /// The reason code, with the numbers of the protocol.
     public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
         /// The number on the wire.
         public var rawValue: Int64
 
-        /// A code by its number.
+        /// Creates a code from its number.
         public init(rawValue: Int64) { self.rawValue = rawValue }
 
-        /// Not a frame of this protocol.
+        /// The message is not a frame of this protocol.
         public static let malformed = Code(rawValue: 1001)
-        /// No common version.
+        /// The client and the hub have no common version.
         public static let version = Code(rawValue: 1002)
         /// `hello` is missing, late or repeated.
         public static let order = Code(rawValue: 1003)
-        /// The publication comes before the room's state.
+        /// The publication came before the room's state.
         public static let early = Code(rawValue: 1004)
-        /// The token is missing, malformed or not ours.
+        /// The token is missing, malformed or not issued for this hub.
         public static let token = Code(rawValue: 2001)
-        /// The token has ended.
+        /// The token has expired.
         public static let expired = Code(rawValue: 2002)
         /// The device belongs to another user.
         public static let device = Code(rawValue: 2003)
-        /// No right to do that in this room.
+        /// The user lacks the right to do that in this room.
         public static let rights = Code(rawValue: 3001)
-        /// Not a room's name.
+        /// The room name is invalid.
         public static let name = Code(rawValue: 3002)
-        /// Not joined.
+        /// The client has not joined the room.
         public static let notJoined = Code(rawValue: 3003)
         /// Too many messages or bytes.
         public static let rate = Code(rawValue: 4001)
@@ -259,49 +259,49 @@ public struct Refusal: Hashable, Sendable {
         public static let size = Code(rawValue: 4002)
         /// Too many rooms or connections.
         public static let count = Code(rawValue: 4003)
-        /// Issued longer ago than the hub remembers.
+        /// The message was submitted longer ago than the hub remembers devices.
         public static let tooOld = Code(rawValue: 4004)
-        /// Issued in the future.
+        /// The message was submitted in the future.
         public static let tooNew = Code(rawValue: 4005)
-        /// As much is stored as may be, of the user, the room or the hub.
+        /// The storage quota of the user, the room or the hub is used up.
         public static let quota = Code(rawValue: 4006)
-        /// It cannot be stored now.
+        /// The hub cannot store it at the moment.
         public static let storage = Code(rawValue: 5001)
-        /// This hub lags behind the log.
+        /// The hub lags behind the log.
         public static let lagging = Code(rawValue: 5002)
-        /// The hub stops.
+        /// The hub is shutting down.
         public static let stopping = Code(rawValue: 5003)
 
-        /// The number.
+        /// The number as text.
         public var description: String { String(rawValue) }
     }
     /// Whether, and when, to try again.
     public enum Retry: Hashable, Sendable {
-        /// It will be refused again.
+        /// Never: the hub would refuse it again.
         case never
         /// At once.
         case now
-        /// After so many milliseconds.
+        /// After this number of milliseconds.
         case after(Int64)
         /// With a new connection.
         case reconnect
     }
-    /// What happened.
+    /// The reason code.
     public var code: Code
-    /// Whether to try again.
+    /// Whether, and when, to try again.
     public var retry: Retry
-    /// The room that it is about.
+    /// The room that the refusal is about.
     public var room: RoomName?
-    /// The publication that it is about.
+    /// The number of the publication that the refusal is about.
     public var cseq: Int64?
-    /// The question that it answers.
+    /// The reference number of the request that the refusal answers.
     public var reference: Int64?
-    /// The versions of the hub, if none was common.
+    /// The versions of the hub, if there is no common version.
     public var versions: [Int64]
-    /// For people; at most 256 bytes.
+    /// A description for people; at most 256 bytes.
     public var text: String
 
-    /// A refusal.
+    /// Creates a refusal.
     public init(
         _ code: Code, retry: Retry = .never, room: RoomName? = nil, cseq: Int64? = nil, reference: Int64? = nil, versions: [Int64] = [],
         _ text: String

@@ -1,23 +1,23 @@
-/// What somebody may do in a room; on the wire letters out of `rwpa`.
+/// The rights of a user in a room; on the wire, letters out of `rwpa`.
 public struct RoomRights: OptionSet, Hashable, Sendable, CustomStringConvertible {
-    /// A bit each.
+    /// The rights as bits.
     public var rawValue: UInt8
 
-    /// Rights by their bits.
+    /// Creates rights from bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// To see entries.
+    /// The right to see entries.
     public static let read = RoomRights(rawValue: 1)
-    /// To publish, and to send signals.
+    /// The right to publish, and to send signals.
     public static let write = RoomRights(rawValue: 2)
-    /// To be seen, and to see who is there.
+    /// The right to be present, and to see who is present.
     public static let presence = RoomRights(rawValue: 4)
-    /// To edit and delete what others wrote.
+    /// The right to edit and delete messages of others.
     public static let admin = RoomRights(rawValue: 8)
-    /// To read, write and be seen.
+    /// The rights to read, to write and to be present.
     public static let member: RoomRights = [.read, .write, .presence]
 
-    /// Reads letters; what is no right is passed over.
+    /// Reads letters and ignores unknown ones.
     public init(letters: String) {
         self = []
         for letter in letters.utf8 {
@@ -31,52 +31,52 @@ public struct RoomRights: OptionSet, Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    /// The letters.
+    /// The rights as letters.
     public var description: String {
         (contains(.read) ? "r" : "") + (contains(.write) ? "w" : "") + (contains(.presence) ? "p" : "") + (contains(.admin) ? "a" : "")
     }
 }
 
-/// What may be sent, as the hub says in its welcome.
+/// The limits for what a client sends, as the hub announces them in its welcome.
 public struct RoomsLimits: Hashable, Sendable {
-    /// Bytes of one frame.
+    /// The maximum size of a frame in bytes.
     public var frame: Int64 = 1_048_576
-    /// Bytes of one payload.
+    /// The maximum size of a payload in bytes.
     public var body: Int64 = 65_536
-    /// Publications without an ack, per room.
+    /// The maximum number of publications without an ack, per room.
     public var roomWindow: Int64 = 32
-    /// Publications without an ack, per connection.
+    /// The maximum number of publications without an ack, per connection.
     public var window: Int64 = 256
-    /// Rooms that a connection has joined at once.
+    /// The maximum number of rooms that a connection has joined at once.
     public var rooms: Int64 = 1000
-    /// Entries in a page.
+    /// The maximum number of entries in a page.
     public var page: Int64 = 500
-    /// Members of a room, beyond which only their count is told.
+    /// The number of members of a room above which the hub reports only their count.
     public var members: Int64 = 200
 
-    /// The usual limits.
+    /// Creates the default limits.
     public init() {}
 
-    /// Bytes of the names of rooms and users.
+    /// The maximum length of room and user names in bytes.
     package static let nameLength = 128
-    /// Bytes of types, kinds and status.
+    /// The maximum length of types, kinds and statuses in bytes.
     package static let typeLength = 64
-    /// Rooms that a hello resumes.
+    /// The maximum number of rooms that a `hello` resumes.
     package static let joins = 1024
-    /// Versions that a frame lists.
+    /// The maximum number of versions that a frame lists.
     package static let versions = 64
-    /// Bytes of a refusal's text.
+    /// The maximum length of a refusal's text in bytes.
     package static let refusalLength = 256
-    /// Bytes of a signal's payload.
+    /// The maximum length of a signal's payload in bytes.
     package static let signalLength = 4096
-    /// Bytes of what a member says about itself.
+    /// The maximum length of a member's metadata in bytes.
     package static let metaLength = 1024
     /// The version of the protocol.
     package static let version: Int64 = 1
-    /// For how long a device that is silent is remembered, in milliseconds: 90 days.
+    /// How long the hub remembers a silent device, in milliseconds: 90 days.
     package static let window: Int64 = 90 * 86_400_000
     /// How far ahead a client's clock may be, in milliseconds: an hour.
     package static let future: Int64 = 3_600_000
-    /// What all numbers on the wire are below: JSON's readers are sure of those.
+    /// The limit that all numbers on the wire stay below, because every JSON parser reads smaller numbers exactly.
     package static let number: Int64 = 1 << 53
 }

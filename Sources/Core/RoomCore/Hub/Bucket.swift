@@ -1,14 +1,14 @@
 package import MachineCore
 
 extension HubMachine {
-    /// A token bucket: what was taken flows back with time.
+    /// A token bucket: what was taken is refilled over time.
     struct Bucket: Hashable, Sendable {
-        /// When all that was taken will have flown back, in nanoseconds.
+        /// When the bucket is full again, in nanoseconds.
         private(set) var full: Int64 = 0
 
-        /// How many milliseconds to wait before so much may be taken; 0: now.
+        /// Returns the milliseconds to wait before this amount may be taken; 0: now.
         ///
-        /// A full bucket gives even what is more than its burst.
+        /// A full bucket also allows an amount above its burst.
         func wait(for cost: Int64, _ rate: HubPolicy.Rate, at now: Int64) -> Int64 {
             let debt = full - now
             guard debt > 0 else { return 0 }
@@ -16,7 +16,7 @@ extension HubMachine {
             return excess > 0 ? excess / 1_000_000 + 1 : 0
         }
 
-        /// The same of a quota for a day, in bytes: so much at once, and so much again in the course of a day.
+        /// The same for a daily quota in bytes: this amount at once, and again over the course of a day.
         func wait(for bytes: Int64, ofDay quota: Int64, at now: Int64) -> Int64 {
             let debt = full - now
             guard debt > 0, quota < .max else { return 0 }
@@ -29,7 +29,7 @@ extension HubMachine {
             full = max(full, now) + Self.time(for: bytes, ofDay: quota)
         }
 
-        /// What was taken and not used after all.
+        /// Returns an amount that was taken but not used.
         mutating func giveBack(_ bytes: Int64, ofDay quota: Int64) {
             guard quota < .max else { return }
             full = max(full - Self.time(for: bytes, ofDay: quota), 0)
@@ -38,7 +38,7 @@ extension HubMachine {
         /// In nanoseconds.
         private static let day: Int64 = 86_400_000_000_000
 
-        /// How long so many bytes take to flow back.
+        /// Returns how long the refill of this many bytes takes.
         private static func time(for bytes: Int64, ofDay quota: Int64) -> Int64 {
             let quota = max(quota, 1)
             return quota.dividingFullWidth(min(max(bytes, 0), quota).multipliedFullWidth(by: day)).quotient
@@ -48,24 +48,24 @@ extension HubMachine {
             full = max(full, now) &+ rate.time(for: cost)
         }
 
-        /// Takes what nobody was asked for, though not so much that more than so many bursts are missing: others share the bucket.
+        /// Takes an amount without asking, but limits the deficit to a number of bursts, because others share the bucket.
         mutating func take(_ cost: Int64, _ rate: HubPolicy.Rate, atMost bursts: Int64, at now: Int64) {
             let most = bursts * rate.time(for: min(rate.burst, (1 << 32) / bursts))
             full = max(full, min(max(full, now) &+ rate.time(for: cost), now &+ most))
         }
     }
 
-    /// The buckets of an ``HubPolicy/Allowance``.
+    /// The buckets for an ``HubPolicy/Allowance``.
     struct Meter: Hashable, Sendable {
         var messages = Bucket()
         var bytes = Bucket()
         var joins = Bucket()
-        /// Bytes of what nobody stores: those that were said, and those that were told because of them.
+        /// The bytes of ephemeral frames: the received ones, and the sent ones that they caused.
         var ephemeral = Bucket()
         var deliveries = Bucket()
-        /// Bytes that were stored.
+        /// The bytes stored.
         var disk = Bucket()
-        /// Bytes of entries that were told because they were asked for.
+        /// The bytes of entries sent on request.
         var pages = Bucket()
 
         func wait(forMessageOf size: Int64, _ allowance: HubPolicy.Allowance, at now: Int64) -> Int64 {
@@ -77,23 +77,23 @@ extension HubMachine {
             bytes.take(size, allowance.bytes, at: now)
         }
 
-        /// When nothing of what was taken is missing any more, in nanoseconds.
+        /// When all buckets are full again, in nanoseconds.
         var full: Int64 { max(messages.full, bytes.full, joins.full, ephemeral.full, max(deliveries.full, disk.full, pages.full)) }
     }
 
-    /// What one user or one address does.
+    /// The usage of one user or one address.
     struct Party: Hashable, Sendable {
         var connections = 0
-        /// Questions to the log that are open, but for those of joins.
+        /// The pending log requests, without those for joins.
         var questions = 0
         var meter = Meter()
     }
 
-    /// How many entries a second a room has had of late.
+    /// The recent number of entries per second in a room.
     struct Pace: Sendable {
-        /// Over so long, in nanoseconds.
+        /// The length of a span in nanoseconds.
         private static let span: Int64 = 10_000_000_000
-        /// The span of time that is being counted, by its number.
+        /// The number of the current span.
         private var present: Int64 = 0
         private var count = 0
         private var countBefore = 0
@@ -107,7 +107,7 @@ extension HubMachine {
             self.count += count
         }
 
-        /// What was counted in the present span, and of the one before the part that is no longer ago than a span.
+        /// Returns the rate from the count of the current span and a share of the previous one.
         func perSecond(at now: Moment) -> Double {
             var pace = self
             pace.add(0, at: now)
@@ -116,9 +116,9 @@ extension HubMachine {
         }
     }
 
-    /// The rooms with the most members, and those with the most entries a second; so many of each at most, the first ones first.
+    /// Returns the rooms with the most members and those with the most entries per second, each sorted and up to a maximum number.
     ///
-    /// It looks at all rooms.
+    /// It visits all rooms.
     package func busiest(_ count: Int, at now: Moment) -> (byMembers: [RoomFigures], byPace: [RoomFigures]) {
         var (byMembers, byPace): ([RoomFigures], [RoomFigures]) = ([], [])
         rooms.forEach { name, room in
@@ -131,12 +131,12 @@ extension HubMachine {
 }
 
 extension HubPolicy.Rate {
-    /// How long so many take, in nanoseconds.
+    /// Returns the time that this amount takes, in nanoseconds.
     func time(for count: Int64) -> Int64 { min(max(count, 0), 1 << 32) * 1_000_000_000 / max(perSecond, 1) }
 }
 
 extension [RoomFigures] {
-    /// Keeps the first ones, in order.
+    /// Inserts in order and keeps at most this number.
     fileprivate mutating func insert(_ new: RoomFigures, upTo most: Int, _ isBefore: (RoomFigures, RoomFigures) -> Bool) {
         if count >= most, let last, !isBefore(new, last) { return }
         insert(new, at: firstIndex { isBefore(new, $0) } ?? count)

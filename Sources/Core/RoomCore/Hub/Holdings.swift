@@ -1,9 +1,9 @@
 import MachineCore
 
 extension HubMachine {
-    /// In how many rooms each user and each address is, whatever the number of its connections there.
+    /// The rooms of each user and each address, whatever the number of connections in them.
     struct Holdings: Sendable {
-        /// How many connections of a party are in each room.
+        /// The number of connections in each room.
         private var users: [UserName: [RoomName: Int]] = [:]
         private var addresses: [String: [RoomName: Int]] = [:]
 
@@ -19,7 +19,9 @@ extension HubMachine {
             Self.take(room, from: &addresses[address])
         }
 
-        /// Why a party may not be in one more room, if so; where it is already it may come again.
+        /// Returns why a party may not join one more room; nil if it may.
+        ///
+        /// A room that it is in already is always allowed.
         func excess(_ room: RoomName, user: UserName, address: String, policy: HubPolicy) -> String? {
             let (own, near) = (users[user], addresses[address])
             if let own, own.count >= policy.user.rooms, own[room] == nil { return "too many rooms of this user" }
@@ -34,7 +36,7 @@ extension HubMachine {
         }
     }
 
-    /// Names that are put in and taken out one by one, in constant time.
+    /// A set of names with insertion and removal in constant time.
     struct Pool: Sendable {
         private var names: [RoomName] = []
         private var places: [RoomName: Int] = [:]
@@ -58,48 +60,48 @@ extension HubMachine {
     }
 }
 
-// "Identity": a device is one user's, in all rooms.
+// "Identity": a device belongs to one user, in all rooms.
 extension HubMachine {
-    /// Whose a device is, as long as it is in some room or has something under way there.
+    /// The owner of a device, as long as the device is in a room or has pending work there.
     ///
-    /// What is on disk says it for all that comes later. Until then the rooms, which ask the log each on its own, have it from here.
+    /// After that, the data on disk tells the owner. Until then, all rooms take it from here, because each room asks the log on its own.
     struct Ownership: Sendable {
-        /// The first for whom the log had no objection; nil: it has not answered yet.
+        /// The first user to whom the log did not object; nil: the log has not answered yet.
         var user: UserName?
-        /// In how many rooms the device is.
+        /// The number of rooms with the device.
         var rooms = 0
     }
 
-    /// A device comes into a room, unless it is there already.
+    /// Adds a device to a room, unless it is there already.
     mutating func enroll(_ device: DeviceID, of user: UserName, in name: RoomName) {
         guard rooms[name] != nil, rooms[name]?.authors[device] == nil else { return }
         rooms[name]?.authors[device] = Author(user: user)
         ownerships[device, default: Ownership()].rooms += 1
     }
 
-    /// Forgets a device in a room, if it is neither there nor has anything under way.
+    /// Removes a device from a room if it has neither a connection nor pending work there.
     mutating func retireAuthor(_ device: DeviceID, in name: RoomName) {
         guard rooms[name]?.authors[device]?.isIdle == true else { return }
         rooms[name]?.authors[device] = nil
         hasRetired(device)
     }
 
-    /// A room has forgotten a device: what it has published there is on disk.
+    /// Records that a room has removed a device; all its publications in the room are on disk.
     mutating func hasRetired(_ device: DeviceID) {
         guard var ownership = ownerships.removeValue(forKey: device) else { return }
         ownership.rooms -= 1
         if ownership.rooms > 0 { ownerships[device] = ownership }
     }
 
-    /// Whether somebody else has a device in some room.
+    /// Returns whether a device belongs to another user.
     func isAnothers(_ device: DeviceID, than user: UserName) -> Bool {
         guard let owner = ownerships[device]?.user ?? owners[device] else { return false }
         return owner != user
     }
 
-    /// The log has named a device's owner to somebody else.
+    /// Remembers a device's owner after the log has named it to another user.
     ///
-    /// Coming again, that one is refused at once: while the log is asked, nobody else can use the device in the room.
+    /// If that other user tries again, the hub refuses at once. A log request would lock the device in the room until the answer.
     mutating func remember(_ owner: UserName, of device: DeviceID, at now: Moment) {
         owners.add(owner, of: device, most: policy.owners)
         if !alarms.isSet(.forgetOwners) { alarms.set(.forgetOwners, at: now + policy.rememberOwners) }
@@ -110,7 +112,7 @@ extension HubMachine {
         if !owners.isEmpty { alarms.set(.forgetOwners, at: now + policy.rememberOwners) }
     }
 
-    /// Owners of devices in two halves: the older one goes when its time has come, or the younger one is full.
+    /// Device owners in two halves: the older half is dropped after its time, or when the younger half is full.
     struct NamedOwners: Sendable {
         private var younger: [DeviceID: UserName] = [:]
         private var older: [DeviceID: UserName] = [:]

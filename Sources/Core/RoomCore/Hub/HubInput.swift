@@ -1,88 +1,87 @@
-/// What can happen to a hub.
+/// An input of a hub.
 package enum HubInput: Hashable, Sendable {
-    /// A connection was upgraded; the address limits what one host may do.
+    /// A connection was upgraded; the limits per address apply to this address.
     case opened(ConnectionID, address: String)
-    /// A client has spoken; how many bytes its frame had.
+    /// A client has sent a frame with this number of bytes.
     case received(ConnectionID, ClientFrame, bytes: Int)
-    /// A client has said what is no frame of the protocol, though one of its types; text says why.
+    /// A client has sent a message that has a frame's type but is not a valid frame; the text says why.
     case malformed(ConnectionID, String)
-    /// The same of a publication of which it is known which one it is: it is refused alone.
+    /// A client has sent an invalid publication whose number is known: only the publication is refused.
     case unreadable(ConnectionID, PublicationEnvelope, String, bytes: Int)
-    /// The same of what nobody stores (presence, typing, a signal) in a room: it is refused alone, too.
+    /// A client has sent an invalid ephemeral frame (presence, typing, a signal) in a room: only the frame is refused.
     case unheard(ConnectionID, EphemeralEnvelope, String, bytes: Int)
     /// A connection has ended.
     case gone(ConnectionID)
-    /// A token was looked at, as ``HubEffect/authenticate(_:token:)`` asked.
+    /// A token was accepted, in answer to ``HubEffect/authenticate(_:token:)``.
     case identified(ConnectionID, Identity)
     /// A token was refused.
     case unidentified(ConnectionID, Refusal)
-    /// More waits to be written to a client than it may.
+    /// More bytes wait to be written to a client than allowed.
     case congested(ConnectionID)
-    /// All that waited has been written.
+    /// All waiting bytes have been written to a client.
     case drained(ConnectionID)
     /// The log has answered.
     case log(LogReply)
-    /// A node, perhaps this one, has told all nodes; by ``HubEffect/tell(_:)``.
+    /// A node, perhaps this one, has sent a message to all nodes with ``HubEffect/tell(_:)``.
     case heard(BusMessage)
-    /// The server itself publishes, under a device that stands for this one publication or for its author; answered by
-    /// ``HubEffect/answer(_:_:)``.
+    /// The server itself publishes, under a device that stands for this one publication or for its author.
     ///
-    /// The number 0 is the one that comes next.
+    /// ``HubEffect/answer(_:_:)`` answers it. The number 0 stands for the next number.
     case publish(ServerRequest, RoomName, DeviceID, UserName, Publication)
-    /// What the calendar says, in milliseconds since 1970 UTC; from time to time, and first of all.
+    /// The wall-clock time in milliseconds since 1970 UTC; sent first of all, and then from time to time.
     case calendar(Int64)
-    /// How many bytes may yet be stored in all; from time to time. Before it is said there is no bound.
+    /// The number of bytes that may still be stored in total; sent from time to time. Before the first one there is no limit.
     case space(Int64)
-    /// The hub stops: nothing new is taken.
+    /// The hub shuts down and accepts nothing new.
     case stop
 }
 
-/// A request of the server's own, by a number of the caller's.
+/// A request of the server itself, with a number chosen by the caller.
 package struct ServerRequest: Hashable, Sendable {
     package var number: UInt64
 
     package init(_ number: UInt64) { self.number = number }
 }
 
-/// What a hub orders.
+/// An effect that a hub orders.
 package enum HubEffect: Hashable, Sendable {
-    /// Says something to one client.
+    /// Sends a frame to one client.
     case send(HubFrame, to: ConnectionID)
-    /// Says the same to many: encoded once for each encoding.
+    /// Sends the same frame to many clients; it is encoded once per encoding.
     case fanOut(HubFrame, to: [ConnectionID])
-    /// Closes a connection after what was said to it, with a code and a reason.
+    /// Closes a connection after all frames sent to it, with a code and a reason.
     case close(ConnectionID, code: UInt16, reason: String)
-    /// Looks at a token; ``HubInput/identified(_:_:)`` or ``HubInput/unidentified(_:_:)`` follows.
+    /// Verifies a token; ``HubInput/identified(_:_:)`` or ``HubInput/unidentified(_:_:)`` follows.
     case authenticate(ConnectionID, token: String?)
-    /// Asks the log.
+    /// Sends an order to the log.
     case log(LogOrder)
-    /// Tells all nodes, this one too: ``HubInput/heard(_:)`` follows.
-    case tell(BusMessage)
-    /// Answers a request of the server's own.
+    /// Sends a message to all nodes, including this one: ``HubInput/heard(_:)`` follows.
+    case notify(BusMessage)
+    /// Answers a request of the server itself.
     case answer(ServerRequest, ServerAnswer)
-    /// Tells whoever runs the hub that the log of a room has gone back to this, and gets a new epoch.
+    /// Reports to the operator that the log of a room has gone back to this position, and gets a new epoch.
     case rewound(LogPosition, in: RoomName)
 }
 
-/// What became of a request of the server's own.
+/// The result of a request of the server itself.
 package enum ServerAnswer: Hashable, Sendable {
     case stored(epoch: UInt64, HubFrame.Ack)
     case refused(Refusal)
 }
 
-/// What the nodes of a hub tell each other and nobody stores.
+/// A message between the nodes of a hub; it is not stored.
 ///
-/// A node hears its own messages too, and acts on them only then.
+/// A node also receives its own messages, and acts on them only then.
 package enum BusMessage: Hashable, Sendable {
-    /// Somebody types, or has stopped.
+    /// A user types, or has stopped typing.
     case typing(RoomName, UserName, Bool)
-    /// Somebody's signal.
+    /// A signal from a connection.
     case signal(RoomName, from: UserName, connection: String, Signal)
-    /// The sender's segment of those present in a room has changed, or is told again because it is asked for or time has passed.
+    /// The members of a room at the sender have changed, or are sent again on request or by the heartbeat.
     case segment(HubFrame.RoomMembers)
 }
 
-/// A connection, as the hub's machine names it; never used twice.
+/// The hub machine's ID of a connection; never used twice.
 package struct ConnectionID: Hashable, Comparable, Sendable {
     package var number: UInt64
 
@@ -91,10 +90,10 @@ package struct ConnectionID: Hashable, Comparable, Sendable {
     package static func < (lhs: ConnectionID, rhs: ConnectionID) -> Bool { lhs.number < rhs.number }
 }
 
-/// What tells an entry from every other that may stand in its place.
+/// The fields that distinguish an entry from every other entry that may be in its place.
 ///
-/// Its name alone does not: a message that is sent again, after the log went back, is stored under its name again. `at` is the hub's, so that
-/// no publisher can choose it.
+/// The ID alone is not enough: when a message is sent again after the log went back, it is stored under its ID again. The hub sets `at`,
+/// so no publisher can choose it.
 package struct EntryStamp: Hashable, Sendable {
     package let id: MessageID
     package let device: DeviceID
@@ -109,33 +108,33 @@ package struct EntryStamp: Hashable, Sendable {
 }
 
 extension HubMachine {
-    /// What a hub waits for.
+    /// A timer of the hub.
     enum Alarm: Hashable, Sendable {
-        /// A connection has not said who it is.
+        /// The time limit of a connection to identify itself.
         case hello(ConnectionID)
-        /// A token ends.
+        /// The expiry of a token.
         case expiry(ConnectionID)
-        /// A client was congested for too long.
+        /// The time limit of a congested client.
         case slow(ConnectionID)
-        /// A device that was lost is no longer shown as present.
+        /// The time after which a lost device is no longer shown as present.
         case grace(OwnedDevice)
-        /// A room is opened again.
+        /// The time to open a room again.
         case reopen(RoomName)
-        /// A room in which nobody is is let go.
+        /// The time to close an empty room.
         case release(RoomName)
-        /// Changes of presence are told.
+        /// The time to send changes of presence.
         case presence(RoomName)
-        /// Those who wait for it are told all who are present.
+        /// The time to send the full member list to clients that wait for it.
         case segments(RoomName)
-        /// All segments are told, and silent nodes are dropped.
+        /// The time to send all segments and to drop silent nodes.
         case heartbeat
-        /// What a user took has flown back.
+        /// The time at which a user's rate budgets are full again.
         case forgetUser(UserName)
-        /// What an address took has flown back.
+        /// The time at which an address's rate budgets are full again.
         case forgetAddress(String)
-        /// What the log said of devices that are another's is to be asked anew.
+        /// The time to forget device owners that the log has named.
         case forgetOwners
-        /// The hub has waited long enough for what it had taken.
+        /// The time limit for pending work during shutdown.
         case drain
     }
 }

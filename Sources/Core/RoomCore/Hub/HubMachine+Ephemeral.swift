@@ -1,10 +1,10 @@
 import MachineCore
 
-// Read markers, and "Ephemeral traffic" but for presence.
+// Read markers, and "Ephemeral traffic" without presence.
 extension HubMachine {
-    /// A read marker is stored, and told to the members; in a room of more than `limits.members` it is stored only.
+    /// Stores a read marker and sends it to the members; in a room of more than `limits.members` it is only stored.
     ///
-    /// One who counts upwards is not heard by all at each step: the markers that are left out stand in the next state.
+    /// Markers that exceed the rate are not sent to the members; the next state contains them.
     mutating func read(_ name: RoomName, upTo seq: Int64, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .read, into: &effects), let head = rooms[name]?.head else { return }
         let seq = min(seq, head)
@@ -23,59 +23,59 @@ extension HubMachine {
         guard member.typing.wait(for: 1, policy.typing, at: time) == 0 else { return }
         rooms[name]?.members[id]?.typing.take(1, policy.typing, at: time)
         guard takesSignal(of: id, bytes: Self.frameSize(name, member.user), at: now) else { return }
-        effects.append(.tell(.typing(name, member.user, isTyping)))
+        effects.append(.notify(.typing(name, member.user, isTyping)))
     }
 
     mutating func signal(_ signal: Signal, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
-        guard let member = member(id, in: name, with: .write, into: &effects), let visit = visits[id] else { return }
+        guard let member = member(id, in: name, with: .write, into: &effects), let connection = connections[id] else { return }
         guard signal.payload.bytes.count <= RoomsLimits.signalLength, (1...RoomsLimits.typeLength).contains(signal.type.utf8.count) else {
             return say(Refusal(.size, room: name, "the signal or its type is too long"), to: id, into: &effects)
         }
         guard takesSignal(of: id, bytes: Self.frameSize(name, member.user) + signal.size, at: now) else { return }
-        effects.append(.tell(.signal(name, from: member.user, connection: visit.name, signal)))
+        effects.append(.notify(.signal(name, from: member.user, connection: connection.name, signal)))
     }
 
-    /// Whether a client may say so many bytes that nobody stores, as one signal more.
+    /// Returns whether a client may send one more signal of this size, and takes it from the budgets.
     mutating func takesSignal(of id: ConnectionID, bytes: Int64, at now: Moment) -> Bool {
         let time = now.offset.wholeNanoseconds
-        guard visits[id]?.signals.wait(for: 1, policy.signals, at: time) == 0, takesBytes(bytes, of: id, at: now) else {
+        guard connections[id]?.signals.wait(for: 1, policy.signals, at: time) == 0, takesBytes(bytes, of: id, at: now) else {
             counts.unsaid += 1
             return false
         }
-        visits[id]?.signals.take(1, policy.signals, at: time)
+        connections[id]?.signals.take(1, policy.signals, at: time)
         return true
     }
 
-    /// Whether a client, its user and its address may say so many bytes that nobody stores.
+    /// Returns whether a client, its user and its address may send this many ephemeral bytes, and takes them from the budgets.
     mutating func takesBytes(_ bytes: Int64, of id: ConnectionID, at now: Moment) -> Bool {
         let time = now.offset.wholeNanoseconds
-        guard let address = visits[id]?.address, let user = visits[id]?.identity?.user else { return false }
+        guard let address = connections[id]?.address, let user = connections[id]?.identity?.user else { return false }
         let wait = max(
-            visits[id]?.meter.ephemeral.wait(for: bytes, policy.connection.ephemeral, at: time) ?? 0,
+            connections[id]?.meter.ephemeral.wait(for: bytes, policy.connection.ephemeral, at: time) ?? 0,
             users[user]?.meter.ephemeral.wait(for: bytes, policy.user.ephemeral, at: time) ?? 0,
             addresses[address]?.meter.ephemeral.wait(for: bytes, policy.address.ephemeral, at: time) ?? 0)
         guard wait == 0 else { return false }
-        visits[id]?.meter.ephemeral.take(bytes, policy.connection.ephemeral, at: time)
+        connections[id]?.meter.ephemeral.take(bytes, policy.connection.ephemeral, at: time)
         users[user]?.meter.ephemeral.take(bytes, policy.user.ephemeral, at: time)
         addresses[address]?.meter.ephemeral.take(bytes, policy.address.ephemeral, at: time)
         return true
     }
 
-    /// About how many bytes a frame has that names a room and a user.
+    /// Returns the approximate size of a frame that names a room and a user.
     static func frameSize(_ room: RoomName, _ user: UserName) -> Int64 { Int64(64 + room.text.utf8.count + user.text.utf8.count) }
 
-    mutating func hear(_ message: BusMessage, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func handle(_ message: BusMessage, at now: Moment, into effects: inout [HubEffect]) {
         switch message {
         case .typing(let name, let user, let isTyping):
             spread(.typing(name, user, isTyping), Self.frameSize(name, user), by: user, in: name, at: now, into: &effects)
         case .signal(let name, let user, let connection, let signal):
             let bytes = Self.frameSize(name, user) + signal.size
             spread(.signal(name, from: user, connection: connection, signal), bytes, by: user, in: name, at: now, into: &effects)
-        case .segment(let segment): hear(segment, at: now, into: &effects)
+        case .segment(let segment): handle(segment, at: now, into: &effects)
         }
     }
 
-    /// Tells all who hear, unless the budgets are used up.
+    /// Sends a frame to all who receive ephemeral frames, unless a budget is used up.
     private mutating func spread(
         _ frame: HubFrame, _ bytes: Int64, by user: UserName, in name: RoomName, at now: Moment, into effects: inout [HubEffect]
     ) {
@@ -85,9 +85,9 @@ extension HubMachine {
         effects.append(.fanOut(frame, to: hearers.ids))
     }
 
-    /// Whether so many may be told so many bytes that nobody stores: takes them from what the user, the room and the hub may tell.
+    /// Returns whether this many clients may get this many ephemeral bytes, and takes them from the budgets of user, room and hub.
     ///
-    /// A user of another node has a budget there only; those of the room and the hub hold all the same.
+    /// A user of another node has a budget only there; the budgets of the room and the hub apply anyway.
     private mutating func spends(_ bytes: Int64, to count: Int, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
         let (time, number, total) = (now.offset.wholeNanoseconds, Int64(count), bytes * Int64(count))
         let wait = max(
@@ -106,16 +106,16 @@ extension HubMachine {
         return true
     }
 
-    /// So many bytes of presence were told in a room, whether there was a budget for them or not.
+    /// Takes the bytes of presence that were sent in a room, even if the budgets are used up.
     ///
-    /// However many they were: for want of them the room is silent for eight bursts' time at most, and other rooms for two.
+    /// The deficit is limited: the room waits for the time of eight bursts at most, and other rooms for two.
     mutating func tookDeliveries(_ bytes: Int64, in name: RoomName, at now: Moment) {
         let time = now.offset.wholeNanoseconds
         rooms[name]?.deliveries.take(bytes, policy.roomDeliveries, atMost: 8, at: time)
         deliveries.take(bytes, policy.deliveries, atMost: 2, at: time)
     }
 
-    /// A member who has a state and a right; otherwise the client is told what is wrong.
+    /// Returns a member that has a state and a right; otherwise tells the client what is missing.
     mutating func member(_ id: ConnectionID, in name: RoomName, with right: RoomRights, into effects: inout [HubEffect]) -> Member? {
         guard let member = rooms[name]?.members[id], member.hasState else {
             say(Refusal(.notJoined, retry: .now, room: name, "not joined"), to: id, into: &effects)
@@ -130,7 +130,7 @@ extension HubMachine {
 }
 
 extension Signal {
-    /// About how many bytes it adds to a frame.
+    /// The approximate number of bytes that the signal adds to a frame.
     fileprivate var size: Int64 {
         let (type, bytes) = (Int64(type.utf8.count), Int64(payload.bytes.count))
         return switch payload {

@@ -4,12 +4,12 @@ import MachineCore
 extension HubMachine {
     mutating func join(_ join: ClientFrame.Join, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         let name = join.room
-        guard let identity = visits[id]?.identity, let device = visits[id]?.hello?.device else { return }
+        guard let identity = connections[id]?.identity, let device = connections[id]?.hello?.device else { return }
         if isStopping { return say(Refusal(.stopping, retry: .reconnect, room: name, "the hub is stopping"), to: id, into: &effects) }
         var wait = pageWait(of: id, at: now)
         if wait == 0 { wait = admit(by: id, at: now) }
         guard wait == 0 else {
-            return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins, or bytes of them"), to: id, into: &effects)
+            return say(Refusal(.rate, retry: .after(wait), room: name, "too many joins, or bytes for joins"), to: id, into: &effects)
         }
         let rights = identity.rights(in: name)
         guard !rights.isEmpty else { return say(Refusal(.rights, room: name, "no rights in this room"), to: id, into: &effects) }
@@ -21,20 +21,20 @@ extension HubMachine {
             rooms[name]?.members[id]?.isChecked = false
             return pursue(id, in: name, at: now, into: &effects)
         }
-        guard let visit = visits[id], Int64(visit.rooms.count) < policy.limits.rooms else {
+        guard let connection = connections[id], Int64(connection.rooms.count) < policy.limits.rooms else {
             return say(Refusal(.count, room: name, "too many rooms of this connection"), to: id, into: &effects)
         }
-        if let excess = holdings.excess(name, user: identity.user, address: visit.address, policy: policy) {
+        if let excess = holdings.excess(name, user: identity.user, address: connection.address, policy: policy) {
             return say(crowded(name, excess), to: id, into: &effects)
         }
-        if visits[id]?.isDeviceForeign == true {
-            return say(Refusal(.device, room: name, "the device is another user's"), to: id, into: &effects)
+        if connections[id]?.isDeviceForeign == true {
+            return say(Refusal(.device, room: name, "the device belongs to another user"), to: id, into: &effects)
         }
         guard !isAnothers(device, than: identity.user) else {
             return say(Refusal(.device, room: name, "another user is in a room with this device"), to: id, into: &effects)
         }
         if let author = rooms[name]?.authors[device], author.user != identity.user {
-            // As long as the log has not said whose it is, it may be of the one who comes second.
+            // Until the log names the owner, the device may belong to the second user.
             return say(Refusal(.device, retry: .after(1000), room: name, "another user is here with this device"), to: id, into: &effects)
         }
         guard ensure(name, at: now, into: &effects) else {
@@ -44,18 +44,18 @@ extension HubMachine {
         enroll(device, of: identity.user, in: name)
         rooms[name]?.authors[device]?.connection = id
         rooms[name]?.authors[device]?.welcome()
-        visits[id]?.rooms.insert(name)
-        holdings.add(name, user: identity.user, address: visit.address)
+        connections[id]?.rooms.insert(name)
+        holdings.add(name, user: identity.user, address: connection.address)
         counts.members += 1
         pursue(id, in: name, at: now, into: &effects)
     }
 
-    /// How long to wait before another join, or what costs as much, in milliseconds; 0: it is admitted.
+    /// Admits a join or a request of similar cost; returns 0, or the milliseconds to wait.
     mutating func admit(by id: ConnectionID, at now: Moment) -> Int64 {
-        guard let visit = visits[id], let user = visit.identity?.user else { return 0 }
-        let (time, address) = (now.offset.wholeNanoseconds, visit.address)
+        guard let connection = connections[id], let user = connection.identity?.user else { return 0 }
+        let (time, address) = (now.offset.wholeNanoseconds, connection.address)
         let wait = max(
-            visit.meter.joins.wait(for: 1, policy.connection.joins, at: time),
+            connection.meter.joins.wait(for: 1, policy.connection.joins, at: time),
             users[user]?.meter.joins.wait(for: 1, policy.user.joins, at: time) ?? 0,
             addresses[address]?.meter.joins.wait(for: 1, policy.address.joins, at: time) ?? 0)
         guard wait == 0 else { return wait }
@@ -63,16 +63,16 @@ extension HubMachine {
         return 0
     }
 
-    /// Takes what costs as much as so many joins, even if there is less.
+    /// Takes the cost of this many joins, even if less is available.
     mutating func takeJoins(_ count: Int64, of id: ConnectionID, at now: Moment) {
-        guard let visit = visits[id], let user = visit.identity?.user else { return }
+        guard let connection = connections[id], let user = connection.identity?.user else { return }
         let time = now.offset.wholeNanoseconds
-        visits[id]?.meter.joins.take(count, policy.connection.joins, at: time)
+        connections[id]?.meter.joins.take(count, policy.connection.joins, at: time)
         users[user]?.meter.joins.take(count, policy.user.joins, at: time)
-        addresses[visit.address]?.meter.joins.take(count, policy.address.joins, at: time)
+        addresses[connection.address]?.meter.joins.take(count, policy.address.joins, at: time)
     }
 
-    /// Has a room opened if nobody was there before; false if there is no place for it.
+    /// Opens a room if it is not open; returns false if there is no place for it.
     mutating func ensure(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) -> Bool {
         alarms.cancel(.release(name))
         deserted.remove(name)
@@ -83,23 +83,23 @@ extension HubMachine {
         return true
     }
 
-    /// A limit that others may have used up: never a verdict.
+    /// Creates a temporary refusal because of a limit that others may have used up.
     ///
-    /// Those who met it do not all come back at once.
+    /// The pause is random, so that refused clients do not all come back at once.
     mutating func crowded(_ name: RoomName, _ text: String) -> Refusal {
         Refusal(.count, retry: .after(Int64.random(in: policy.crowded, using: &chance)), room: name, text)
     }
 
-    /// Goes on with a member's join as far as possible: the room must be open, the device's mark known, and its turn come.
+    /// Continues a member's join as far as possible: the room must be open, the device's mark known, and its turn reached.
     mutating func pursue(_ id: ConnectionID, in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard let room = rooms[name], room.phase == .open, !room.isRewound, let member = room.members[id], member.phase == .asking else {
             return
         }
         guard isMarkKnown(of: member.device, in: name, into: &effects) else { return }
-        // "high is a fence": what an older connection of the device has published is on disk before, or will never be.
+        // "high is a fence": what an older connection of the device has published is on disk already, or will never be.
         guard rooms[name]?.authors[member.device]?.isFenced == false else { return }
-        guard visits[id]?.isCongested == false, visits[id]?.fetches ?? 0 < policy.fetches else {
-            if !member.isInLine { visits[id]?.line.append(name) }
+        guard connections[id]?.isCongested == false, connections[id]?.fetches ?? 0 < policy.fetches else {
+            if !member.isInLine { connections[id]?.line.append(name) }
             rooms[name]?.members[id]?.isInLine = true
             return
         }
@@ -111,16 +111,16 @@ extension HubMachine {
         else { return }
         if answer.isRead {
             let wait = pageWait(of: id, at: now)
-            let refusal = Refusal(.rate, retry: .after(wait), room: name, "too many bytes of joins")
+            let refusal = Refusal(.rate, retry: .after(wait), room: name, "too many bytes for joins")
             guard wait == 0 else {
                 guard member.hasState else { return refuseJoin(id, refusal, at: now, into: &effects) }
-                // It stays in the room, as one who has yet to ask.
+                // It stays in the room, as a member that has to join again.
                 rooms[name]?.members[id]?.phase = .behind
                 return say(refusal, to: id, into: &effects)
             }
         }
         switch answer {
-        case .items(let items, let isSnapshot): tellState(of: name, to: id, items, isSnapshot: isSnapshot, at: now, into: &effects)
+        case .items(let items, let isSnapshot): notifyState(of: name, to: id, items, isSnapshot: isSnapshot, at: now, into: &effects)
         case .fetchAfter(let seq, let limit):
             let number = fetch(.resume(after: member.join.cursor.seq), for: id, in: name)
             let order = LogOrder.fetchAfter(number, name, seq: seq, limit: limit, bytes: policy.pageBytes)
@@ -135,7 +135,7 @@ extension HubMachine {
         }
     }
 
-    /// Whether a device's mark is known; if not, the log is asked.
+    /// Returns whether a device's mark is known; if not, asks the log.
     mutating func isMarkKnown(of device: DeviceID, in name: RoomName, into effects: inout [HubEffect]) -> Bool {
         guard let knowledge = rooms[name]?.authors[device]?.knowledge else { return false }
         if knowledge == .unknown {
@@ -148,15 +148,16 @@ extension HubMachine {
     private mutating func fetch(_ purpose: Question.Purpose, for id: ConnectionID, in name: RoomName) -> Int64 {
         let number = nextNumber()
         questions[number] = Question(room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: purpose)
-        visits[id]?.fetches += 1
+        connections[id]?.fetches += 1
         rooms[name]?.members[id]?.phase = .fetching(number)
         return number
     }
 
-    /// Goes on with the joins that wait in a connection's line.
+    /// Continues the joins in a connection's queue.
     mutating func advance(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
-        while let name = visits[id]?.line.first, visits[id]?.isCongested == false, visits[id]?.fetches ?? 0 < policy.fetches {
-            visits[id]?.line.removeFirst()
+        while let name = connections[id]?.line.first, connections[id]?.isCongested == false, connections[id]?.fetches ?? 0 < policy.fetches
+        {
+            connections[id]?.line.removeFirst()
             rooms[name]?.members[id]?.isInLine = false
             pursue(id, in: name, at: now, into: &effects)
         }
@@ -164,19 +165,19 @@ extension HubMachine {
 }
 
 extension HubMachine {
-    /// Refuses a join that was under way: the client is no longer in the room.
+    /// Refuses a pending join; the client is no longer in the room.
     mutating func refuseJoin(_ id: ConnectionID, _ refusal: Refusal, at now: Moment, into effects: inout [HubEffect]) {
         say(refusal, to: id, into: &effects)
         if let room = refusal.room { detach(id, from: room, isLost: false, at: now, into: &effects) }
     }
 
-    /// Takes a connection out of a room; one that was lost is still shown there for a while.
+    /// Removes a connection from a room; a lost device is still shown there for a while.
     mutating func detach(_ id: ConnectionID, from name: RoomName, isLost: Bool, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = rooms[name]?.members.removeValue(forKey: id) else { return }
         counts.members -= 1
-        visits[id]?.rooms.remove(name)
-        if let visit = visits[id] { holdings.remove(name, user: member.user, address: visit.address) }
-        if member.isInLine { visits[id]?.line.removeAll { $0 == name } }
+        connections[id]?.rooms.remove(name)
+        if let connection = connections[id] { holdings.remove(name, user: member.user, address: connection.address) }
+        if member.isInLine { connections[id]?.line.removeAll { $0 == name } }
         rooms[name]?.mute(id)
         rooms[name]?.authors[member.device]?.connection = nil
         retireAuthor(member.device, in: name)
@@ -190,21 +191,21 @@ extension HubMachine {
         watchIdle(name, at: now)
     }
 
-    /// Has a room let go after a while, if nothing needs it; before, if another one needs its place.
+    /// Schedules the release of an unused room; it is released earlier if another room needs its place.
     mutating func watchIdle(_ name: RoomName, at now: Moment) {
         if rooms[name]?.isDeserted == true { deserted.insert(name) }
         if rooms[name]?.isIdle == true, !alarms.isSet(.release(name)) { alarms.set(.release(name), at: now + policy.releaseAfter) }
     }
 
-    /// Lets go of a room that nobody is in; false if there is none.
+    /// Releases an empty room; returns false if there is none.
     ///
-    /// Whoever is still shown there was lost and has not come back: only other nodes need to hear that they are gone.
+    /// Devices that are still shown there were lost and have not come back: only other nodes need to know that they are gone.
     mutating func makeRoom(at now: Moment, into effects: inout [HubEffect]) -> Bool {
         while let name = deserted.first {
             deserted.remove(name)
             guard rooms[name]?.isDeserted == true else { continue }
             for device in rooms[name]?.attendance.devices ?? [] { hide(device, in: name, at: now, into: &effects) }
-            tellPresence(in: name, at: now, into: &effects)
+            notifyPresence(in: name, at: now, into: &effects)
             release(name, into: &effects)
             counts.crowdedOut += 1
             return true
@@ -227,10 +228,10 @@ extension HubMachine {
         for alarm in [Alarm.release(name), .reopen(name), .presence(name), .segments(name)] { alarms.cancel(alarm) }
     }
 
-    /// After a token was renewed: where rights are others now, they hold from the next state on.
+    /// Updates the rights after a token was renewed; changed rights apply from the next state on.
     mutating func review(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
-        guard let visit = visits[id], let identity = visit.identity else { return }
-        for name in visit.rooms.sorted() {
+        guard let connection = connections[id], let identity = connection.identity else { return }
+        for name in connection.rooms.sorted() {
             let rights = identity.rights(in: name)
             guard let member = rooms[name]?.members[id], member.rights != rights else { continue }
             guard !rights.isEmpty else {

@@ -1,6 +1,6 @@
 import MachineCore
 
-// What the log answers.
+// Answers of the log.
 extension HubMachine {
     mutating func take(_ reply: LogReply, at now: Moment, into effects: inout [HubEffect]) {
         switch reply {
@@ -15,9 +15,9 @@ extension HubMachine {
         case .notFetched(let number, let isDamaged): notFetched(number, isDamaged: isDamaged, at: now, into: &effects)
         case .found(let number, let entry): found(entry, for: number, at: now, into: &effects)
         case .trimmed(let name, let base, let below): rooms[name]?.raiseBase(to: base, below: below)
-        // A log that is young follows its calendar back.
+        // A young log follows its calendar back.
         case .time(let time): logTime = min(max(time, 0), RoomsLimits.number)
-        // What is on its way is left out until the next time: a quota is no finer than that.
+        // Pending publications are left out until the next report; a quota is not more precise than that.
         case .weighed(let name, let bytes): rooms[name]?.bytes = bytes
         }
     }
@@ -32,14 +32,14 @@ extension HubMachine {
         tailBytes += (rooms[name]?.tail.bytes ?? 0) - before
         let members = rooms[name]?.members.keys.sorted() ?? []
         if isOther {
-            // Who waits for a state gets it without being told to ask.
-            let told = members.filter { rooms[name]?.members[$0]?.phase == .behind && visits[$0]?.isCongested == false }
+            // A member that waits for a state gets it without a `lag`.
+            let told = members.filter { rooms[name]?.members[$0]?.phase == .behind && connections[$0]?.isCongested == false }
             counts.lagged += UInt64(told.count)
             if !told.isEmpty { effects.append(.fanOut(.lag(name, head: log.head), to: told)) }
-            for id in members where visits[id]?.isCongested == true { rooms[name]?.members[id]?.isLagged = true }
+            for id in members where connections[id]?.isCongested == true { rooms[name]?.members[id]?.isLagged = true }
         }
         for id in members {
-            // Marks that are no longer known are asked for now, before they are needed.
+            // Ask now for marks that are no longer known, before they are needed.
             if let device = rooms[name]?.members[id]?.device { _ = isMarkKnown(of: device, in: name, into: &effects) }
             pursue(id, in: name, at: now, into: &effects)
         }
@@ -63,11 +63,11 @@ extension HubMachine {
             counts.refused[refusal.code, default: 0] += 1
             effects.append(.answer(waiting.request, .refused(refusal)))
         }
-        // One that was never open leaves nothing behind.
+        // A room that was never open leaves nothing behind.
         if let room = rooms[name], room.isIdle, room.generation == 0 { forget(name) }
     }
 
-    /// Closes a room for a while; each failure in a row doubles it.
+    /// Closes a room for a while; the time doubles with each failure in a row.
     private mutating func down(_ name: RoomName, at now: Moment) {
         guard let room = rooms[name] else { return }
         if !room.isDown { counts.closedRooms += 1 }
@@ -95,16 +95,16 @@ extension HubMachine {
     ) {
         guard let author = rooms[name]?.authors[device], author.knowledge == .asked else { return }
         rooms[name]?.authors[device]?.waiting = []
-        // Another room may have asked at the same time, and heard first that nobody has it.
+        // Another room may have asked at the same time and learned first that nobody owns the device.
         let isForeign = mark.map { $0.user != author.user } ?? false
         if isForeign || isAnothers(device, than: author.user) {
             rooms[name]?.authors[device]?.knowledge = .unknown
             if isForeign, let mark { remember(mark.user, of: device, at: now) }
-            let refusal = Refusal(.device, room: name, "the device is another user's")
+            let refusal = Refusal(.device, room: name, "the device belongs to another user")
             for waiting in author.waiting { effects.append(.answer(waiting.request, .refused(refusal))) }
             if let id = author.connection {
-                // What is on disk stays so.
-                if isForeign { visits[id]?.isDeviceForeign = true }
+                // An owner on disk does not change.
+                if isForeign { connections[id]?.isDeviceForeign = true }
                 refuseJoin(id, refusal, at: now, into: &effects)
             }
             retireAuthor(device, in: name)
@@ -133,14 +133,14 @@ extension HubMachine {
 
     // MARK: Appends
 
-    /// Publications are on disk: their authors are told, and only then anybody else.
+    /// Handles publications that are on disk: sends acks to their authors first, and then the entries to the members.
     private mutating func appended(_ batch: Int64, to name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         let number = nextNumber()
         guard let settled = rooms[name]?.settle(batch, of: name, next: number, at: now, policy: policy) else { return }
         let epoch = settled.epoch
         tailBytes += settled.tailGrowth
         if tailBytes > policy.allTailBytes { dropTail(of: name) }
-        for id in settled.connections { visits[id]?.pending -= 1 }
+        for id in settled.connections { connections[id]?.pending -= 1 }
         for (id, acks) in settled.acks {
             counts.acked += UInt64(acks.count)
             effects.append(.send(.acks(name, epoch: epoch, acks), to: id))
@@ -157,13 +157,13 @@ extension HubMachine {
         closeIfSettled(name, at: now, into: &effects)
     }
 
-    /// Keeps nothing of a room in memory: who resumes there has it read from the log.
+    /// Drops a room's entries from memory; resumes then read from the log.
     private mutating func dropTail(of name: RoomName) {
         tailBytes -= rooms[name]?.tail.bytes ?? 0
         rooms[name]?.tail.removeAll()
     }
 
-    /// Hands entries over to all who are live, as few frames as their bounds allow.
+    /// Sends entries to all live members, in as few frames as the limits allow.
     private mutating func deliver(
         _ entries: [Entry], of name: RoomName, epoch: UInt64, to members: [ConnectionID], into effects: inout [HubEffect]
     ) {
@@ -178,7 +178,7 @@ extension HubMachine {
         }
     }
 
-    /// Nobody knows what is on disk: all that was pending is given up, and will be sent again once the room was read anew.
+    /// Handles a failed append: it is unknown what is on disk, so all pending publications are dropped and sent again after a reopen.
     private mutating func notAppended(_ batch: Int64, to name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard let dropped = rooms[name]?.sequencer.notAppended(batch: batch) else { return }
         counts.failedAppends += 1
@@ -186,9 +186,9 @@ extension HubMachine {
         let after = retry(in: name)
         var told: Set<DeviceID> = []
         for pending in dropped {
-            if let id = pending.connection { visits[id]?.pending -= 1 }
+            if let id = pending.connection { connections[id]?.pending -= 1 }
             if let user = pending.payer { users[user]?.meter.disk.giveBack(pending.price, ofDay: policy.userDay) }
-            // The first of each device: the others follow it.
+            // Only the first of each device: the others follow it.
             guard told.insert(pending.device).inserted, let author = rooms[name]?.authors[pending.device] else { continue }
             rooms[name]?.authors[pending.device]?.giveUp()
             let refusal = Refusal(.storage, retry: .after(after), room: name, cseq: pending.ack.cseq, "it cannot be stored now")

@@ -1,27 +1,27 @@
 import MachineCore
 
-// "Presence": each node alone writes its segment of a room, and tells it whole or by what has changed.
+// "Presence": only a node itself writes its segment of a room. It sends the segment in full, or only the changes.
 extension HubMachine {
-    /// After a state: a member who wants it is shown, and sees who is there, again whenever it has come to the head.
+    /// Updates presence after a state: shows a member that wants it, and sends it the members each time it reaches the head.
     mutating func attend(_ id: ConnectionID, in name: RoomName, isComplete: Bool, at now: Moment, into effects: inout [HubEffect]) {
-        guard let member = rooms[name]?.members[id], let visit = visits[id] else { return }
+        guard let member = rooms[name]?.members[id], let connection = connections[id] else { return }
         guard member.isPresent else {
             rooms[name]?.watchers.remove(id)
             return hide(member.ownedDevice, in: name, at: now, into: &effects)
         }
         if rooms[name]?.attendance.contains(member.ownedDevice) == false {
-            let present = PresentMember(connection: visit.name, user: member.user, presence: Presence())
+            let present = PresentMember(connection: connection.name, user: member.user, presence: Presence())
             rooms[name]?.attendance.show(member.ownedDevice, present, limit: policy.limits.members)
         }
-        if isComplete, !visit.isCongested { oweSegments(of: name, to: id, at: now, into: &effects) }
+        if isComplete, !connection.isCongested { oweSegments(of: name, to: id, at: now, into: &effects) }
         gather(name, at: now, into: &effects)
     }
 
-    /// How a member wants to be seen; who changes that too often is not heard.
+    /// Sets a member's presence; changes that exceed the rate are dropped.
     mutating func set(_ presence: Presence, in name: RoomName, from id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
         guard presence.status.utf8.count <= RoomsLimits.typeLength, presence.meta?.count ?? 0 <= RoomsLimits.metaLength else {
-            return say(Refusal(.size, room: name, "the status or what goes with it is too long"), to: id, into: &effects)
+            return say(Refusal(.size, room: name, "the status or its metadata is too long"), to: id, into: &effects)
         }
         let bytes = Self.frameSize(name, member.user) + Int64(presence.status.utf8.count + (presence.meta?.count ?? 0))
         guard admit(by: id, at: now) == 0, takesBytes(bytes, of: id, at: now), makesHeard(bytes, by: member.user, in: name, at: now) else {
@@ -31,7 +31,7 @@ extension HubMachine {
         gather(name, at: now, into: &effects)
     }
 
-    /// Whether a user may change what all who see it are told; takes that from what the user may make the hub tell.
+    /// Returns whether a user may cause a change that all watchers get, and takes it from the user's budget.
     private mutating func makesHeard(_ bytes: Int64, by user: UserName, in name: RoomName, at now: Moment) -> Bool {
         let (time, total) = (now.offset.wholeNanoseconds, bytes * Int64(rooms[name]?.watchers.count ?? 0))
         guard users[user]?.meter.deliveries.wait(for: total, policy.userDeliveries, at: time) == 0 else { return false }
@@ -39,12 +39,12 @@ extension HubMachine {
         return true
     }
 
-    /// Who is present, for one who asks; it costs what a join costs, and who asks too often gets no answer.
+    /// Sends the present members on request; a request costs as much as a join, and requests that exceed the rate get no answer.
     ///
-    /// The frame that asks is short and the answer is long: it is told by ``oweSegments(of:to:at:into:)``, however often one asks.
-    mutating func tellMembers(of name: RoomName, to id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
+    /// The request is short and the answer is long, so ``oweSegments(of:to:at:into:)`` limits how often it is sent.
+    mutating func notifyMembers(of name: RoomName, to id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         guard let member = member(id, in: name, with: .presence, into: &effects), member.isPresent else { return }
-        guard visits[id]?.isCongested == false, admit(by: id, at: now) == 0 else { return }
+        guard connections[id]?.isCongested == false, admit(by: id, at: now) == 0 else { return }
         oweSegments(of: name, to: id, at: now, into: &effects)
     }
 
@@ -55,7 +55,7 @@ extension HubMachine {
         gather(name, at: now, into: &effects)
     }
 
-    /// A device that was lost has not come back to these rooms.
+    /// Hides a lost device in the rooms to which it has not come back.
     mutating func endGrace(of device: OwnedDevice, at now: Moment, into effects: inout [HubEffect]) {
         guard let presentee = devices[device] else { return }
         devices[device]?.lingering = []
@@ -67,19 +67,19 @@ extension HubMachine {
         }
     }
 
-    // MARK: Telling
+    // MARK: Sending
 
-    /// Has changes told: now if the last telling is long enough ago, otherwise then.
+    /// Sends changes now if the last ones were sent long enough ago, and otherwise later.
     private mutating func gather(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.attendance.hasNews == true, !alarms.isSet(.presence(name)) else { return }
         guard let told = rooms[name]?.attendance.told, told + policy.gatherPresence > now else {
-            return tellPresence(in: name, at: now, into: &effects)
+            return notifyPresence(in: name, at: now, into: &effects)
         }
         alarms.set(.presence(name), at: told + policy.gatherPresence)
     }
 
-    /// Tells what has changed, now or, where much is told, a little later; where nobody is any more it does not wait.
-    mutating func tellPresence(in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+    /// Sends changes now, or a little later if much is being sent; it does not wait if nobody watches the room.
+    mutating func notifyPresence(in name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard rooms[name]?.attendance.hasNews == true else { return }
         if let told = rooms[name]?.attendance.told, told + policy.gatherAtMost > now, rooms[name]?.watchers.isEmpty == false {
             let time = now.offset.wholeNanoseconds
@@ -92,16 +92,16 @@ extension HubMachine {
         }
         rooms[name]?.attendance.told = now
         let news = rooms[name]?.attendance.news(of: name, node: node, incarnation: incarnation, limit: policy.limits.members)
-        if let news { effects.append(.tell(.segment(news))) }
+        if let news { effects.append(.notify(.segment(news))) }
         watchIdle(name, at: now)
     }
 
-    // MARK: Hearing
+    // MARK: Receiving
 
-    mutating func hear(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {
+    mutating func handle(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {
         let name = segment.room
         guard segment.node != node else {
-            // A heartbeat of one's own is nothing new, and one's earlier life is over.
+            // The node's own heartbeat is nothing new, and its earlier incarnation is over.
             guard segment.incarnation == incarnation, let heard = rooms[name]?.attendance.heard, segment.version > heard else { return }
             rooms[name]?.attendance.heard = segment.version
             return watch(segment, at: now, into: &effects)
@@ -111,8 +111,8 @@ extension HubMachine {
         nodes[segment.node] = now
         if !alarms.isSet(.heartbeat) { alarms.set(.heartbeat, at: now + policy.heartbeat) }
         guard rooms[name] != nil else { return }
-        // A node that has just come knows nothing of us.
-        if isNew { tellWhole(name, into: &effects) }
+        // A node that has just joined knows nothing about this node.
+        if isNew { notifyWhole(name, into: &effects) }
         guard var neighbour = rooms[name]?.neighbours[segment.node] else {
             guard segment.isFull else { return }
             rooms[name]?.neighbours[segment.node] = Room.Neighbour(segment: segment, heard: now)
@@ -124,10 +124,10 @@ extension HubMachine {
         if isNews { watch(segment, at: now, into: &effects) }
     }
 
-    /// While there are other nodes: all segments are told, and those of silent nodes dropped.
+    /// Sends all segments and drops those of silent nodes; runs while there are other nodes.
     mutating func beat(at now: Moment, into effects: inout [HubEffect]) {
         for name in rooms.keys {
-            tellWhole(name, into: &effects)
+            notifyWhole(name, into: &effects)
             guard let neighbours = rooms[name]?.neighbours, !neighbours.isEmpty else { continue }
             for node in neighbours.keys.sorted() {
                 guard var last = neighbours[node], last.heard + policy.nodeTimeout <= now else { continue }
@@ -141,11 +141,11 @@ extension HubMachine {
         if !nodes.isEmpty { alarms.set(.heartbeat, at: now + policy.heartbeat) }
     }
 
-    private mutating func tellWhole(_ name: RoomName, into effects: inout [HubEffect]) {
+    private mutating func notifyWhole(_ name: RoomName, into effects: inout [HubEffect]) {
         guard let attendance = rooms[name]?.attendance, attendance.told != nil, !attendance.hasNews else { return }
         let segment = rooms[name]?.attendance.segment(
             of: name, node: node, incarnation: incarnation, version: attendance.version, limit: policy.limits.members)
-        if let segment { effects.append(.tell(.segment(segment))) }
+        if let segment { effects.append(.notify(.segment(segment))) }
     }
 
     private mutating func watch(_ segment: HubFrame.RoomMembers, at now: Moment, into effects: inout [HubEffect]) {
@@ -156,36 +156,36 @@ extension HubMachine {
 }
 
 extension HubMachine {
-    /// Who is present in a room at this node: its segment, which nobody else writes.
+    /// The members of a room at this node: its segment, which only this node writes.
     struct Attendance: Sendable {
         private var present: [OwnedDevice: PresentMember] = [:] { didSet { sorted = nil } }
-        /// All of them in the order in which they are told, from the first question on until one changes.
+        /// All members in the order in which they are sent; nil after a change, until it is needed again.
         private var sorted: [PresentMember]?
-        /// How often they were sorted.
+        /// The number of times that they were sorted.
         private(set) var sortings = 0
-        /// Counts what was told.
+        /// The version of the last sent segment.
         private(set) var version: Int64
-        /// The version that this node itself has heard, as its members have.
+        /// The version that this node and its members have received.
         var heard: Int64
         private var changed: Set<OwnedDevice> = []
         private var gone: Set<String> = []
-        /// Whether the next telling must hold everything: there are too many changes, or more members than are told.
+        /// Whether the next message must be a full segment: there are too many changes, or more members than are sent.
         ///
-        /// What is told first of all holds everything, too.
+        /// The first message is full, too.
         private var mustBeFull = true
-        /// Whether something is to be told.
+        /// Whether there are changes to send.
         private(set) var hasNews = false
-        /// When it was told last.
+        /// When a segment was last sent.
         var told: Moment?
 
-        /// The segment of a room that is known from now on.
+        /// Creates the segment of a room that is opened.
         ///
-        /// - Parameter version: The last that this node may have told of the room when it was known before: what is told now is newer.
+        /// - Parameter version: The last version that this node may have sent for the room before; new versions are greater.
         init(after version: Int64) { (self.version, heard) = (version, version) }
 
         var isEmpty: Bool { present.isEmpty }
         var count: Int { present.count }
-        /// All who are shown, in no order.
+        /// All devices that are shown, in no order.
         var devices: [OwnedDevice] { Array(present.keys) }
 
         func contains(_ device: OwnedDevice) -> Bool { present[device] != nil }
@@ -199,7 +199,7 @@ extension HubMachine {
             bound(limit)
         }
 
-        /// How one that is present wants to be seen.
+        /// Sets the presence of a device that is shown.
         mutating func set(_ presence: Presence, of device: OwnedDevice, limit: Int64) {
             guard var member = present[device] else { return }
             member.presence = presence
@@ -219,7 +219,7 @@ extension HubMachine {
             (mustBeFull, changed, gone) = (true, [], [])
         }
 
-        /// What is to be told now, under the next version.
+        /// Returns the segment or the changes to send, under the next version.
         mutating func news(of room: RoomName, node: String, incarnation: UInt64, limit: Int64) -> HubFrame.RoomMembers {
             version += 1
             var news = segment(of: room, node: node, incarnation: incarnation, version: version, limit: limit)
@@ -228,12 +228,12 @@ extension HubMachine {
                 news.members = changed.compactMap { present[$0] }.sorted { $0.connection < $1.connection }
                 news.gone = gone.sorted()
             }
-            // While there are more than are told, each telling is of the count only.
+            // While there are more members than are sent, each message contains only the count.
             (changed, gone, hasNews, mustBeFull) = ([], [], false, Int64(present.count) > limit)
             return news
         }
 
-        /// All that is present: beyond the limit only how many.
+        /// Returns the full segment; above the limit, only the count.
         mutating func segment(
             of room: RoomName, node: String, incarnation: UInt64, version: Int64, limit: Int64
         ) -> HubFrame.RoomMembers {
@@ -250,7 +250,7 @@ extension HubMachine {
         }
     }
 
-    /// Connections as one array that is handed over as it is; adding and removing takes no time that grows with it.
+    /// A set of connections that is available as one array; insertion and removal take constant time.
     struct Roster: Sendable {
         private(set) var ids: [ConnectionID] = []
         private var places: [ConnectionID: Int] = [:]
@@ -279,7 +279,7 @@ extension HubMachine {
 }
 
 extension HubFrame.RoomMembers {
-    /// About how many bytes its frame has.
+    /// The approximate size of the frame in bytes.
     var size: Int64 {
         let present = members.reduce(0) { size, member in
             size + 64 + member.user.text.utf8.count + member.presence.status.utf8.count + (member.presence.meta?.count ?? 0)
@@ -287,7 +287,7 @@ extension HubFrame.RoomMembers {
         return Int64(128 + room.text.utf8.count + present + 24 * gone.count)
     }
 
-    /// Takes in what a node has told after this; false if something is missing between, or it is nothing new.
+    /// Applies a later report of the same node; returns false if a report is missing in between, or if it is not newer.
     mutating func take(_ news: HubFrame.RoomMembers) -> Bool {
         if news.isFull {
             guard news.incarnation != incarnation || news.version > version else { return false }

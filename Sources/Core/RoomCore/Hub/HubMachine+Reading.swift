@@ -1,16 +1,16 @@
 import MachineCore
 
 extension HubMachine {
-    /// Names that take turns, each once; in constant time, but for what was taken out.
+    /// A queue in which each name appears once; all operations take constant time, apart from cleaning up removed names.
     struct Turns<Name: Hashable & Sendable>: Sendable {
         private var names: [Name] = []
         private var first = 0
-        /// Those of the names that still count.
+        /// The names that still count.
         private var present: Set<Name> = []
 
         var isEmpty: Bool { present.isEmpty }
 
-        /// Puts a name last, unless its turn is to come already.
+        /// Appends a name, unless it is queued already.
         mutating func append(_ name: Name) {
             guard present.insert(name).inserted else { return }
             names.append(name)
@@ -37,15 +37,15 @@ extension HubMachine {
         }
     }
 
-    /// Pages that are to be read from the log.
+    /// The queue of pages that are to be read from the log.
     ///
-    /// A frame of 70 bytes asks for half a megabyte. So users take turns, and the connections of a user; what is read at once has a bound in
-    /// bytes, in all; and nothing is read for a connection that has not yet taken what it was told before.
+    /// A frame of 70 bytes may request half a megabyte. So users take turns, and the connections of a user take turns. The total of bytes
+    /// being read is limited, and nothing is read for a congested connection.
     struct ReadQueue: Sendable {
         struct Read: Sendable {
             var number: Int64
             var order: LogOrder
-            /// How many bytes it may bring.
+            /// The maximum number of bytes that the read may bring.
             var bytes: Int64
         }
         private struct Reader: Sendable {
@@ -58,7 +58,7 @@ extension HubMachine {
         private var connections: [UserName: Turns<ConnectionID>] = [:]
         private var users = Turns<UserName>()
         private var underWay: [Int64: (connection: ConnectionID, bytes: Int64)] = [:]
-        /// Bytes that the reads under way may bring.
+        /// The maximum number of bytes that the running reads may bring.
         private(set) var bytes: Int64 = 0
 
         var isEmpty: Bool { readers.isEmpty && connections.isEmpty && users.isEmpty && underWay.isEmpty && bytes == 0 }
@@ -68,7 +68,7 @@ extension HubMachine {
             queue(id)
         }
 
-        /// Reads nothing more for a connection, until it is released.
+        /// Stops reads for a connection until it is released.
         mutating func hold(_ id: ConnectionID) {
             guard readers[id] != nil else { return }
             readers[id]?.isHeld = true
@@ -80,7 +80,7 @@ extension HubMachine {
             queue(id)
         }
 
-        /// A connection has ended: the reads for it that will not be made.
+        /// Removes a connection that has ended; returns the reads that will not be made.
         mutating func drop(_ id: ConnectionID) -> [Int64] {
             guard let reader = readers[id] else { return [] }
             unqueue(id)
@@ -88,7 +88,7 @@ extension HubMachine {
             return reader.line.map(\.number)
         }
 
-        /// The log has answered; what it was asked beside these reads changes nothing.
+        /// Records an answer of the log; other answers than those of these reads change nothing.
         mutating func answered(_ number: Int64) {
             guard let (id, size) = underWay.removeValue(forKey: number) else { return }
             bytes -= size
@@ -97,17 +97,17 @@ extension HubMachine {
             if reader.underWay == 0, reader.line.isEmpty { readers[id] = nil } else { queue(id) }
         }
 
-        /// The read whose turn it is, if one may begin; it is under way from now on.
+        /// Returns the next read if one may start, and counts it as running.
         ///
         /// - Parameters:
-        ///   - most: No more begin once those under way may bring so many bytes.
-        ///   - each: So many are under way for one connection at most.
+        ///   - most: No read starts while the running reads may bring this many bytes.
+        ///   - each: The maximum number of running reads per connection.
         mutating func next(within most: Int64, each: Int) -> Read? {
             while bytes < most, let user = users.popFirst() {
                 guard let id = connections[user]?.popFirst() else { continue }
                 if connections[user]?.isEmpty == false { users.append(user) } else { connections[user] = nil }
                 guard let reader = readers[id], !reader.line.isEmpty else { continue }
-                // Its turn comes again when a read for it is answered.
+                // It is queued again when one of its reads is answered.
                 guard reader.underWay < each else { continue }
                 let read = reader.line[0]
                 readers[id]?.line.removeFirst()
@@ -136,21 +136,21 @@ extension HubMachine {
     }
 }
 
-// What is read from the log for clients: how much at once, and in whose turn.
+// Reads from the log for clients: their amount and their order.
 extension HubMachine {
-    /// Lets a page be read when its turn comes.
+    /// Queues the read of a page.
     mutating func read(
         _ number: Int64, _ order: LogOrder, limit: Int64, of name: RoomName, for id: ConnectionID, into effects: inout [HubEffect]
     ) {
-        guard let visit = visits[id], let user = visit.identity?.user else { return }
-        // A small room brings no more than it has; each entry takes some bytes beside its own.
+        guard let connection = connections[id], let user = connection.identity?.user else { return }
+        // A small room brings no more than it has; each entry has some overhead.
         let bytes = min(policy.pageBytes, max(rooms[name]?.bytes ?? 0, 0) + 320 * max(limit, 1))
-        reads.add(.init(number: number, order: order, bytes: bytes), for: id, of: user, isCongested: visit.isCongested)
+        reads.add(.init(number: number, order: order, bytes: bytes), for: id, of: user, isCongested: connection.isCongested)
     }
 
-    /// Begins the reads whose turn it is.
+    /// Starts the reads whose turn has come.
     mutating func readOn(at now: Moment, into effects: inout [HubEffect]) {
-        // What follows from a read that is not made may ask for others: they have their turn in the same loop.
+        // A read that is not made may lead to further reads; the same loop handles them.
         guard !isReadingOn else { return }
         isReadingOn = true
         defer { isReadingOn = false }
@@ -158,7 +158,7 @@ extension HubMachine {
             guard let question = questions[read.number], let room = rooms[question.room], room.phase == .open,
                 room.generation == question.generation
             else {
-                // The room was closed meanwhile: the log is not asked, and whoever has asked hears what that means.
+                // The room was closed meanwhile: do not ask the log, and handle the request as failed.
                 reads.answered(read.number)
                 settle(read.number, LogPage([], base: 0), at: now, into: &effects)
                 continue
@@ -169,46 +169,46 @@ extension HubMachine {
 
     // MARK: Budgets
 
-    /// How long to wait before the next page, in milliseconds; 0: now.
+    /// Returns the milliseconds to wait before the next page; 0: now.
     ///
-    /// What a page has is known when it was read: it is paid for then, and the next one waits for that.
+    /// The size of a page is known only after it was read. It is charged then, and the next page waits for it.
     func pageWait(of id: ConnectionID, at now: Moment) -> Int64 {
-        guard let visit = visits[id], let user = visit.identity?.user else { return 0 }
+        guard let connection = connections[id], let user = connection.identity?.user else { return 0 }
         let time = now.offset.wholeNanoseconds
         return max(
-            visit.meter.pages.wait(for: 0, policy.connection.pages, at: time),
+            connection.meter.pages.wait(for: 0, policy.connection.pages, at: time),
             users[user]?.meter.pages.wait(for: 0, policy.user.pages, at: time) ?? 0,
-            addresses[visit.address]?.meter.pages.wait(for: 0, policy.address.pages, at: time) ?? 0)
+            addresses[connection.address]?.meter.pages.wait(for: 0, policy.address.pages, at: time) ?? 0)
     }
 
-    /// A client was told so many stored bytes because it asked.
+    /// Charges a client for stored bytes that were sent on its request.
     mutating func takePage(of bytes: Int64, by id: ConnectionID, at now: Moment) {
-        guard bytes > 0, let address = visits[id]?.address, let user = visits[id]?.identity?.user else { return }
+        guard bytes > 0, let address = connections[id]?.address, let user = connections[id]?.identity?.user else { return }
         let time = now.offset.wholeNanoseconds
-        visits[id]?.meter.pages.take(bytes, policy.connection.pages, at: time)
+        connections[id]?.meter.pages.take(bytes, policy.connection.pages, at: time)
         users[user]?.meter.pages.take(bytes, policy.user.pages, at: time)
         addresses[address]?.meter.pages.take(bytes, policy.address.pages, at: time)
     }
 
-    // MARK: Questions
+    // MARK: Pending requests
 
-    /// Whether a client, its user and the hub may have one more question open that is no join.
+    /// Returns whether a client, its user and the hub may have one more pending request that is not a join.
     func mayAsk(_ id: ConnectionID, most: Int) -> Bool {
-        guard let visit = visits[id], let user = visit.identity?.user else { return false }
-        return visit.questions < most && users[user]?.questions ?? 0 < policy.userQuestions && questions.count < policy.allQuestions
+        guard let connection = connections[id], let user = connection.identity?.user else { return false }
+        return connection.questions < most && users[user]?.questions ?? 0 < policy.userQuestions && questions.count < policy.allQuestions
     }
 
     mutating func ask(_ question: Question, _ number: Int64) {
         questions[number] = question
-        guard let id = question.connection, let user = visits[id]?.identity?.user else { return }
-        visits[id]?.questions += 1
+        guard let id = question.connection, let user = connections[id]?.identity?.user else { return }
+        connections[id]?.questions += 1
         users[user]?.questions += 1
     }
 
-    /// A question is no longer open; those of a connection that has ended are not counted any more.
+    /// Records that a request was answered; requests of an ended connection no longer count.
     mutating func answered(_ id: ConnectionID) {
-        guard let user = visits[id]?.identity?.user else { return }
-        visits[id]?.questions -= 1
+        guard let user = connections[id]?.identity?.user else { return }
+        connections[id]?.questions -= 1
         users[user]?.questions -= 1
     }
 }
@@ -220,24 +220,27 @@ extension HubMachine {
         func refuse(_ code: Refusal.Code, _ retry: Refusal.Retry, _ text: String) {
             say(Refusal(code, retry: retry, room: name, reference: reference, text), to: id, into: &effects)
         }
-        guard let visit = visits[id], let member = rooms[name]?.members[id], let head = rooms[name]?.head, let base = rooms[name]?.base
+        guard let connection = connections[id], let member = rooms[name]?.members[id], let head = rooms[name]?.head,
+            let base = rooms[name]?.base
         else {
             return refuse(.notJoined, .now, "not joined")
         }
         guard member.rights.contains(.read) else { return refuse(.rights, .never, "no right to read") }
         guard member.hasState, rooms[name]?.phase == .open else { return refuse(.storage, .after(1000), "the room is being opened") }
-        guard !visit.isCongested, mayAsk(id, most: policy.fetches) else { return refuse(.rate, .after(1000), "too many questions at once") }
-        // Whoever has had much waits for that first, and does not pay for asking.
+        guard !connection.isCongested, mayAsk(id, most: policy.fetches) else {
+            return refuse(.rate, .after(1000), "too many requests at once")
+        }
+        // A client that has used up its budget waits for it first, and is not charged for asking.
         var wait = pageWait(of: id, at: now)
         if wait == 0 { wait = admit(by: id, at: now) }
-        guard wait == 0 else { return refuse(.rate, .after(wait), "too many questions") }
+        guard wait == 0 else { return refuse(.rate, .after(wait), "too many requests") }
         let before = min(question.before, head + 1)
         let limit = min(max(question.limit, 1), policy.limits.page)
         let number = nextNumber()
         let asked = Question(
             room: name, connection: id, generation: rooms[name]?.generation ?? 0, purpose: .history(reference: reference, before: before))
         guard before > base else {
-            return tellPage(reference, before: before, asked, LogPage([], base: base), to: id, at: now, into: &effects)
+            return notifyPage(reference, before: before, asked, LogPage([], base: base), to: id, at: now, into: &effects)
         }
         ask(asked, number)
         let order = LogOrder.fetchBefore(number, name, seq: before, limit: limit, bytes: policy.pageBytes)
@@ -245,7 +248,7 @@ extension HubMachine {
         readOn(at: now, into: &effects)
     }
 
-    mutating func tellPage(
+    mutating func notifyPage(
         _ reference: Int64, before: Int64, _ question: Question, _ found: LogPage, to id: ConnectionID, at now: Moment,
         into effects: inout [HubEffect]
     ) {
@@ -263,24 +266,24 @@ extension HubMachine {
     }
 }
 
-// "Presence": all who are present in a room, for members who have just come or ask.
+// "Presence": the full member list, for members that have just joined or ask for it.
 extension HubMachine {
-    /// Tells a member all who are present: now if nobody of the room was told of late, otherwise once together with others who wait for it.
+    /// Sends a member the full list: now if none was sent in the room lately, and otherwise later, together with others that wait for it.
     ///
-    /// So a room costs one frame for each segment and span of time, whoever asks how often.
+    /// So a room costs one frame per segment and interval, however often members ask.
     mutating func oweSegments(of name: RoomName, to id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
         rooms[name]?.askers.insert(id)
         guard !alarms.isSet(.segments(name)) else { return }
         guard let told = rooms[name]?.toldSegments, told + policy.gatherPresence > now else {
-            return tellSegments(of: name, at: now, into: &effects)
+            return notifySegments(of: name, at: now, into: &effects)
         }
         alarms.set(.segments(name), at: told + policy.gatherPresence)
     }
 
-    /// Tells those who wait for it all that is known, as far as the budgets of what nobody stores go; the others wait on.
+    /// Sends the full list to those who wait for it, as far as the budgets for ephemeral frames allow; the others continue to wait.
     ///
-    /// It is told under the versions that all have heard: what follows then follows these.
-    mutating func tellSegments(of name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
+    /// It carries the versions that all have received, so later changes follow it.
+    mutating func notifySegments(of name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard let askers = rooms[name]?.askers.ids, !askers.isEmpty else { return }
         let segments = segments(of: name)
         let bytes = segments.reduce(0) { $0 + $1.size }
@@ -290,7 +293,7 @@ extension HubMachine {
             guard let member = rooms[name]?.members[id], member.isPresent else { continue }
             if spendsSegments(bytes, on: member.user, in: name, at: now) {
                 told.append(id)
-                // Changes follow what they change.
+                // A member gets changes only after the list that they change.
                 rooms[name]?.watchers.insert(id)
             } else {
                 rooms[name]?.askers.insert(id)
@@ -304,7 +307,7 @@ extension HubMachine {
         }
     }
 
-    /// The segments of all nodes, this one's first.
+    /// Returns the segments of all nodes, this one first.
     private mutating func segments(of name: RoomName) -> [HubFrame.RoomMembers] {
         guard let heard = rooms[name]?.attendance.heard, let neighbours = rooms[name]?.neighbours else { return [] }
         let own = rooms[name]?.attendance.segment(
@@ -312,7 +315,7 @@ extension HubMachine {
         return [own].compactMap(\.self) + neighbours.sorted { $0.key < $1.key }.map(\.value.segment)
     }
 
-    /// Whether a user may be told so many bytes: takes them from what the user has told, and from what the room and the hub tell.
+    /// Returns whether a user may get this many bytes, and takes them from the budgets of user, room and hub.
     private mutating func spendsSegments(_ bytes: Int64, on user: UserName, in name: RoomName, at now: Moment) -> Bool {
         let time = now.offset.wholeNanoseconds
         let wait = max(

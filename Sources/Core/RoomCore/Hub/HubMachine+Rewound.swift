@@ -1,8 +1,8 @@
 import MachineCore
 
-// "A log that went back": a cursor shows it, and the room gets a new epoch before anything else is written in it.
+// "A log that went back": a cursor reveals it, and the room gets a new epoch before the next write.
 extension HubMachine {
-    /// Draws a new epoch for a room, whose log has gone back.
+    /// Starts a new epoch for a room whose log has gone back.
     mutating func renew(_ name: RoomName, into effects: inout [HubEffect]) {
         guard let room = rooms[name], !room.isRewound else { return }
         rooms[name]?.isRewound = true
@@ -11,7 +11,7 @@ extension HubMachine {
         drawEpoch(for: name, into: &effects)
     }
 
-    /// Has a new epoch written, once nothing else of the room is on its way to disk.
+    /// Orders a new epoch once no write of the room is pending.
     mutating func drawEpoch(for name: RoomName, into effects: inout [HubEffect]) {
         guard let room = rooms[name], room.isRewound, room.phase == .open, room.sequencer.isIdle else { return }
         rooms[name]?.phase = .opening
@@ -20,19 +20,19 @@ extension HubMachine {
 }
 
 extension HubMachine.Room {
-    /// What the proof of a cursor says of the log.
+    /// What the proof of a cursor shows about the log.
     enum Evidence: Equatable, Sendable {
-        /// Nothing against it.
+        /// No sign that the log has gone back.
         case nothing
-        /// The log had another entry there, or ended further on.
+        /// The log had another entry there, or was longer.
         case rewound
-        /// It is to be held against the entry there, which is not in memory.
+        /// The proof must be compared with the entry, which is not in memory.
         case unread
     }
 
-    /// Holds the proof of a cursor against the log: what no key of ours has made says nothing.
+    /// Compares the proof of a cursor with the log; a proof that this key did not make is ignored.
     ///
-    /// - Parameter entry: The entry at the cursor, if that was read.
+    /// - Parameter entry: The entry at the cursor, if it was read.
     func evidence(of join: ClientFrame.Join, _ key: ProofKey?, _ entry: Entry? = nil) -> Evidence {
         let cursor = join.cursor
         guard cursor.epoch == epoch, cursor.seq > 0, let key, let proof = join.proof, key.hasMade(proof, for: cursor, in: join.room) else {
@@ -40,30 +40,30 @@ extension HubMachine.Room {
         }
         if cursor.seq > head { return .rewound }
         guard let stamp = entry.map(EntryStamp.init) ?? stamp(of: cursor.seq) else {
-            // Below the base there is nothing to be read.
+            // There are no entries below the base.
             return cursor.seq < base ? .nothing : .unread
         }
         return key.proof(of: stamp, at: cursor, in: join.room) == proof ? .nothing : .rewound
     }
 }
 
-/// The key with which a hub proves cursors: drawn once, and kept with the log.
+/// The key with which a hub proves cursors; created once and stored with the log.
 package struct ProofKey: Hashable, Sendable {
     private let key: Bits128
 
     package init(_ key: Bits128) { self.key = key }
 
-    /// What a proof says.
+    /// The parts of a proof.
     private enum Part: UInt64 {
-        /// Which entry it is of, without naming it.
+        /// Identifies the entry without revealing it.
         case entry = 1
-        /// That this key has made it for this place.
+        /// Shows that this key made the proof for this position.
         ///
-        /// 2 is that of proofs that say no more of the entry than its name: they count as those of another key.
+        /// The value 2 belongs to older proofs that cover only the entry's ID; they count as proofs of another key.
         case seal = 3
     }
 
-    /// The proof that an entry stands at a place.
+    /// Returns the proof that an entry is at a position.
     package func proof(of stamp: EntryStamp, at place: LogPosition, in room: RoomName) -> CursorProof {
         var hash = begin(.entry, place)
         hash.combine(stamp.id.bits.high)
@@ -76,7 +76,7 @@ package struct ProofKey: Hashable, Sendable {
         return CursorProof(Bits128(high: entry, low: seal(entry, place, room)))
     }
 
-    /// Whether a proof was made with this key for this place, of whatever entry.
+    /// Returns whether this key made a proof for this position, for any entry.
     func hasMade(_ proof: CursorProof, for place: LogPosition, in room: RoomName) -> Bool {
         proof.bits.low == seal(proof.bits.high, place, room)
     }

@@ -1,11 +1,11 @@
 import MachineCore
 
-// "Joining and resuming": what answers a join.
+// "Joining and resuming": the answers to a join.
 extension HubMachine {
-    mutating func tellState(
+    mutating func notifyState(
         of name: RoomName, to id: ConnectionID, _ items: [Entry], isSnapshot: Bool, at now: Moment, into effects: inout [HubEffect]
     ) {
-        let isCongested = visits[id]?.isCongested ?? true
+        let isCongested = connections[id]?.isCongested ?? true
         let wasWatching = rooms[name]?.watchers.contains(id) ?? false
         guard
             let state = rooms[name]?.state(
@@ -19,7 +19,7 @@ extension HubMachine {
         attend(id, in: name, isComplete: !state.hasMore || !wasWatching, at: now, into: &effects)
     }
 
-    /// The log was read for a join, or a page.
+    /// Handles the result of a read for a join or a page.
     mutating func fetched(_ number: Int64, _ page: LogPage, at now: Moment, into effects: inout [HubEffect]) {
         reads.answered(number)
         settle(number, page, at: now, into: &effects)
@@ -30,9 +30,9 @@ extension HubMachine {
         guard let question = questions.removeValue(forKey: number), let id = question.connection else { return }
         if case .history(let reference, let before) = question.purpose {
             answered(id)
-            return tellPage(reference, before: before, question, page, to: id, at: now, into: &effects)
+            return notifyPage(reference, before: before, question, page, to: id, at: now, into: &effects)
         }
-        visits[id]?.fetches -= 1
+        connections[id]?.fetches -= 1
         complete(question, number, page, for: id, at: now, into: &effects)
         advance(id, at: now, into: &effects)
     }
@@ -43,20 +43,20 @@ extension HubMachine {
         let name = question.room
         guard let member = rooms[name]?.members[id], member.phase == .fetching(number) else { return }
         rooms[name]?.members[id]?.phase = .asking
-        // Nothing is known any more of a log that was opened again since; nor is it told to one who lost the right.
+        // The page is useless if the log was opened again since, and must not be sent to a client that lost the right.
         guard rooms[name]?.phase == .open, rooms[name]?.generation == question.generation,
             rooms[name]?.members[id]?.rights.contains(.read) == true
         else { return pursue(id, in: name, at: now, into: &effects) }
         rooms[name]?.raiseBase(to: page.base, below: page.below)
         var entries = page.entries
         if case .resume(let after) = question.purpose, !member.isChecked {
-            // The entry at the cursor was read for the sake of its proof; or retention was faster, and has left what it was.
+            // The entry at the cursor was read to check its proof. If retention has deleted it meanwhile, its stamp is known.
             let last = entries.first.flatMap { $0.seq == after ? $0 : nil }
             if rooms[name]?.evidence(of: member.join, proofs, last) == .rewound { return renew(name, into: &effects) }
             rooms[name]?.members[id]?.isChecked = true
             if last != nil {
                 entries.removeFirst()
-                // It was all that a page holds.
+                // The page held nothing else.
                 if entries.isEmpty { return pursue(id, in: name, at: now, into: &effects) }
             }
         }
@@ -64,13 +64,13 @@ extension HubMachine {
         switch question.purpose {
         case .resume(let after) where entries.isContiguous && entries.first?.seq == after &+ 1:
             let items = rooms[name]?.complete(entries, limit: policy.limits.page, bytes: policy.pageBytes) ?? []
-            tellState(of: name, to: id, items, isSnapshot: false, at: now, into: &effects)
+            notifyState(of: name, to: id, items, isSnapshot: false, at: now, into: &effects)
         case .resume(let after) where first - 1 > after:
-            // Retention has passed the cursor meanwhile: a snapshot then.
+            // Retention has passed the cursor meanwhile: send a snapshot instead.
             pursue(id, in: name, at: now, into: &effects)
         case .snapshot(let limit) where entries.isContiguous && entries.isEmpty == (first > head):
             let items = rooms[name]?.complete(entries, limit: .max, bytes: policy.pageBytes) ?? []
-            tellState(of: name, to: id, Array(items.suffix(Int(clamping: limit))), isSnapshot: true, at: now, into: &effects)
+            notifyState(of: name, to: id, Array(items.suffix(Int(clamping: limit))), isSnapshot: true, at: now, into: &effects)
         default: refuseJoin(id, cannotRead(name), at: now, into: &effects)
         }
     }
@@ -84,27 +84,27 @@ extension HubMachine {
         }
         guard let id = question.connection else { return }
         if case .duplicate = question.purpose {
-            // Without an ack it is sent again; "it is too old to be known" would be no truth.
+            // Without an ack the client sends it again. To report it as "too old to be known" would be wrong.
             return answered(id)
         }
         if case .history(let reference, _) = question.purpose {
             answered(id)
-            guard visits[id] != nil else { return }
+            guard connections[id] != nil else { return }
             var refusal = cannotRead(question.room)
             refusal.reference = reference
             return say(refusal, to: id, into: &effects)
         }
-        visits[id]?.fetches -= 1
+        connections[id]?.fetches -= 1
         if rooms[question.room]?.members[id]?.phase == .fetching(number) {
             cannotResume(id, question, isDamaged: isDamaged, at: now, into: &effects)
         }
         advance(id, at: now, into: &effects)
     }
 
-    /// Refuses a join, unless only the entry at the cursor was in the way, and is damaged: what follows it may be whole.
+    /// Refuses a join, unless only the entry at the cursor was needed and is damaged: the entries after it may be intact.
     ///
-    /// One that cannot be read for the moment is read when the client comes again. With a state it would have a new proof, and what the
-    /// present one shows would never be seen.
+    /// An entry that cannot be read for the moment is read when the client comes again. A state would give the client a new proof, and
+    /// what the current proof shows would be lost.
     private mutating func cannotResume(
         _ id: ConnectionID, _ question: Question, isDamaged: Bool, at now: Moment, into effects: inout [HubEffect]
     ) {

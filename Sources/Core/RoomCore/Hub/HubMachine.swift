@@ -1,10 +1,10 @@
 package import MachineCore
 
-/// The whole hub as rules: who is there, what is in which order, who is told.
+/// The rules of a hub: who is connected, the order of entries, and who gets what.
 ///
-/// It follows docs/rooms-protocol.md. One owner applies what happens and carries out the effects in order: what is said to one connection
-/// arrives in that order, and what is ordered of one room is done in that order. Nothing that a client sends grows without a bound of
-/// ``HubPolicy``. A publication in a room of many costs the same as in a room of few: its members are handed over as one array.
+/// It implements docs/rooms-protocol.md. One owner feeds the inputs and executes the effects in order: frames to a connection are sent in
+/// that order, and orders for a room are executed in that order. ``HubPolicy`` limits all memory that clients can use. A publication
+/// costs the same in a large room as in a small one: the members are passed on as one array.
 package struct HubMachine: Machine {
     package typealias Input = HubInput
     package typealias Effect = HubEffect
@@ -12,72 +12,73 @@ package struct HubMachine: Machine {
     let policy: HubPolicy
     let node: String
     let incarnation: UInt64
-    /// Proves cursors; nil: they go without.
+    /// The key that proves cursors; nil: there are no proofs.
     let proofs: ProofKey?
     var chance: SplitMix64
-    /// The calendar's last reading, and when it came.
+    /// The last reading of the calendar, and when it came.
     var calendar: (milliseconds: Int64, at: Moment) = (0, .start)
-    /// The log's time, by which it forgets devices; 0 before it has said so.
+    /// The log's time, by which it forgets devices; 0 before the log has reported it.
     var logTime: Int64 = 0
-    var visits = Table<ConnectionID, Visit>()
-    var devices: [OwnedDevice: Presentee] = [:]
-    /// Devices whose connections have said hello and are not known yet.
+    var connections = Table<ConnectionID, Connection>()
+    var devices: [OwnedDevice: PresentDevice] = [:]
+    /// Devices whose connections have said hello and are not authenticated yet.
     var greetings: [DeviceID: Greeting] = [:]
-    /// Devices in rooms, and whose they are.
+    /// The devices in rooms, and their owners.
     var ownerships: [DeviceID: Ownership] = [:]
-    /// Owners that the log has named to others.
+    /// Device owners that the log has named to other users.
     var owners = NamedOwners()
     var users: [UserName: Party] = [:]
     var addresses: [String: Party] = [:]
     var rooms = Table<RoomName, Room>()
-    /// Who is in which room.
+    /// The rooms of each user and address.
     var holdings = Holdings()
-    /// Rooms that nobody is in: under pressure they are let go before their time.
+    /// Empty rooms, which are released early to make place for others.
     var deserted = Pool()
     var questions: [Int64: Question] = [:]
-    /// Pages of the log that clients wait for.
+    /// The pages of the log that clients wait for.
     var reads = ReadQueue()
     var isReadingOn = false
-    /// The last number given to a question or an append.
+    /// The last number of a request or an append.
     var counter: Int64 = 0
-    /// Other nodes, and when they were heard.
+    /// The other nodes, and when each was last heard.
     var nodes: [String: Moment] = [:]
     var alarms = Alarms<Alarm>()
     var isStopping = false
-    /// Rooms in which something was pending when it stopped, and still is.
+    /// Rooms with writes that were pending when the shutdown began and still are.
     var unsettled: Set<RoomName> = []
-    /// The last version of presence that was told of any room that was let go: who knows such a room drops what is older.
+    /// The greatest presence version that was sent for a released room; others drop versions that are older.
     var toldVersion: Int64 = 0
-    /// Bytes of the entries that all rooms keep in memory.
+    /// The bytes of the entries that all rooms keep in memory.
     var tailBytes: Int64 = 0
-    /// Bytes of what nobody stores, each as often as it is told.
+    /// The bytes of ephemeral frames, counted once per receiver.
     var deliveries = Bucket()
-    /// How many bytes may yet be stored, in all, as was said last.
+    /// The number of bytes that may still be stored in total, as last reported.
     var space = Int64.max
     var counts = HubFigures()
 
-    /// A hub where nobody is.
+    /// Creates a hub without connections.
     ///
     /// - Parameters:
-    ///   - node: The name of this process among those that make up the hub.
-    ///   - incarnation: Another number for each life of the process.
-    ///   - seed: For the names of connections, and the times to stay away.
-    ///   - proofs: The key of the log, with which cursors are proved; nil: they go without.
+    ///   - node: The name of this process among the nodes of the hub.
+    ///   - incarnation: A number that differs for each run of the process.
+    ///   - seed: The seed for the names of connections and for random pauses.
+    ///   - proofs: The key of the log that proves cursors; nil: there are no proofs.
     package init(policy: HubPolicy = HubPolicy(), node: String = "hub", incarnation: UInt64, seed: UInt64, proofs: ProofKey? = nil) {
         (self.policy, self.node, self.incarnation, self.proofs) = (policy, node, incarnation, proofs)
         chance = SplitMix64(seed: seed)
     }
 
-    /// What the hub has counted.
+    /// The counters of the hub.
     package var figures: HubFigures {
         var figures = counts
-        (figures.rooms, figures.connections) = (rooms.count, visits.count)
+        (figures.rooms, figures.connections) = (rooms.count, connections.count)
         return figures
     }
 
-    /// Whether it remembers nothing of anybody.
+    /// Whether the hub holds no state about any client.
     package var isEmpty: Bool {
-        visits.isEmpty && devices.isEmpty && greetings.isEmpty && ownerships.isEmpty && users.isEmpty && addresses.isEmpty && rooms.isEmpty
+        connections.isEmpty && devices.isEmpty && greetings.isEmpty && ownerships.isEmpty && users.isEmpty && addresses.isEmpty
+            && rooms.isEmpty
             && owners.isEmpty && questions.isEmpty && reads.isEmpty && tailBytes == 0 && holdings.isEmpty && deserted.isEmpty
     }
 
@@ -99,7 +100,7 @@ package struct HubMachine: Machine {
         case .congested(let id): congest(id, at: now)
         case .drained(let id): relieve(id, at: now, into: &effects)
         case .log(let reply): take(reply, at: now, into: &effects)
-        case .heard(let message): hear(message, at: now, into: &effects)
+        case .heard(let message): handle(message, at: now, into: &effects)
         case .publish(let request, let room, let device, let user, let publication):
             publish(publication, of: device, by: user, in: room, for: request, at: now, into: &effects)
         case .space(let bytes): space = bytes
@@ -112,15 +113,15 @@ package struct HubMachine: Machine {
         while let alarm = alarms.due(at: now) {
             switch alarm {
             case .hello(let id):
-                // Its link may be slow: another connection may do better.
+                // The connection may be slow: another one may do better.
                 end(id, Refusal(.order, retry: .reconnect, "no hello in time"), code: 4002, at: now, into: &effects)
             case .expiry(let id): expire(id, at: now, into: &effects)
             case .slow(let id): close(id, code: 4002, "too slow", at: now, into: &effects)
             case .grace(let device): endGrace(of: device, at: now, into: &effects)
             case .reopen(let room): reopen(room, into: &effects)
             case .release(let room): release(room, into: &effects)
-            case .presence(let room): tellPresence(in: room, at: now, into: &effects)
-            case .segments(let room): tellSegments(of: room, at: now, into: &effects)
+            case .presence(let room): notifyPresence(in: room, at: now, into: &effects)
+            case .segments(let room): notifySegments(of: room, at: now, into: &effects)
             case .heartbeat: beat(at: now, into: &effects)
             case .forgetUser(let user): users[user] = nil
             case .forgetAddress(let address): addresses[address] = nil
@@ -132,7 +133,7 @@ package struct HubMachine: Machine {
 
     // MARK: Time
 
-    /// What the calendar says now, in milliseconds since 1970 UTC.
+    /// Returns the wall-clock time in milliseconds since 1970 UTC.
     func clock(at now: Moment) -> Int64 {
         calendar.milliseconds + (now - calendar.at).wholeMilliseconds
     }
@@ -141,12 +142,12 @@ package struct HubMachine: Machine {
         let milliseconds = min(max(milliseconds, 0), RoomsLimits.number)
         let jump = (milliseconds - clock(at: now)).magnitude
         calendar = (milliseconds, now)
-        // A clock that was set moves the ends of tokens.
+        // A change of the clock moves the expiry of tokens.
         guard jump > 1000 else { return }
-        for id in visits.keys { setExpiry(of: id, at: now) }
+        for id in connections.keys { setExpiry(of: id, at: now) }
     }
 
-    // MARK: Saying
+    // MARK: Helpers
 
     mutating func nextNumber() -> Int64 {
         counter += 1
@@ -158,9 +159,9 @@ package struct HubMachine: Machine {
         effects.append(.send(.refusal(refusal), to: id))
     }
 
-    /// A dictionary of large values, which are read and changed where they lie.
+    /// A dictionary of large values that are read and changed in place.
     ///
-    /// A `Dictionary` copies the value that it is asked for a part of, with all that it holds; for each message that is too much.
+    /// A `Dictionary` copies a whole value, with all that it holds, when a part of it is read. That is too slow to do for each message.
     struct Table<Key: Hashable & Comparable & Sendable, Value: Sendable>: Sendable {
         private var places: [Key: Int] = [:]
         private var values: [Value?] = []
@@ -168,7 +169,7 @@ package struct HubMachine: Machine {
 
         var count: Int { places.count }
         var isEmpty: Bool { places.isEmpty }
-        /// In their order, not in that of chance.
+        /// The keys in sorted order, which is deterministic.
         var keys: [Key] { places.keys.sorted() }
 
         subscript(key: Key) -> Value? {
@@ -196,21 +197,21 @@ package struct HubMachine: Machine {
             places[key] = place
         }
 
-        /// Hands over all, in no order.
+        /// Passes all entries to a closure, in no order.
         func forEach(_ take: (Key, Value) -> Void) {
             for (key, place) in places { if let value = values[place] { take(key, value) } }
         }
     }
 }
 
-// "A hub that stops".
+// The shutdown of a hub.
 extension HubMachine {
     mutating func stop(at now: Moment, into effects: inout [HubEffect]) {
         guard !isStopping else { return }
         isStopping = true
         rooms.forEach { name, room in if !room.sequencer.isIdle { unsettled.insert(name) } }
-        for id in visits.keys {
-            guard visits[id]?.identity != nil else {
+        for id in connections.keys {
+            guard connections[id]?.identity != nil else {
                 end(id, Refusal(.stopping, retry: .reconnect, "the hub is stopping"), at: now, into: &effects)
                 continue
             }
@@ -221,7 +222,7 @@ extension HubMachine {
         if unsettled.isEmpty { closeAll(at: now, into: &effects) }
     }
 
-    /// Closes all connections, once nothing that was taken is pending in any room.
+    /// Closes all connections once no accepted publication is pending in any room.
     mutating func closeIfSettled(_ name: RoomName, at now: Moment, into effects: inout [HubEffect]) {
         guard isStopping, rooms[name]?.sequencer.isIdle != false else { return }
         unsettled.remove(name)
@@ -229,21 +230,21 @@ extension HubMachine {
     }
 
     mutating func closeAll(at now: Moment, into effects: inout [HubEffect]) {
-        for id in visits.keys { close(id, code: 4004, "the hub stops", at: now, into: &effects) }
-        // Nothing is waited for any more: neither a resume, nor a room that could be written again.
+        for id in connections.keys { close(id, code: 4004, "the hub stops", at: now, into: &effects) }
+        // Nothing more is to be done later: neither a resume nor the reopening of a room.
         alarms = Alarms<Alarm>()
     }
 }
 
-// A slow member never slows the room: it loses its place among the live, and joins again when it can.
+// A slow member never slows the room: it leaves the live members, and joins again when it has caught up.
 extension HubMachine {
-    /// A client does not read as fast as it is told: nothing that many get goes to it any more.
+    /// Handles a client that does not read fast enough: frames for many members are no longer sent to it.
     mutating func congest(_ id: ConnectionID, at now: Moment) {
-        guard let visit = visits[id], !visit.isCongested else { return }
-        visits[id]?.isCongested = true
+        guard let connection = connections[id], !connection.isCongested else { return }
+        connections[id]?.isCongested = true
         reads.hold(id)
         alarms.set(.slow(id), at: now + policy.slowFor)
-        for name in visit.rooms.sorted() {
+        for name in connection.rooms.sorted() {
             rooms[name]?.mute(id)
             guard rooms[name]?.members[id]?.phase == .live else { continue }
             rooms[name]?.members[id]?.phase = .behind
@@ -251,18 +252,18 @@ extension HubMachine {
         }
     }
 
-    /// It has caught up, and is told where to join again.
+    /// Handles a client that has caught up: tells it in which rooms to join again.
     ///
-    /// It hears of what nobody stores, and sees who is there, from the next state on: to tell all that at once would congest it again.
+    /// It gets ephemeral frames and the members again only with the next state. To send everything at once would congest it again.
     mutating func relieve(_ id: ConnectionID, at now: Moment, into effects: inout [HubEffect]) {
-        guard let visit = visits[id], visit.isCongested else { return }
-        visits[id]?.isCongested = false
+        guard let connection = connections[id], connection.isCongested else { return }
+        connections[id]?.isCongested = false
         reads.release(id)
         alarms.cancel(.slow(id))
-        for name in visit.rooms.sorted() {
+        for name in connection.rooms.sorted() {
             guard let member = rooms[name]?.members[id], member.isLagged else { continue }
             rooms[name]?.members[id]?.isLagged = false
-            // One who has asked again meanwhile gets a state anyway.
+            // A member that has joined again meanwhile gets a state anyway.
             guard member.phase == .behind else { continue }
             counts.lagged += 1
             effects.append(.send(.lag(name, head: rooms[name]?.head ?? 0), to: id))

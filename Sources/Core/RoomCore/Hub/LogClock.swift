@@ -1,27 +1,27 @@
-/// The time of a log, by which it forgets: no single reading of a calendar moves it far.
+/// The time of a log, by which it forgets devices; a single reading of the calendar never moves it far.
 ///
-/// It goes on only as long as a hub runs, and a bounded step with each start. So a calendar that is wrong has to be wrong for days of running
-/// before anything is forgotten for it. A calendar that is far from where it should be is not believed at all for a week of running: it is
-/// followed for all else, and nothing is forgotten meanwhile.
+/// It advances only while a hub runs, and by a limited step at each start. So a wrong calendar must be wrong for days of running before
+/// anything is forgotten because of it. A calendar that is far from the expected time is not trusted for a week of running: it is used
+/// for everything else, but nothing is forgotten in that time.
 ///
-/// A log that is young has forgotten nothing yet, so it may follow its calendar back: the first reading of all may be the wrong one. Where
-/// the hub is mostly off, its time lags; it catches up with what the calendar has stood by for two days of running.
+/// A young log has forgotten nothing yet, so it may follow its calendar back: the very first reading may be the wrong one. If the hub is
+/// off most of the time, the log's time lags; it catches up with a calendar value that has held for two days of running.
 package struct LogClock: Hashable, Sendable {
-    /// Why a calendar is not believed.
+    /// Why a calendar is not trusted.
     package enum Doubt: Hashable, Sendable, CustomStringConvertible {
-        /// It is behind the log's last time by so many milliseconds.
+        /// It is behind the log's last time by this many milliseconds.
         case behind(Int64)
-        /// It is ahead of the log's last time by so many milliseconds.
+        /// It is ahead of the log's last time by this many milliseconds.
         case ahead(Int64)
 
-        /// For people.
+        /// A description for people.
         package var description: String {
             let place =
                 switch self {
                 case .behind(let distance): "\(Self.words(distance)) behind"
                 case .ahead(let distance): "\(Self.words(distance)) ahead of"
                 }
-            return "it is \(place) the log's last time; nothing is forgotten meanwhile: set it right"
+            return "it is \(place) the log's last time; nothing is forgotten until you correct it"
         }
 
         private static func words(_ distance: Int64) -> String {
@@ -29,65 +29,65 @@ package struct LogClock: Hashable, Sendable {
             return hours < 48 ? "\(hours) hours" : "\(hours / 24) days"
         }
     }
-    /// What outlives the hub's process; all of it in milliseconds.
+    /// The state that is stored; all values in milliseconds.
     package struct Record: Hashable, Sendable {
         /// See ``LogClock/time``.
         package var time: Int64
         /// See ``LogClock/expected``.
         package var expected: Int64
-        /// By how much the time has gone on since the log began, as far as its youth.
+        /// By how much the time has advanced since the log was created, up to the limit of a young log.
         package var risen: Int64
-        /// For how long hubs have run in the present doubt.
+        /// How long hubs have run in the current doubt.
         package var doubted: Int64 = 0
-        /// What the calendar has said, and not taken back since; 0: nothing yet.
+        /// The calendar value that is to be confirmed; 0: none.
         package var candidate: Int64 = 0
-        /// For how long hubs have run since.
+        /// How long hubs have run since that value was read.
         package var stood: Int64 = 0
 
-        /// A record as it was stored; a log that does not say how far its time has risen is no longer young.
+        /// Creates a record from stored values; without `risen` the log is no longer young.
         package init(time: Int64, expected: Int64, risen: Int64 = LogClock.youth) {
             (self.time, self.expected, self.risen) = (time, expected, risen)
         }
 
-        /// Whether so many milliseconds are missing in an older record that it is to be written again.
+        /// Returns whether an older record differs by at least this many milliseconds, so that it must be written again.
         package func isFar(from other: Record, by distance: UInt64) -> Bool {
             [time - other.time, doubted - other.doubted, stood - other.stood].contains { $0.magnitude >= distance }
         }
     }
 
-    /// What is to be stored of it.
+    /// The state to be stored.
     package private(set) var record: Record
-    /// Why nothing is forgotten; nil: all is well.
+    /// Why nothing is forgotten; nil: the calendar is trusted.
     package private(set) var doubt: Doubt?
     /// How long the hub had run at the last reading; nil before the first.
     private var ran: Int64?
 
-    /// The log's time, in milliseconds since 1970 UTC, never ahead of what a calendar has said; 0: none yet.
+    /// The log's time in milliseconds since 1970 UTC, never ahead of what a calendar has shown; 0: none yet.
     package var time: Int64 { record.time }
-    /// What the calendar should say, by the last reading that was believed; 0: none yet.
+    /// The expected calendar time, by the last trusted reading; 0: none yet.
     package var expected: Int64 { record.expected }
     /// Whether the log is so young that it follows its calendar back.
     package var isYoung: Bool { record.risen < Self.youth }
 
-    /// How far a start moves the time at most, in milliseconds: an hour.
+    /// The maximum step of the time at a start, in milliseconds: an hour.
     package static let step: Int64 = 3_600_000
-    /// How far a calendar may be behind where it should be: an hour.
+    /// How far a calendar may be behind the expected time: an hour.
     package static let behind: Int64 = 3_600_000
-    /// How far it may be ahead, for hubs are off for a while: 30 days.
+    /// How far a calendar may be ahead of the expected time, because a hub may be off for a while: 30 days.
     package static let ahead: Int64 = 30 * 86_400_000
-    /// After so long a run a calendar is believed whatever it says: seven days.
+    /// The run time after which any calendar is trusted: seven days.
     package static let patience: Int64 = 7 * 86_400_000
-    /// A log is young until its time has gone on by so much: a day.
+    /// A log is young until its time has advanced by this much: a day.
     package static let youth: Int64 = 86_400_000
-    /// For how long a hub has to run before the time catches up with what the calendar said, if it has not taken that back: two days.
+    /// The run time after which the log's time catches up with a calendar value that still holds: two days.
     package static let confirmation: Int64 = 2 * 86_400_000
-    /// How far it catches up at once: 60 days, so that a window of 90 is more than one such step away.
+    /// The maximum step of catching up: 60 days, so that a window of 90 days needs more than one step.
     package static let leap: Int64 = 60 * 86_400_000
 
-    /// The clock of a new log.
+    /// Creates the clock of a new log.
     package init() { record = Record(time: 0, expected: 0, risen: 0) }
 
-    /// The clock of a log, with what was stored of it.
+    /// Creates the clock of a log from its stored state.
     package init(_ stored: Record) {
         func number(_ value: Int64, upTo most: Int64 = RoomsLimits.number) -> Int64 { min(max(value, 0), most) }
         record = Record(time: number(stored.time), expected: number(stored.expected), risen: number(stored.risen, upTo: Self.youth))
@@ -95,12 +95,12 @@ package struct LogClock: Hashable, Sendable {
         record.stood = number(stored.stood, upTo: Self.confirmation)
     }
 
-    /// Takes a reading.
+    /// Takes a reading of the calendar.
     ///
     /// - Parameters:
-    ///   - calendar: In milliseconds since 1970 UTC.
-    ///   - ran: For how long the hub has run since it opened the log, in milliseconds.
-    ///   - holdsNothing: Whether nothing is stored in the log: then a young one begins again with every reading.
+    ///   - calendar: The time in milliseconds since 1970 UTC.
+    ///   - ran: How long the hub has run since it opened the log, in milliseconds.
+    ///   - holdsNothing: Whether the log is empty: then a young log starts again with every reading.
     package mutating func read(calendar: Int64, ran: Int64, holdsNothing: Bool = false) {
         let calendar = min(max(calendar, 0), RoomsLimits.number)
         let isFirst = self.ran == nil
@@ -118,7 +118,7 @@ package struct LogClock: Hashable, Sendable {
         confirm(calendar, passed)
     }
 
-    /// Something was forgotten by this time: it never goes back any more.
+    /// Records that something was forgotten by this time, which therefore must never go back.
     package mutating func hasForgotten() { record.risen = Self.youth }
 
     private mutating func begin(with calendar: Int64) {
@@ -131,7 +131,7 @@ package struct LogClock: Hashable, Sendable {
         record.candidate = 0
     }
 
-    /// Catches up with what the calendar said two days of running ago, unless it has taken that back.
+    /// Catches up with a calendar value that has held for two days of running.
     private mutating func confirm(_ calendar: Int64, _ passed: Int64) {
         if record.candidate > 0, calendar >= record.candidate {
             record.stood = min(record.stood + passed, Self.confirmation)

@@ -1,54 +1,55 @@
-/// What a hub asks of the log of its rooms.
+/// An order from a hub to the log of its rooms.
 ///
-/// The orders that write to one room are carried out in order; one that only reads sees what was answered before it was given. Each but
-/// ``mark(_:_:upTo:)`` and ``release(_:)`` is answered once.
+/// Orders that write to one room are executed in sequence. An order that only reads sees all writes that were answered before it was
+/// given. Each order is answered once, except ``mark(_:_:upTo:)`` and ``release(_:)``.
 package enum LogOrder: Hashable, Sendable {
-    /// Opens a room, which is made if there is none: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
+    /// Opens a room, and creates it if needed: ``LogReply/opened(_:_:)`` or ``LogReply/notOpened(_:)``.
     case open(RoomName)
-    /// Gives an open room another epoch, on disk before the answer, which is that of ``open(_:)``.
+    /// Gives an open room a new epoch, on disk before the answer; the answer is that of ``open(_:)``.
     case renew(RoomName)
-    /// What is known of a device in a room: ``LogReply/recalled(_:_:_:)`` or ``LogReply/notRecalled(_:_:)``.
+    /// Asks what the log knows about a device in a room: ``LogReply/recalled(_:_:_:)`` or ``LogReply/notRecalled(_:_:)``.
     ///
-    /// A mark of the number 0 says only whose the device is, by what it has published in other rooms.
+    /// A mark with the number 0 only names the owner of the device, by its publications in other rooms.
     case recall(RoomName, DeviceID)
-    /// Appends records, all or none, on disk before the answer: ``LogReply/appended(_:batch:)`` or ``LogReply/notAppended(_:batch:)``.
+    /// Appends all records or none, on disk before the answer: ``LogReply/appended(_:batch:)`` or ``LogReply/notAppended(_:batch:)``.
     case append(RoomName, batch: Int64, [LogRecord])
-    /// The entries after a number: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
+    /// Reads the entries after a number: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
     case fetchAfter(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
-    /// The last entries below a number, in order: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
+    /// Reads the last entries below a number, in order: ``LogReply/fetched(_:_:base:below:)`` or ``LogReply/notFetched(_:isDamaged:)``.
     case fetchBefore(Int64, RoomName, seq: Int64, limit: Int64, bytes: Int64)
-    /// What is stored under a device's number: ``LogReply/found(_:_:)``, nil if retention has passed it, or
-    /// ``LogReply/notFetched(_:isDamaged:)``.
+    /// Finds the entry under a device's number: ``LogReply/found(_:_:)`` or ``LogReply/notFetched(_:isDamaged:)``.
+    ///
+    /// The result is nil if retention has deleted the entry.
     case find(Int64, RoomName, DeviceID, cseq: Int64)
-    /// How far a user has read; it never goes back.
+    /// Stores how far a user has read; it never goes back.
     case mark(RoomName, UserName, upTo: Int64)
-    /// Nobody is in the room any more.
+    /// Closes a room that is no longer used.
     case release(RoomName)
 }
 
-/// What the log answers.
+/// A reply of the log.
 package enum LogReply: Hashable, Sendable {
     case opened(RoomName, LogHead)
     case notOpened(RoomName)
     case recalled(RoomName, DeviceID, DeviceMark?)
     case notRecalled(RoomName, DeviceID)
     case appended(RoomName, batch: Int64)
-    /// Nobody knows whether it is on disk: the room must be opened again before anything is appended.
+    /// It is unknown whether the batch is on disk: the room must be opened again before the next append.
     case notAppended(RoomName, batch: Int64)
-    /// With what the entry below `base` was, if that is known.
+    /// The entries, and the stamp of the entry below `base` if it is known.
     case fetched(Int64, [Entry], base: Int64, below: EntryStamp? = nil)
-    /// Whether something in it is damaged; otherwise it may be read when it is asked for again.
+    /// The read failed; if nothing is damaged, a later attempt may succeed.
     case notFetched(Int64, isDamaged: Bool = false)
     case found(Int64, FoundEntry?)
-    /// Retention has taken entries away: the first that is left, and what the last of them was, if that is known.
+    /// Retention has deleted entries: the first number that is left, and the stamp of the last deleted entry if it is known.
     case trimmed(RoomName, base: Int64, below: EntryStamp? = nil)
-    /// The log's time, by which it forgets devices, in milliseconds since 1970 UTC; first of all, and from time to time.
+    /// The log's time in milliseconds since 1970 UTC, by which it forgets devices; sent first of all, and from time to time.
     case time(Int64)
-    /// How many bytes of entries a room has, after some were taken away.
+    /// The number of bytes of a room's entries, after some were deleted.
     case weighed(RoomName, bytes: Int64)
 }
 
-/// What an ack says of an entry that was stored before.
+/// The fields of a stored entry that an ack contains.
 package struct FoundEntry: Hashable, Sendable {
     package var seq: Int64
     package var at: Int64
@@ -59,17 +60,17 @@ package struct FoundEntry: Hashable, Sendable {
     package init(_ entry: Entry) { self.init(seq: entry.seq, at: entry.at, id: entry.id) }
 }
 
-/// What goes into a log.
+/// A record that is appended to a log.
 package enum LogRecord: Hashable, Sendable {
-    /// A message; its device's mark rises to it.
+    /// A message; the device's mark rises to its number.
     case entry(Entry)
     /// A burnt number: only the device's mark rises.
     case void(DeviceID, UserName, cseq: Int64, id: MessageID, at: Int64)
 }
 
-/// A log as it is opened.
+/// The state of a log when it is opened.
 package struct LogHead: Hashable, Sendable {
-    /// Its incarnation; never 0.
+    /// The epoch of the log; never 0.
     package var epoch: UInt64
     /// The last number; 0: none yet.
     package var head: Int64
@@ -77,13 +78,13 @@ package struct LogHead: Hashable, Sendable {
     package var base: Int64
     /// How far the users have read.
     package var reads: [HubFrame.ReadMarker]
-    /// When its last entry was stored, in milliseconds since 1970 UTC; 0 if none is retained.
+    /// When the last entry was stored, in milliseconds since 1970 UTC; 0 if none is retained.
     package var last: Int64
-    /// Bytes of the entries that are retained.
+    /// The number of bytes of the retained entries.
     package var bytes: Int64
-    /// What its last entry was, even if retention has taken it away; nil if there was none, or that is not known.
+    /// The stamp of the last entry, even if retention has deleted it; nil if there was none, or it is not known.
     package var lastStamp: EntryStamp?
-    /// The same of the entry below ``base``.
+    /// The stamp of the entry below ``base``.
     package var below: EntryStamp?
 
     package init(
@@ -95,15 +96,15 @@ package struct LogHead: Hashable, Sendable {
     }
 }
 
-/// What a log knows of a device in a room.
+/// What a log knows about a device in a room.
 package struct DeviceMark: Hashable, Sendable {
     /// The greatest number of a publication; 0: none in this room.
     package var high: Int64
-    /// Its name.
+    /// The ID of that publication.
     package var id: MessageID
-    /// Whose the device is.
+    /// The owner of the device.
     package var user: UserName
-    /// When it published last, in milliseconds since 1970 UTC.
+    /// When the device last published, in milliseconds since 1970 UTC.
     package var at: Int64
 
     package init(high: Int64, id: MessageID, user: UserName, at: Int64) {

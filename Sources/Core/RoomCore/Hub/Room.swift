@@ -1,83 +1,83 @@
 import MachineCore
 
 extension HubMachine {
-    /// A room that is open, or is being opened.
+    /// A room that is open or being opened.
     struct Room: Sendable {
         enum Phase: Equatable, Sendable {
-            /// The log was asked for it.
+            /// The log has been asked to open it.
             case opening
             case open
             /// It could not be opened or written, and will be opened again.
             case closed
         }
-        /// What a node other than this one has told.
+        /// The members at another node, as it last reported them.
         struct Neighbour: Sendable {
             var segment: HubFrame.RoomMembers
             var heard: Moment
         }
         var phase = Phase.opening
-        /// Counts its openings.
+        /// The number of times that it was opened.
         var generation: Int64 = 0
-        /// Whether it could not be opened or written last time.
+        /// Whether the last attempt to open or write it failed.
         var isDown = false
-        /// How often in a row it could not be opened or written.
+        /// The number of such failures in a row.
         var failures = 0
         var sequencer = Sequencer()
         /// The first number that is retained.
         private(set) var base: Int64 = 1
-        /// What the entry below that was; nil: there was none, or that is not known.
+        /// The stamp of the entry below `base`; nil if there was none, or it is not known.
         private(set) var below: EntryStamp?
         var tail = Tail()
-        /// What the last entry was, even if retention has taken it away; nil: there was none, or that is not known.
+        /// The stamp of the last entry, even if retention has deleted it; nil if there was none, or it is not known.
         private(set) var lastStamp: EntryStamp?
-        /// Whether the log is known to have gone back: nothing is taken until it has a new epoch on disk.
+        /// Whether the log is known to have gone back: nothing is accepted until a new epoch is on disk.
         var isRewound = false
-        /// The time that was given last, in milliseconds since 1970 UTC.
+        /// The last assigned time, in milliseconds since 1970 UTC.
         var lastTime: Int64 = 0
         var pace = Pace()
         var reads: [UserName: Int64] = [:]
-        /// The read markers by user, until one changes.
+        /// The read markers sorted by user; nil after a change, until they are needed again.
         private var sortedReads: [HubFrame.ReadMarker]?
         var members: [ConnectionID: Member] = [:]
         var authors: [DeviceID: Author] = [:]
-        /// The server's publications that wait for the room to open.
+        /// The publications of the server that wait for the room to open.
         var requests: [(request: ServerRequest, device: DeviceID, user: UserName, publication: Publication)] = []
-        /// Those who get entries.
+        /// The connections that get entries.
         var live = Roster()
-        /// Those who get typing, signals and read markers: all readers who are not congested.
+        /// The connections that get typing notices, signals and read markers: all readers that are not congested.
         var hearers = Roster()
-        /// Those who see who is present, and are not congested.
+        /// The connections that get the members and are not congested.
         var watchers = Roster()
-        /// Those who are owed all who are present, in the order in which they came.
+        /// The connections that wait for the full member list, in the order of their requests.
         var askers = Roster()
-        /// When somebody was told that last.
+        /// When the full list was last sent.
         var toldSegments: Moment?
         var ephemerals = Bucket()
-        /// Bytes of what nobody stores, each as often as it is told.
+        /// The bytes of ephemeral frames, counted once per receiver.
         var deliveries = Bucket()
-        /// About how many bytes of entries are stored, with those that are on their way.
+        /// The approximate number of bytes of entries, stored and pending.
         var bytes: Int64 = 0
         var attendance: Attendance
         var neighbours: [String: Neighbour] = [:]
 
-        /// - Parameter version: The last version of presence that may have been told of it before.
+        /// - Parameter version: The last presence version that may have been sent for the room before.
         init(presenceAfter version: Int64) { attendance = Attendance(after: version) }
 
         var head: Int64 { sequencer.head }
         var epoch: UInt64 { sequencer.epoch }
 
-        /// Whether nobody is in it and nothing is under way; some may still be shown as present.
+        /// Whether the room is empty and has no pending work; lost devices may still be shown as present.
         var isDeserted: Bool {
-            // One that was let go before it has its new epoch would be written in its old one by whoever comes next.
+            // A room that is released before its new epoch is on disk would later be written in its old epoch.
             members.isEmpty && sequencer.isIdle && requests.isEmpty && authors.isEmpty && phase != .opening && !isRewound
         }
 
-        /// Whether nothing needs it: it may be let go.
+        /// Whether nothing needs the room, so that it may be released.
         var isIdle: Bool { isDeserted && attendance.isEmpty && !attendance.hasNews }
 
         // MARK: Opening
 
-        /// Begins with a log; whether it is another than the one that was known, or longer, so that all must join again.
+        /// Takes the state of an opened log; returns whether it differs from the known log, so that all members must join again.
         mutating func open(_ log: LogHead) -> Bool {
             let isOther = generation > 0 && (log.epoch != epoch || log.head != head)
             if isOther {
@@ -100,14 +100,14 @@ extension HubMachine {
             return isOther
         }
 
-        /// Retention has taken entries away, if this is more than was known.
+        /// Raises the first retained number, if it is greater than the known one.
         ///
-        /// - Parameter below: What the last of them was, if that is known.
+        /// - Parameter below: The stamp of the last deleted entry, if it is known.
         mutating func raiseBase(to first: Int64, below stamp: EntryStamp?) {
             if first > base { (base, below) = (first, stamp) }
         }
 
-        /// What the entry at a number was, as far as memory has it.
+        /// Returns the stamp of the entry at a number, if it is in memory.
         func stamp(of seq: Int64) -> EntryStamp? {
             if seq == head { return lastStamp }
             return tail.stamp(of: seq) ?? (seq == base - 1 ? below : nil)
@@ -115,14 +115,14 @@ extension HubMachine {
 
         // MARK: Joins
 
-        /// What answers a join.
+        /// The answer to a join.
         enum Answer: Sendable {
-            /// These entries, from memory or because none are needed.
+            /// Entries from memory, or none.
             case items([Entry], isSnapshot: Bool)
             case fetchAfter(Int64, limit: Int64)
             case fetchLast(Int64)
 
-            /// Whether the log is read for it.
+            /// Whether the answer needs a read of the log.
             var isRead: Bool {
                 switch self {
                 case .fetchAfter, .fetchLast: true
@@ -131,12 +131,13 @@ extension HubMachine {
             }
         }
 
-        /// The table of "Joining and resuming".
+        /// Returns the answer according to the table of "Joining and resuming".
         ///
-        /// - Parameter isUnread: Whether the entry at the cursor is to be read, too.
+        /// - Parameter isUnread: Whether the entry at the cursor must be read, too.
         func answer(to join: ClientFrame.Join, rights: RoomRights, page: Int64, bytes: Int64, isUnread: Bool = false) -> Answer {
             let cursor = join.cursor
-            // A cursor beyond the head, without a proof, may be a lie: who has it gets what there is, and nobody else is disturbed.
+            // A cursor beyond the head without a proof may be forged. Its client gets the existing entries, and other clients are not
+            // affected.
             let isSame = cursor.epoch == epoch && cursor.seq <= head
             guard rights.contains(.read) else { return .items([], isSnapshot: !isSame || cursor.seq != head) }
             let limit = join.limit > 0 ? join.limit : .max
@@ -147,7 +148,7 @@ extension HubMachine {
                 if let items = tail.after(cursor.seq, limit: page, bytes: bytes) { return .items(items, isSnapshot: false) }
                 return .fetchAfter(cursor.seq, limit: min(page, head - cursor.seq))
             }
-            // A negative number of no epoch asks for so many of the last.
+            // A negative number without an epoch requests that many of the last entries.
             let wanted = cursor.epoch == 0 && cursor.seq < 0 ? Int64(clamping: cursor.seq.magnitude) : .max
             let count = min(wanted, limit, page, head - base + 1)
             if count <= 0 { return .items([], isSnapshot: true) }
@@ -157,7 +158,7 @@ extension HubMachine {
             return .fetchLast(count)
         }
 
-        /// What came from the log for a join, which was asked for no more than is known to be on disk, and what has been appended since.
+        /// Completes the entries that the log returned for a join with the entries that were appended since.
         func complete(_ fetched: [Entry], limit: Int64, bytes: Int64) -> [Entry] {
             guard let last = fetched.last, last.seq < head, Int64(fetched.count) < limit, fetched.size < bytes else { return fetched }
             var items = fetched
@@ -165,7 +166,7 @@ extension HubMachine {
             return items
         }
 
-        /// A state for a member, who is live from now on if it reaches the head.
+        /// Returns a state for a member; the member is live from now on if the state reaches the head.
         mutating func state(
             of room: RoomName, for id: ConnectionID, items: [Entry], isSnapshot: Bool, isCongested: Bool, reads most: Int64, key: ProofKey?
         ) -> HubFrame.RoomState? {
@@ -173,7 +174,7 @@ extension HubMachine {
             let to = items.last?.seq ?? head
             let hasMore = to < head
             members[id]?.hasState = true
-            // A congested one loses its place at once; with more to come it joins again by itself.
+            // A congested member falls behind at once. If there are more entries, it joins again by itself.
             members[id]?.isLagged = isCongested && !hasMore
             members[id]?.phase = hasMore || isCongested ? .behind : .live
             if member.rights.contains(.read), !isCongested {
@@ -190,7 +191,7 @@ extension HubMachine {
                 reads: markers(for: member, most: most), proof: proof)
         }
 
-        /// The read markers, if they are not too many; then only the member's own.
+        /// Returns the read markers; if there are too many, only the member's own.
         private mutating func markers(for member: Member, most: Int64) -> [HubFrame.ReadMarker] {
             guard member.rights.contains(.read) else { return [] }
             guard Int64(reads.count) <= most else {
@@ -202,7 +203,7 @@ extension HubMachine {
             return sorted
         }
 
-        /// Takes a read marker; whether it is further than before.
+        /// Sets a read marker; returns whether it advanced.
         mutating func mark(_ user: UserName, upTo seq: Int64) -> Bool {
             guard seq > reads[user] ?? 0 else { return false }
             reads[user] = seq
@@ -210,7 +211,7 @@ extension HubMachine {
             return true
         }
 
-        /// Takes a member out of what is told to many.
+        /// Removes a connection from all lists of receivers.
         mutating func mute(_ id: ConnectionID) {
             live.remove(id)
             hearers.remove(id)
@@ -220,24 +221,24 @@ extension HubMachine {
 
         // MARK: Publications
 
-        /// All that the room knows for the judgement of a publication, looked at once.
+        /// The facts about a room that are needed to decide on a publication.
         struct Standing: Sendable {
             var rights: RoomRights
             var hasState: Bool
             var isOpen: Bool
             var isMarkKnown = false
-            /// What its number means; nil while that cannot be told.
+            /// The place of its number; nil while it cannot be determined.
             var place: Place?
-            /// How many of its device, with it, would not be acked.
+            /// The number of publications of the device without an ack, including this one.
             var unacked: Int64 = 0
-            /// Whether its device has published here, or is about to.
+            /// Whether the device has published in the room, or has a pending publication.
             var hasMark = false
-            /// How many records wait for the log, and how many bytes.
+            /// The number and bytes of records that wait for the log.
             var pending = 0
             var pendingBytes: Int64 = 0
         }
 
-        /// What a publication of a member meets; nil: it is no member.
+        /// Returns the facts for a member's publication; nil if the connection is not a member.
         mutating func assess(
             _ cseq: Int64, of device: DeviceID, from id: ConnectionID, at now: Moment, patience: Duration
         ) -> Standing? {
@@ -252,7 +253,7 @@ extension HubMachine {
             return standing
         }
 
-        /// Takes the next publication of a device; the append that carries it, unless it waits for the one under way.
+        /// Takes the next publication of a device; returns the append that contains it, unless another append is running.
         mutating func take(
             _ publication: Publication, of device: DeviceID, by user: UserName, isAdmin: Bool, at time: Int64, from id: ConnectionID?,
             into room: RoomName, batch: Int64
@@ -264,29 +265,29 @@ extension HubMachine {
             return sequencer.nextAppend(to: room, batch: batch)
         }
 
-        /// What has become of an append that is on disk.
+        /// The results of an append that is on disk.
         struct Settled: Sendable {
             var acks: [(connection: ConnectionID, acks: [HubFrame.Ack])] = []
             var answers: [(request: ServerRequest, ack: HubFrame.Ack)] = []
             var entries: [Entry] = []
-            /// Who published, but for the server itself.
+            /// The connections that published, without the server itself.
             var connections: [ConnectionID] = []
-            /// Devices that the room has forgotten.
+            /// The devices that the room has removed.
             var retired: [DeviceID] = []
-            /// Who waits for a state until this is on disk.
+            /// The members whose state waited for this append.
             var newcomers: [ConnectionID] = []
             var epoch: UInt64
-            /// To whom the entries go.
+            /// The receivers of the entries.
             var live: [ConnectionID]
-            /// By how many bytes there is more of the room in memory.
+            /// The growth of the entries in memory, in bytes.
             var tailGrowth: Int64 = 0
-            /// The next append, if something has gathered for it.
+            /// The next append, if there are records for it.
             var next: LogOrder?
-            /// Whether the room may be let go.
+            /// Whether the room may be released.
             var isIdle = false
         }
 
-        /// An append is on disk: marks rise, the head moves, and what has gathered follows; nil if another one is under way.
+        /// Completes an append that is on disk and starts the next one; returns nil if it is not the running append.
         mutating func settle(_ batch: Int64, of room: RoomName, next number: Int64, at now: Moment, policy: HubPolicy) -> Settled? {
             guard let done = sequencer.appended(batch: batch) else { return nil }
             failures = 0
@@ -329,6 +330,6 @@ extension HubMachine {
 }
 
 extension [Entry] {
-    /// About how many bytes they take in frames.
+    /// The approximate size of the entries in frames, in bytes.
     var size: Int64 { reduce(0) { $0 + $1.size } }
 }

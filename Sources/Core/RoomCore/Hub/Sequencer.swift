@@ -1,22 +1,22 @@
 import MachineCore
 
 extension HubMachine {
-    /// Gives numbers, and hands what has been numbered to the log, one append at a time.
+    /// Numbers publications and passes them to the log, one append at a time.
     ///
-    /// What comes while an append is under way gathers into the next one.
+    /// Records that come during an append are collected for the next one.
     struct Sequencer: Sendable {
         /// A record that is not known to be on disk.
         struct Pending: Sendable {
             var record: LogRecord
             var device: DeviceID
             var ack: HubFrame.Ack
-            /// Who published it; nil: the server itself.
+            /// The connection that published it; nil: the server itself.
             var connection: ConnectionID?
             var size: Int64
-            /// What was charged for it; 0: nothing was.
+            /// The bytes charged for it; 0: none.
             var price: Int64
 
-            /// Whose quota was charged.
+            /// The user whose quota was charged.
             var payer: UserName? {
                 guard price > 0 else { return nil }
                 return switch record {
@@ -25,11 +25,11 @@ extension HubMachine {
                 }
             }
         }
-        /// The log's incarnation; 0 before it is known.
+        /// The epoch of the log; 0 before it is known.
         private(set) var epoch: UInt64 = 0
         /// The last number that is known to be on disk.
         private(set) var head: Int64 = 0
-        /// The last number that was given.
+        /// The last number that was assigned.
         private var last: Int64 = 0
         private var batch: Int64 = 0
         private var underWay: [Pending] = []
@@ -39,15 +39,15 @@ extension HubMachine {
         var isIdle: Bool { underWay.isEmpty && gathered.isEmpty }
         var count: Int { underWay.count + gathered.count }
 
-        /// Begins with a log as it was opened; nothing may be pending.
+        /// Starts with the state of an opened log; nothing may be pending.
         mutating func begin(epoch: UInt64, head: Int64) { (self.epoch, self.head, last) = (epoch, head, head) }
 
-        /// Numbers a message, which goes with the next append.
+        /// Numbers a publication and adds it to the next append.
         mutating func take(
             _ publication: Publication, of device: DeviceID, by user: UserName, isAdmin: Bool, at: Int64, from: ConnectionID?
         ) {
             var pending: Pending
-            // The server's own publications have no quota.
+            // The server's own publications are not charged.
             let price = from == nil ? 0 : publication.storedSize
             if let content = publication.content {
                 last += 1
@@ -66,7 +66,7 @@ extension HubMachine {
             gathered.append(pending)
         }
 
-        /// The next append, if none is under way and something is there for it.
+        /// Returns the next append, if none is running and there are records for it.
         mutating func nextAppend(to room: RoomName, batch number: Int64) -> LogOrder? {
             guard underWay.isEmpty, !gathered.isEmpty else { return nil }
             swap(&underWay, &gathered)
@@ -74,7 +74,7 @@ extension HubMachine {
             return .append(room, batch: number, underWay.map(\.record))
         }
 
-        /// Takes what is on disk now, in order; nil if that append is not the one under way.
+        /// Returns the records that are now on disk, in order; nil if this is not the running append.
         mutating func appended(batch number: Int64) -> [Pending]? {
             guard number == batch, !underWay.isEmpty else { return nil }
             let done = underWay
@@ -86,9 +86,9 @@ extension HubMachine {
             return done
         }
 
-        /// Gives up what is pending, in order; nil if that append is not the one under way.
+        /// Drops all pending records and returns them in order; nil if this is not the running append.
         ///
-        /// Nothing may be taken before it begins again.
+        /// No publication may be taken before `begin` is called again.
         mutating func notAppended(batch number: Int64) -> [Pending]? {
             guard number == batch, !underWay.isEmpty else { return nil }
             let dropped = underWay + gathered
@@ -97,40 +97,40 @@ extension HubMachine {
         }
     }
 
-    /// A device as one who publishes in a room.
+    /// A device that publishes in a room.
     struct Author: Sendable {
-        /// What is known of its mark.
-        enum Knowledge: Sendable {
+        /// What the hub knows about the device's mark.
+        enum MarkState: Sendable {
             case unknown
             case asked
             case known
         }
-        /// A publication of the server's own that waits.
+        /// A waiting publication of the server itself.
         struct Request: Sendable {
             var request: ServerRequest
             var publication: Publication
         }
         var user: UserName
-        var knowledge = Knowledge.unknown
+        var knowledge = MarkState.unknown
         /// The greatest number that is on disk.
         var high: Int64 = 0
-        /// Its name.
+        /// The ID of that publication.
         var highID: MessageID?
-        /// Its ack, if it was published since the mark was read: sent once more, it asks nothing of the log.
+        /// The ack of that publication, if it came after the mark was read; it answers a repetition without a log request.
         var highAck: HubFrame.Ack?
-        /// The greatest number that was taken, on disk or not.
+        /// The greatest number that was accepted, on disk or not.
         var taken: Int64 = 0
-        /// The greatest number that was taken before its connection here came: that one is told of nothing before this is on disk.
+        /// The greatest number accepted before the current connection joined; that connection gets no state before this is on disk.
         var fence: Int64 = 0
-        /// When the client was told where to send again from, if it has not yet done so.
+        /// When the client was told where to send again from, if it has not done so yet.
         var asked: Moment?
-        /// The last number that came beyond what comes next: a lower one begins another run.
+        /// The last number that left out earlier ones; a lower number starts another run.
         private var lastBeyond: Int64 = 0
-        /// Its connection in this room.
+        /// The device's connection in this room.
         var connection: ConnectionID?
-        /// Requests of the server's own that wait for the mark.
+        /// The server's requests that wait for the mark.
         var waiting: [Request] = []
-        /// Requests whose publication is pending.
+        /// The requests whose publication is pending.
         var pending: [(request: ServerRequest, cseq: Int64)] = []
 
         init(user: UserName) { self.user = user }
@@ -143,44 +143,44 @@ extension HubMachine {
             (taken, fence, asked) = (high, 0, nil)
         }
 
-        /// Another connection is in the room with the device: what was taken so far is an older one's.
+        /// Records that a new connection with the device has joined; earlier accepted publications belong to an older connection.
         mutating func welcome() { (fence, asked) = (taken, nil) }
 
-        /// Whether something of an older connection is on its way to disk.
+        /// Whether a publication of an older connection is still pending.
         var isFenced: Bool { high < fence }
 
-        /// Nothing that was taken and is not on disk is waited for any more: nobody knows what became of it.
+        /// Forgets all pending publications, because it is unknown whether they are on disk.
         mutating func giveUp() { (knowledge, taken, fence, pending) = (.unknown, high, 0, []) }
     }
 
-    /// What a number means in the order of its device.
+    /// The place of a number in the sequence of its device.
     enum Place: Equatable, Sendable {
-        /// It comes next.
+        /// It is the next number.
         case next
         /// It is on disk already.
         case stored
-        /// It was taken, and its ack will come.
+        /// It was accepted, and its ack will follow.
         case pending
-        /// Something is missing before it; the client is to be asked for that.
+        /// An earlier number is missing; the client must be told.
         case beyond(Int64)
-        /// Something is missing before it; the client was asked.
+        /// An earlier number is missing; the client was already told.
         case stillBeyond
     }
 
-    /// The last entries of a room's log, contiguous up to its head.
+    /// The last entries of a room's log, without gaps up to the head.
     struct Tail: Sendable {
         private var entries: [Entry] = []
-        /// What the entry before them was, if it is known.
+        /// The stamp of the entry before them, if it is known.
         private var before: EntryStamp?
-        /// About how many bytes they take.
+        /// Their approximate size in bytes.
         private(set) var bytes: Int64 = 0
 
         /// The number of the first entry here; nil if there is none.
         var first: Int64? { entries.first?.seq }
 
-        /// Appends what follows; of what is beyond twice the bounds the older half goes, so that an entry costs the same in the long run.
+        /// Appends entries; above twice the limits it drops the older half, so that the average cost per entry is constant.
         ///
-        /// - Parameter last: What the entry before these was.
+        /// - Parameter last: The stamp of the entry before these.
         mutating func append(_ new: [Entry], after last: EntryStamp?, entries most: Int, bytes mostBytes: Int64) {
             if entries.isEmpty { before = last }
             entries += new
@@ -197,13 +197,13 @@ extension HubMachine {
 
         mutating func removeAll() { (entries, bytes, before) = ([], 0, nil) }
 
-        /// What an entry was; nil if it is not here.
+        /// Returns the stamp of an entry; nil if it is not here.
         func stamp(of seq: Int64) -> EntryStamp? {
             guard let first, seq >= first - 1, seq - first < Int64(entries.count) else { return nil }
             return seq < first ? before : EntryStamp(entries[Int(seq - first)])
         }
 
-        /// The entries after a number, if they are here without a gap: so many at most, and so many bytes but for the first.
+        /// Returns the entries after a number, if they are here without a gap, up to both limits but at least one.
         func after(_ seq: Int64, limit: Int64, bytes most: Int64) -> [Entry]? {
             guard let first, seq >= first - 1 else { return nil }
             let start = Int(min(seq - first + 1, Int64(entries.count)))
@@ -213,7 +213,7 @@ extension HubMachine {
 }
 
 extension HubMachine.Author {
-    /// What a number means; a hole is told again to one who went back after so long and still leaves it out.
+    /// Returns the place of a number; a hole is reported again if the client went back after `patience` and still leaves it out.
     mutating func place(of cseq: Int64, at now: Moment, patience: Duration) -> HubMachine.Place {
         if cseq <= high { return .stored }
         if cseq <= taken { return .pending }
@@ -221,7 +221,8 @@ extension HubMachine.Author {
             asked = nil
             return .next
         }
-        // Once for a run. Another run begins when the client goes back; soon after the first one it has not yet heard of it.
+        // Report a hole once per run. A new run starts when the client goes back; soon after the first report it may not have received it
+        // yet.
         defer { lastBeyond = cseq }
         if let asked, cseq > lastBeyond || now < asked + patience { return .stillBeyond }
         asked = now
@@ -230,7 +231,7 @@ extension HubMachine.Author {
 }
 
 extension Entry {
-    /// About how many bytes it takes in a frame.
+    /// The approximate size in a frame, in bytes.
     var size: Int64 {
         let payload = Int64(payload.bytes.count)
         let text = Int64(type.utf8.count + user.text.utf8.count + (about?.kind.utf8.count ?? 0))
@@ -242,14 +243,14 @@ extension Entry {
 }
 
 extension Publication {
-    /// About how many bytes it takes on disk; a void takes those of its device's mark.
+    /// The approximate size on disk, in bytes; a void takes the size of its device's mark.
     var storedSize: Int64 {
         320 + (content.map { Int64($0.payload.bytes.count + $0.type.utf8.count + ($0.about?.kind.utf8.count ?? 0)) } ?? 0)
     }
 }
 
 extension [Entry] {
-    /// As many of the first as so many bytes hold, at least one.
+    /// Returns as many of the first entries as fit into this many bytes, but at least one.
     func withinBytes(_ most: Int64) -> [Entry] {
         var bytes: Int64 = 0
         for (place, entry) in enumerated() {
@@ -259,6 +260,6 @@ extension [Entry] {
         return self
     }
 
-    /// Whether each follows the one before.
+    /// Whether the entries are numbered without gaps.
     var isContiguous: Bool { zip(self, dropFirst()).allSatisfy { $0.seq &+ 1 == $1.seq } }
 }

@@ -6,7 +6,7 @@ public struct RoomName: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// The name as text.
     public let text: String
 
-    /// Takes a name; nil if it is empty, longer than 128 bytes, or holds a control character.
+    /// Creates a name; nil if the text is empty, longer than 128 bytes, or contains a control character.
     public init?(_ text: String) {
         guard (1...RoomsLimits.nameLength).contains(text.utf8.count), text.unicodeScalars.allSatisfy(\.isPlain) else { return nil }
         self.text = text
@@ -14,23 +14,23 @@ public struct RoomName: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// The name as text.
     public var description: String { text }
-    /// By their bytes, as everywhere: two ways to write an accent are two names.
+    /// Compares by bytes: two encodings of an accent are two names.
     public static func == (lhs: RoomName, rhs: RoomName) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
-    /// By its bytes.
+    /// Hashes the bytes.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
-    /// By their bytes.
+    /// Orders by bytes.
     public static func < (lhs: RoomName, rhs: RoomName) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
 }
 
-/// Who speaks, as the hub knows it from a token: 1 to 128 bytes of UTF-8 without control characters.
+/// The name of a user, as the hub reads it from a token: 1 to 128 bytes of UTF-8 without control characters.
 public struct UserName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The name as text.
     public let text: String
 
-    /// Takes a name; nil if it is empty, longer than 128 bytes, or holds a control character.
+    /// Creates a name; nil if the text is empty, longer than 128 bytes, or contains a control character.
     public init?(_ text: String) {
         guard (1...RoomsLimits.nameLength).contains(text.utf8.count), text.unicodeScalars.allSatisfy(\.isPlain) else { return nil }
         self.text = text
@@ -38,27 +38,27 @@ public struct UserName: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// The name as text.
     public var description: String { text }
-    /// By their bytes, as everywhere: two ways to write an accent are two names.
+    /// Compares by bytes: two encodings of an accent are two names.
     public static func == (lhs: UserName, rhs: UserName) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
-    /// By its bytes.
+    /// Hashes the bytes.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
-    /// By their bytes.
+    /// Orders by bytes.
     public static func < (lhs: UserName, rhs: UserName) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
 
-    /// The first character of it that nobody sees, such as `U+202E`; nil if all are seen.
+    /// The first invisible character of the name, such as `U+202E`; nil if there is none.
     package var hidden: String? { text.firstHidden }
 }
 
-/// One incarnation of a client's store: 128 random bits.
+/// The ID of a device, which is one incarnation of a client's store: 128 random bits.
 public struct DeviceID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let bits: Bits128
 
     package init(_ bits: Bits128) { self.bits = bits }
 
-    /// Draws one.
+    /// Creates a random ID.
     public init(using generator: inout some RandomNumberGenerator) {
         bits = Bits128(high: generator.next(), low: generator.next())
     }
@@ -69,61 +69,61 @@ public struct DeviceID: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.bits = bits
     }
 
-    /// 32 hexadecimal digits.
+    /// The ID as 32 hexadecimal digits.
     public var description: String { bits.digits }
-    /// As numbers.
+    /// Orders by numeric value.
     public static func < (lhs: DeviceID, rhs: DeviceID) -> Bool { lhs.bits < rhs.bits }
 }
 
-/// An app's name for a message it sends: a UUID.
+/// The ID of a message, chosen by the app: a UUID.
 public struct MessageID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let bits: Bits128
 
     package init(_ bits: Bits128) { self.bits = bits }
 
-    /// Draws a UUID of version 7, which sorts by time.
+    /// Creates a UUID of version 7, which sorts by time.
     ///
-    /// - Parameter milliseconds: Since 1970 UTC.
+    /// - Parameter milliseconds: The time in milliseconds since 1970 UTC.
     public init(at milliseconds: Int64, using generator: inout some RandomNumberGenerator) {
-        // RFC 9562 §5.7: 48 bits of time, the version, chance, the variant, chance.
+        // RFC 9562 §5.7: 48 bits of time, the version, random bits, the variant, random bits.
         let time = UInt64(clamping: milliseconds) & 0xFFFF_FFFF_FFFF
         bits = Bits128(
             high: time << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &generator),
             low: 1 << 63 | UInt64.random(in: 0..<(1 << 62), using: &generator))
     }
 
-    /// Reads a UUID, with its dashes.
+    /// Reads a UUID with its dashes.
     public init?(_ text: String) {
         guard let bits = Bits128(digits: text, dashes: true) else { return nil }
         self.bits = bits
     }
 
-    /// With dashes, lower case.
+    /// The UUID with dashes, in lower case.
     public var description: String {
         let digits = Array(bits.digits.utf8)
         let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }
         return parts.joined(separator: "-")
     }
-    /// As numbers: those of version 7 by their time.
+    /// Orders by numeric value: IDs of version 7 sort by time.
     public static func < (lhs: MessageID, rhs: MessageID) -> Bool { lhs.bits < rhs.bits }
 }
 
-/// A place in a room's log.
+/// A position in a room's log.
 ///
-/// Its two parts are one value: a number means nothing in another epoch.
+/// The two parts belong together: a number means nothing in another epoch.
 public struct LogPosition: Hashable, Sendable, CustomStringConvertible {
-    /// The incarnation of the log; 0 of nothing.
+    /// The incarnation of the log; 0 if there is none.
     public var epoch: UInt64
-    /// The number of the entry, from 1; 0 before the first.
+    /// The number of the entry, from 1; 0 is before the first entry.
     public var seq: Int64
 
-    /// A place in the log.
+    /// Creates a position from its parts.
     public init(epoch: UInt64, seq: Int64) { (self.epoch, self.seq) = (epoch, seq) }
 
-    /// The cursor of one who has nothing.
+    /// The cursor of a client that has no entries.
     public static let nowhere = LogPosition(epoch: 0, seq: 0)
 
-    /// For logs: `58@0f3a…`.
+    /// The position as text for logs: `58@0f3a…`.
     public var description: String { "\(seq)@\(Hexadecimal.digits(epoch))" }
 }
 
@@ -134,14 +134,14 @@ package struct Bits128: Hashable, Comparable, Sendable {
 
     package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
+    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if `dashes` is true.
     package init?(digits text: String, dashes: Bool) {
         var text = text
         guard let bits = text.withUTF8({ unsafe Bits128(digits: UnsafeRawBufferPointer($0), dashes: dashes) }) else { return nil }
         self = bits
     }
 
-    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if they must stand there.
+    /// Reads exactly 32 hexadecimal digits, with the dashes of a UUID if `dashes` is true.
     init?(digits bytes: UnsafeRawBufferPointer, dashes: Bool) {
         func number(_ start: Int, _ end: Int) -> UInt64? { unsafe Hexadecimal.number(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
         if !dashes {
@@ -159,15 +159,15 @@ package struct Bits128: Hashable, Comparable, Sendable {
 
     package static func < (lhs: Bits128, rhs: Bits128) -> Bool { (lhs.high, lhs.low) < (rhs.high, rhs.low) }
 
-    /// 32 digits, lower case.
+    /// The value as 32 hexadecimal digits in lower case.
     package var digits: String { Hexadecimal.digits(high) + Hexadecimal.digits(low) }
 }
 
 extension Unicode.Scalar {
-    /// Whether it is no control character.
+    /// Whether this is not a control character.
     var isPlain: Bool { !(value < 0x20 || (0x7F...0x9F).contains(value)) }
 
-    /// The escape that stands for it, as Swift writes it: `\u{202E}`.
+    /// The Swift escape of the character: `\u{202E}`.
     package var written: String {
         let digits = String(value, radix: 16, uppercase: true)
         return #"\u{"# + (digits.count < 2 ? "0" : "") + digits + "}"
@@ -175,9 +175,9 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-    /// A name on one line, with what nobody would see written out: two names that look the same are the same.
+    /// The text as a name on one line, with invisible characters escaped, so that different names look different.
     ///
-    /// In texts such characters stay, for some scripts and emoji need them.
+    /// Texts keep such characters, because some scripts and emoji need them.
     package var escapedAsName: String {
         unicodeScalars.reduce(into: "") { result, scalar in result += scalar.isHidden ? scalar.written : String(scalar) }
     }

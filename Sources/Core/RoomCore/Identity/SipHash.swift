@@ -1,10 +1,10 @@
-/// SipHash-2-4: a short keyed hash that nobody can foretell without the key.
+/// SipHash-2-4: a short keyed hash that is unpredictable without the key.
 ///
 /// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012.
 package struct SipHash {
     private var (v0, v1, v2, v3): (UInt64, UInt64, UInt64, UInt64)
     private var count: UInt64 = 0
-    /// Bytes that do not fill a word yet, the first one lowest.
+    /// The bytes of an incomplete word; the first byte is the lowest.
     private var rest: UInt64 = 0
 
     package init(key: Bits128) {
@@ -12,7 +12,7 @@ package struct SipHash {
         (v2, v3) = (key.low ^ 0x6C79_6765_6E65_7261, key.high ^ 0x7465_6462_7974_6573)
     }
 
-    /// Takes a byte.
+    /// Adds a byte.
     package mutating func combine(_ byte: UInt8) {
         rest |= UInt64(byte) << (8 * (count & 7))
         count &+= 1
@@ -21,13 +21,13 @@ package struct SipHash {
         rest = 0
     }
 
-    /// Takes a word, its lowest byte first; before that only words may have been taken.
+    /// Adds a word, lowest byte first; only words may have been added before.
     package mutating func combine(_ word: UInt64) {
         count &+= 8
         compress(word)
     }
 
-    /// The hash of all that was taken.
+    /// Returns the hash of everything that was added.
     package func finish() -> UInt64 {
         var hash = self
         hash.compress(rest | count << 56)
@@ -59,9 +59,10 @@ package struct SipHash {
     private static func turn(_ word: UInt64, _ bits: UInt64) -> UInt64 { word << bits | word >> (64 - bits) }
 }
 
-/// A hub's word that an entry of its log stands where a cursor is: a client keeps it with the cursor, and shows it when it joins.
+/// A hub's proof that an entry of its log is at a cursor.
 ///
-/// Nobody but the hub can make one, or tells anything by it. It shows a hub that its log has gone back.
+/// The client stores the proof with the cursor and sends it when it joins. Only the hub can make a proof, and a proof reveals nothing to
+/// others. With it, the hub notices that its log has gone back.
 public struct CursorProof: Hashable, Sendable, CustomStringConvertible {
     package let bits: Bits128
 
@@ -73,6 +74,6 @@ public struct CursorProof: Hashable, Sendable, CustomStringConvertible {
         self.bits = bits
     }
 
-    /// 32 hexadecimal digits.
+    /// The proof as 32 hexadecimal digits.
     public var description: String { bits.digits }
 }

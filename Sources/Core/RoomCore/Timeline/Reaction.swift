@@ -1,25 +1,25 @@
 import CodecCore
 
-/// How users have reacted to a message with one key.
+/// The reactions to a message with one key.
 public struct Reaction: Hashable, Sendable, Identifiable {
     private struct Mark: Hashable, Sendable {
         var seq: Int64
         var user: UserName
     }
-    /// What they reacted with, 1 to 64 bytes: an emoji, most of the time.
+    /// The key, 1 to 64 bytes: usually an emoji.
     public let key: String
-    /// By the number of their reaction.
+    /// The marks, sorted by the number of the reaction.
     private var marks: [Mark] = []
 
     init(key: String) { self.key = key }
 
-    /// The key.
+    /// The key, which identifies the reaction.
     public var id: String { key }
-    /// Who reacted so, in the order in which they did.
+    /// The users who reacted with this key, in the order of their reactions.
     public var users: [UserName] { marks.map(\.user) }
-    /// How many did.
+    /// The number of users who reacted with this key.
     public var count: Int { marks.count }
-    /// The number of the first of them.
+    /// The number of the first reaction with this key.
     var first: Int64 { marks.first?.seq ?? .max }
 
     private func place(of seq: Int64) -> Int {
@@ -39,16 +39,18 @@ public struct Reaction: Hashable, Sendable, Identifiable {
     }
 }
 
-/// What a message says about another, if it is one of the kinds that every reader knows.
-enum Remark: Hashable, Sendable {
-    /// Its payload takes the other's place.
+/// A message about another message, of one of the kinds that every client knows.
+enum Annotation: Hashable, Sendable {
+    /// The payload replaces the payload of the other message.
     case edit
-    /// The other is to be seen no more.
+    /// The other message is no longer shown.
     case delete
-    /// Its user reacts to the other with a key, or takes that back.
+    /// The user reacts to the other message with a key, or removes that reaction.
     case react(key: String, isOn: Bool)
 
-    /// Reads an entry; nil if it is a message of its own, `unreadable` if it is a reaction that makes no sense.
+    /// Reads an entry; nil if it is a normal message or an invalid reaction.
+    ///
+    /// For an invalid reaction, `isReadable` becomes false.
     init?(_ entry: Entry, isReadable: inout Bool) {
         isReadable = true
         switch entry.type {
@@ -69,6 +71,6 @@ enum Remark: Hashable, Sendable {
         }
     }
 
-    /// Bytes of a reaction that are looked at.
+    /// The maximum length in bytes of a reaction that is parsed.
     private static let longest = 1024
 }

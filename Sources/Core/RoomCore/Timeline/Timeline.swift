@@ -1,43 +1,46 @@
-/// What a chat shows of a room: its messages with their edits, deletions and reactions, and how many are unread.
+/// The messages of a room as a chat shows them, with edits, deletions, reactions and the number of unread messages.
 ///
-/// It is a pure fold of the room's entries. They may come in any order: a page of older ones after the edits of its messages, an entry
-/// twice. One entry costs the search for its place; only one that comes between others costs more. Messages of types that nobody knows
-/// are kept like all others.
+/// The timeline is a pure fold of the room's entries. Entries may come in any order: for example, a page of older messages may come after
+/// their edits, and an entry may come twice. Adding an entry costs the search for its place, and more only if it goes between others.
+/// Messages of unknown types are kept like all others.
 ///
-/// What was said about messages that are not here is kept for when they come: 4 MiB of it, then the oldest half goes.
+/// Edits, deletions and reactions for missing messages are kept until the messages come. Above 4 MiB the timeline drops them for the
+/// oldest messages until half of the limit is left.
 public struct Timeline: Hashable, Sendable {
-    /// What an entry has changed.
+    /// What an entry changed in the timeline.
     public enum Change: Hashable, Sendable {
-        /// There is another message, with this number.
+        /// A message with this number was added.
         case added(Int64)
-        /// The message with this number is to be shown anew.
+        /// The message with this number changed and has to be shown again.
         case changed(Int64)
     }
-    /// Those before the first that came, the latest first.
+    /// The messages before the first one that came, in reverse order.
     private var older: [Message] = []
     private var newer: [Message] = []
-    /// What was said about messages that are not here, by their number and its own.
+    /// The remarks about missing messages, by the number of the message.
     private var early: [Int64: [Entry]] = [:]
-    /// Messages that were let go of and about which something was said, by their number.
+    /// Dropped messages that have remarks, by their number.
     private var gone: [Int64: Message] = [:]
-    /// Bytes of both.
-    private var remarkBytes = 0
-    private static let remarkLimit = 4 << 20
-    /// Who reads; its own messages are not unread.
+    /// The bytes of both.
+    private var annotationBytes = 0
+    private static let annotationLimit = 4 << 20
+    /// The user who reads; the user's own messages do not count as unread.
     public private(set) var reader: UserName?
     /// The device that reads; nil: unknown.
     public private(set) var device: DeviceID?
     /// How far the reader has read.
     public private(set) var readUpTo: Int64 = 0
-    /// How many messages of others come after the read marker; edits, deletions, reactions and what is deleted do not count.
+    /// The number of messages of others after the read marker.
+    ///
+    /// Edits, deletions, reactions and deleted messages do not count.
     public private(set) var unread = 0
 
-    /// A timeline without entries, for this reader.
+    /// Creates an empty timeline for this reader.
     public init(reader: UserName? = nil, device: DeviceID? = nil, readUpTo: Int64 = 0) {
         (self.reader, self.device, self.readUpTo) = (reader, device, readUpTo)
     }
 
-    /// The messages, in the room's order.
+    /// The messages in the order of the log.
     public var messages: [Message] { Array(self) }
 
     /// The message with this number; nil if there is none.
@@ -45,20 +48,20 @@ public struct Timeline: Hashable, Sendable {
 
     // MARK: Entries
 
-    /// Takes an entry; what it has changed, or nil.
+    /// Applies an entry; returns what it changed, or nil.
     @discardableResult public mutating func apply(_ entry: Entry) -> Change? {
         var isReadable = true
-        guard let remark = Remark(entry, isReadable: &isReadable) else { return isReadable ? add(entry) : nil }
-        // Nothing speaks about what comes after it.
+        guard let annotation = Annotation(entry, isReadable: &isReadable) else { return isReadable ? add(entry) : nil }
+        // An annotation refers only to an earlier entry.
         guard let seq = entry.about?.seq, seq < entry.seq else { return nil }
         guard let place = place(of: seq) else {
-            keep(entry, remark, about: seq)
+            keep(entry, annotation, about: seq)
             return nil
         }
-        return change(at: place) { $0.take(remark, of: entry) } ? .changed(seq) : nil
+        return change(at: place) { $0.take(annotation, of: entry) } ? .changed(seq) : nil
     }
 
-    /// Takes entries; one after the other, from the last one if they come before all others.
+    /// Applies entries one after the other; in reverse order if they come before all others.
     public mutating func apply(_ entries: some BidirectionalCollection<Entry>) {
         if let last = entries.last, let first, last.seq < first.seq {
             for entry in entries.reversed() { apply(entry) }
@@ -72,7 +75,7 @@ public struct Timeline: Hashable, Sendable {
         guard place == count || self[place].seq != entry.seq else { return nil }
         let message = message(entry)
         if counts(message) { unread += 1 }
-        // The first one that came divides older from newer ones, so that both ends take another one at no cost.
+        // The first message that came divides older from newer ones, so that adding at either end is cheap.
         if place < older.count || place == 0 && !newer.isEmpty {
             older.insert(message, at: older.count - place)
         } else {
@@ -81,62 +84,62 @@ public struct Timeline: Hashable, Sendable {
         return .added(entry.seq)
     }
 
-    /// A message with what is known about it already.
+    /// Creates a message with the remarks that came before it.
     private mutating func message(_ entry: Entry) -> Message {
         if var message = gone.removeValue(forKey: entry.seq) {
-            remarkBytes -= message.remarkBytes
+            annotationBytes -= message.annotationBytes
             message.restore(entry)
             return message
         }
         var message = Message(entry)
         for word in early.removeValue(forKey: entry.seq) ?? [] {
-            remarkBytes -= word.remarkBytes
+            annotationBytes -= word.annotationBytes
             var isReadable = true
-            if let remark = Remark(word, isReadable: &isReadable) { _ = message.take(remark, of: word) }
+            if let annotation = Annotation(word, isReadable: &isReadable) { _ = message.take(annotation, of: word) }
         }
         return message
     }
 
-    /// Keeps what is said about a message that is not here.
-    private mutating func keep(_ entry: Entry, _ remark: Remark, about seq: Int64) {
+    /// Keeps a remark about a missing message.
+    private mutating func keep(_ entry: Entry, _ annotation: Annotation, about seq: Int64) {
         if var message = gone.removeValue(forKey: seq) {
-            remarkBytes -= message.remarkBytes
-            _ = message.take(remark, of: entry)
-            remarkBytes += message.remarkBytes
+            annotationBytes -= message.annotationBytes
+            _ = message.take(annotation, of: entry)
+            annotationBytes += message.annotationBytes
             gone[seq] = message
         } else {
             let words = early[seq, default: []]
             guard words.last.map({ $0.seq < entry.seq }) ?? true || !words.contains(where: { $0.seq == entry.seq }) else { return }
             early[seq, default: []].append(entry)
-            remarkBytes += entry.remarkBytes
+            annotationBytes += entry.annotationBytes
         }
-        forgetRemarks()
+        forgetAnnotations()
     }
 
-    /// Forgets what was said about the oldest of the messages that are not here, if it is too much.
-    private mutating func forgetRemarks() {
-        guard remarkBytes > Self.remarkLimit else { return }
-        for seq in Set(early.keys).union(gone.keys).sorted() where remarkBytes > Self.remarkLimit / 2 {
-            for word in early.removeValue(forKey: seq) ?? [] { remarkBytes -= word.remarkBytes }
-            if let message = gone.removeValue(forKey: seq) { remarkBytes -= message.remarkBytes }
+    /// Drops the remarks about the oldest missing messages if all remarks exceed the limit.
+    private mutating func forgetAnnotations() {
+        guard annotationBytes > Self.annotationLimit else { return }
+        for seq in Set(early.keys).union(gone.keys).sorted() where annotationBytes > Self.annotationLimit / 2 {
+            for word in early.removeValue(forKey: seq) ?? [] { annotationBytes -= word.annotationBytes }
+            if let message = gone.removeValue(forKey: seq) { annotationBytes -= message.annotationBytes }
         }
     }
 
-    /// Lets go of the first messages.
+    /// Drops the first messages.
     ///
-    /// When they come again they look as they would have, for what was said about them is kept.
+    /// Their remarks are kept, so the messages look the same when they come again.
     public mutating func forget(first count: Int) {
         let count = Swift.min(Swift.max(count, 0), self.count)
         for place in 0..<count {
             if counts(self[place]) { unread -= 1 }
             guard let message = self[place].withoutContent else { continue }
             gone[message.seq] = message
-            remarkBytes += message.remarkBytes
+            annotationBytes += message.annotationBytes
         }
         let old = Swift.min(count, older.count)
         older.removeLast(old)
         newer.removeFirst(count - old)
-        forgetRemarks()
+        forgetAnnotations()
     }
 
     private mutating func change(at place: Int, _ body: (inout Message) -> Bool) -> Bool {
@@ -152,7 +155,7 @@ public struct Timeline: Hashable, Sendable {
         message.seq > readUpTo && message.original.user != reader && message.original.device != device && !message.isDeleted
     }
 
-    /// The reader has read up to an entry; a marker never goes back.
+    /// Moves the read marker to an entry; the marker never goes back.
     public mutating func read(upTo seq: Int64) {
         guard seq > readUpTo else { return }
         var place = insertionPlace(of: readUpTo == .max ? .max : readUpTo + 1)
@@ -163,13 +166,13 @@ public struct Timeline: Hashable, Sendable {
         readUpTo = seq
     }
 
-    /// Somebody reads, as it has become known; all is counted again.
+    /// Sets the reader, and counts the unread messages again.
     public mutating func begin(reader: UserName?, device: DeviceID? = nil) {
         (self.reader, self.device) = (reader, device)
         unread = reduce(0) { counts($1) ? $0 + 1 : $0 }
     }
 
-    /// A message as it is to be shown, with all that was said about it since.
+    /// A message as it is shown, with all remarks about it applied.
     public struct Message: Hashable, Sendable, Identifiable {
         private struct Reactor: Hashable, Sendable {
             var user: UserName
@@ -185,15 +188,15 @@ public struct Timeline: Hashable, Sendable {
         public private(set) var edit: Entry?
         /// The first deletion; nil: none.
         public private(set) var deletion: Entry?
-        /// The reactions, by the first of each key; none of a deleted message.
+        /// The reactions, ordered by the first reaction with each key; a deleted message has none.
         public var reactions: [Reaction] { isDeleted ? [] : standing }
         private var standing: [Reaction] = []
-        /// The last word of each user about each key.
+        /// The last reaction of each user with each key.
         private var words: [Reactor: Word] = [:]
 
         init(_ original: Entry) { self.original = original }
 
-        /// Without what it says; nil if nothing was said about it.
+        /// The message without its payload; nil if there are no remarks about it.
         var withoutContent: Message? {
             guard edit != nil || deletion != nil || !words.isEmpty else { return nil }
             var message = self
@@ -201,30 +204,32 @@ public struct Timeline: Hashable, Sendable {
             return message
         }
 
-        /// The message is here again.
+        /// Puts the entry of a dropped message back.
         mutating func restore(_ entry: Entry) { original = entry }
 
-        /// Bytes of what was said about it, more or less.
-        var remarkBytes: Int { (edit?.remarkBytes ?? 0) + (deletion?.remarkBytes ?? 0) + 128 * (words.count + 1) }
+        /// The approximate size of the remarks in bytes.
+        var annotationBytes: Int { (edit?.annotationBytes ?? 0) + (deletion?.annotationBytes ?? 0) + 128 * (words.count + 1) }
 
-        /// The app's name for it.
+        /// The message's ID, chosen by the app.
         public var id: MessageID { original.id }
-        /// Its place in the room's order.
+        /// The number of the message in the log.
         public var seq: Int64 { original.seq }
-        /// How to read its payload.
+        /// The type of the payload.
         public var type: String { original.type }
-        /// What it says now; that of a deleted message is not to be shown.
+        /// The current payload; that of a deleted message must not be shown.
         public var payload: Payload { edit?.payload ?? original.payload }
-        /// Whether its author, or somebody with the right, has changed it.
+        /// Whether the author, or a user with the right to moderate, has edited the message.
         public var isEdited: Bool { edit != nil }
-        /// Whether its author, or somebody with the right, has deleted it: its place stays, as a gravestone.
+        /// Whether the author, or a user with the right to moderate, has deleted the message.
+        ///
+        /// A deleted message keeps its place.
         public var isDeleted: Bool { deletion != nil }
 
-        /// Takes what an entry says about it; whether that changes what is to be shown.
+        /// Applies a remark; returns whether the shown message changes.
         ///
-        /// In whatever order they come, the same entries make the same message.
-        mutating func take(_ remark: Remark, of entry: Entry) -> Bool {
-            switch remark {
+        /// The result does not depend on the order of the remarks.
+        mutating func take(_ annotation: Annotation, of entry: Entry) -> Bool {
+            switch annotation {
             // "Readers honour an edit or a deletion only if its `user` is that of the original or `admin` is true."
             case .edit:
                 guard isHonoured(entry), entry.seq > edit?.seq ?? original.seq else { return false }
@@ -258,15 +263,15 @@ public struct Timeline: Hashable, Sendable {
 }
 
 extension Timeline: RandomAccessCollection {
-    /// The place of the first message.
+    /// The index of the first message.
     public var startIndex: Int { 0 }
-    /// The place after the last message.
+    /// The index after the last message.
     public var endIndex: Int { older.count + newer.count }
 
-    /// The message at a place.
+    /// The message at an index.
     public subscript(place: Int) -> Message { place < older.count ? older[older.count - 1 - place] : newer[place - older.count] }
 
-    /// The place of the first message whose number is not below this.
+    /// The index of the first message whose number is not below this.
     public func insertionPlace(of seq: Int64) -> Int {
         if let last, last.seq < seq { return count }
         var (low, high) = (0, count)
@@ -277,7 +282,7 @@ extension Timeline: RandomAccessCollection {
         return low
     }
 
-    /// The place of the message with this number; nil if there is none.
+    /// The index of the message with this number; nil if there is none.
     public func place(of seq: Int64) -> Int? {
         let place = insertionPlace(of: seq)
         return place < count && self[place].seq == seq ? place : nil
@@ -285,6 +290,6 @@ extension Timeline: RandomAccessCollection {
 }
 
 extension Entry {
-    /// Bytes that it takes as a remark about another, more or less.
-    var remarkBytes: Int { payload.bytes.count + 128 }
+    /// The approximate size of this entry as a remark, in bytes.
+    var annotationBytes: Int { payload.bytes.count + 128 }
 }

@@ -3,10 +3,10 @@ import CodecCore
 extension ClientFrame {
     /// Reads a frame from JSON.
     ///
-    /// How long types, kinds and payloads are is not looked at, for the hub has an answer to that.
+    /// The lengths of types, kinds and payloads are not checked here, because the hub refuses them with a better answer.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the bytes.
+    /// - Returns: Nil for an unknown type, which must be ignored.
+    /// - Throws: A ``FrameError`` if the bytes are not a valid frame.
     public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
         unsafe try readFrame(bytes, isStrict: true) { frame throws(FrameError) in
             switch frame.type {
@@ -123,7 +123,7 @@ extension ClientFrame {
         return .signal(try room.needed("room"), Signal(type: try type.needed("type"), payload: try payload.needed("body")))
     }
 
-    /// The frame as JSON, without white space, as docs/rooms-protocol.md has it.
+    /// Returns the frame as JSON without white space, as docs/rooms-protocol.md defines it.
     public func json() -> [UInt8] {
         switch self {
         case .hello(let hello):
@@ -203,7 +203,7 @@ extension ClientFrame.Join {
         }
 
         func join() throws(FrameError) -> ClientFrame.Join {
-            // Only one that has nothing asks for the last entries.
+            // Only a client that has no entries may request the last ones.
             guard seq >= 0 || epoch == 0 else { throw FrameError(.outOfRange, field: "seq", at: 0) }
             return ClientFrame.Join(
                 room: try room.needed("room"), cursor: LogPosition(epoch: epoch, seq: seq), limit: limit, wantsPresence: wantsPresence,
@@ -242,7 +242,7 @@ extension ClientFrame.History {
 }
 
 extension FrameObject {
-    /// Reads a frame that says nothing but a room.
+    /// Reads a frame that contains only a room.
     fileprivate mutating func room() throws(FrameError) -> RoomName {
         var room: RoomName?
         while let key = try key() { if key == "room" { room = try reader.room() } else { try reader.skip() } }
@@ -255,7 +255,7 @@ extension FrameObject {
         return try token.needed("token")
     }
 
-    /// Reads a frame that says nothing but a number, which may be left out.
+    /// Reads a frame that contains only a number, which may be missing.
     mutating func number(_ field: StaticString) throws(FrameError) -> Int64 {
         let word = FrameWord(stringLiteral: field)
         var number: Int64 = 0
@@ -282,7 +282,7 @@ extension Publication {
 }
 
 extension JSONWriter {
-    /// A frame that says nothing but a room.
+    /// Returns a frame that contains only a room.
     fileprivate static func json(_ type: StaticString, _ room: RoomName) -> [UInt8] {
         var writer = JSONWriter(frame: type, capacity: 64 + room.text.utf8.count)
         writer.field("room", text: room.text)
@@ -306,7 +306,7 @@ extension JSONWriter {
 }
 
 extension Payload {
-    /// About how many bytes it takes in a frame.
+    /// The approximate size in a frame, in bytes.
     var roomOnWire: Int {
         switch self {
         case .json(let bytes): bytes.count

@@ -1,82 +1,82 @@
-/// Why bytes of a peer are no frame of the protocol.
+/// Why the bytes of a peer are not a frame of the protocol.
 ///
-/// It holds nothing that the peer wrote.
+/// The error contains nothing that the peer wrote.
 public struct FrameError: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of an error.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: UInt8 { case truncated, malformed, text, deep, trailing, kind, missing, value, number, name, long, message }
         private let kind: Kind
 
-        /// The bytes end before the frame does.
+        /// The bytes end before the frame is complete.
         public static let truncated = Problem(kind: .truncated)
-        /// A byte stands where the format allows none like it.
+        /// A byte is not allowed at its position in the format.
         public static let malformed = Problem(kind: .malformed)
         /// A text is not valid UTF-8.
         public static let invalidText = Problem(kind: .text)
-        /// Values lie deeper in one another than 64 levels.
+        /// Values are nested more than 64 levels deep.
         public static let tooDeep = Problem(kind: .deep)
         /// More bytes follow the frame.
         public static let trailingBytes = Problem(kind: .trailing)
-        /// A value is of another kind than its field has.
+        /// A value has the wrong kind for its field.
         public static let wrongKind = Problem(kind: .kind)
-        /// A field that the frame needs is not there.
+        /// A required field is missing.
         public static let missing = Problem(kind: .missing)
-        /// A value is none of those that its field can have.
+        /// A value is not one of those that its field allows.
         public static let invalidValue = Problem(kind: .value)
-        /// A number is beyond 2^53, or negative where that makes no sense.
+        /// A number is above 2^53, or negative where that is not allowed.
         public static let outOfRange = Problem(kind: .number)
-        /// A text is no name of a room or a user.
+        /// A text is not a valid room or user name.
         public static let invalidName = Problem(kind: .name)
         /// A text or a list is longer than the protocol allows.
         public static let tooLong = Problem(kind: .long)
-        /// Text came where the subprotocol has binary messages, or the other way round.
+        /// A text message came where the subprotocol uses binary messages, or the other way round.
         public static let wrongMessage = Problem(kind: .message)
 
-        /// The problem's words.
+        /// A description of the problem.
         public var description: String {
             switch kind {
             case .truncated: "the bytes end before the frame does"
-            case .malformed: "a byte that may not stand here"
-            case .text: "a text that is not valid UTF-8"
-            case .deep: "values lie too deep in one another"
+            case .malformed: "a byte is not allowed here"
+            case .text: "a text is not valid UTF-8"
+            case .deep: "values are nested too deeply"
             case .trailing: "bytes follow the frame"
-            case .kind: "a value of another kind"
+            case .kind: "a value of the wrong kind"
             case .missing: "a field is missing"
-            case .value: "not a value of this field"
+            case .value: "a value that the field does not allow"
             case .number: "a number out of range"
-            case .name: "not a name"
+            case .name: "not a valid name"
             case .long: "too long"
-            case .message: "not the kind of message that the subprotocol has"
+            case .message: "not the kind of message that the subprotocol uses"
             }
         }
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     public let problem: Problem
-    /// The field of the protocol that it is about; empty if of none.
+    /// The protocol field that the error is about; empty if there is none.
     public let field: String
-    /// At which byte, from 0; nil if the encoding does not say.
+    /// The offset of the byte, from 0; nil if the encoding does not report one.
     public let offset: Int?
 
-    /// An error with its field and place.
+    /// Creates an error with its field and offset.
     public init(_ problem: Problem, field: StaticString = "", at offset: Int? = nil) {
         (self.problem, self.field, self.offset) = (problem, field.description, offset)
     }
 }
 
 extension FrameError: CustomStringConvertible {
-    /// What is wrong, with which field, and at which byte.
+    /// A description with the problem, the field and the byte offset.
     public var description: String {
         (field.isEmpty ? "" : "\(field): ") + "\(problem)" + (offset.map { ", at byte \($0)" } ?? "")
     }
 }
 
-/// A name of the protocol, of a field or a frame, as two numbers: compared at once, and made without memory.
+/// A name of a field or frame in the protocol, stored as two numbers for fast comparison without allocation.
 struct FrameWord: Equatable, ExpressibleByStringLiteral {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
 
-    /// One that no name of the protocol equals.
+    /// A word that equals no name of the protocol.
     static let unknown: FrameWord = {
         var word = FrameWord()
         (word.low, word.high) = (.max, .max)
@@ -89,9 +89,9 @@ struct FrameWord: Equatable, ExpressibleByStringLiteral {
         for place in 0..<min(text.utf8CodeUnitCount, 16) { unsafe set(text.utf8Start[place], at: place) }
     }
 
-    /// The name that these bytes are; ``unknown`` if they are too many, or none at all.
+    /// Creates the word for these bytes; ``unknown`` if there are more than 16 bytes, or none.
     init(_ bytes: UnsafeRawBufferPointer) {
-        // What is left of the two numbers is 0.
+        // Unused bytes of the two numbers are 0.
         guard (1...16).contains(bytes.count), unsafe bytes[bytes.count - 1] != 0 else {
             self = .unknown
             return

@@ -1,21 +1,21 @@
 import CodecCore
 import MachineCore
 
-/// Reads the JSON of a frame where it lies, strictly as RFC 8259 has it, and says which field is wrong.
+/// Reads the JSON of a frame in place, strictly by RFC 8259, and reports which field is wrong.
 struct FrameReader {
-    /// How deep values may lie in one another; a receiver's own reader has to bear a payload too.
+    /// The maximum nesting depth; a receiver's own parser must be able to read a payload, too.
     static let maximumDepth = 64
 
     private var bytes: ByteReader
-    /// Whether surrogates that are no pair, and numbers beyond a Double, are refused: others' parsers lose a whole frame for them.
+    /// Whether lone surrogates and numbers beyond a Double are refused, because other parsers reject a whole frame for them.
     ///
-    /// What a hub says is not read so: its log may hold some from before they were refused.
+    /// Frames of a hub are not read strictly: its log may contain such values from before they were refused.
     var isStrict = false
 
-    /// Reads these bytes, which must live as long as the reader is used.
+    /// Creates a reader; the bytes must live as long as it is used.
     @unsafe init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = ByteReader(bytes) }
 
-    /// Where the next value begins, or the space before it.
+    /// The offset of the next value, or of the space before it.
     var position: Int {
         get { bytes.position }
         set { bytes.position = newValue }
@@ -27,7 +27,7 @@ struct FrameReader {
         do throws(CodecError) { return try body(&bytes) } catch { throw FrameError(error, field: field) }
     }
 
-    /// What is wrong with the next value, which is not of its field's kind, or no value.
+    /// Returns the error for a next value of the wrong kind, or for invalid JSON.
     private func wrongKind(_ field: StaticString) -> FrameError {
         var next = self
         do throws(FrameError) { try next.skip() } catch { return FrameError(error.problem, field: field, at: error.offset) }
@@ -36,15 +36,15 @@ struct FrameReader {
 
     // MARK: - Containers
 
-    /// How far a reader is in an object or an array.
+    /// The reader's progress in an object or an array.
     struct Container {
         fileprivate var isFirst = true
     }
 
-    /// Goes into the object that comes next.
+    /// Enters the next object.
     mutating func object(_ field: StaticString = "") throws(FrameError) -> Container { try open(UInt8(ascii: "{"), field) }
 
-    /// Goes into the array that comes next.
+    /// Enters the next array.
     mutating func array(_ field: StaticString) throws(FrameError) -> Container { try open(UInt8(ascii: "["), field) }
 
     private mutating func open(_ bracket: UInt8, _ field: StaticString) throws(FrameError) -> Container {
@@ -52,7 +52,7 @@ struct FrameReader {
         return Container()
     }
 
-    /// Takes the next key of an object; nil at its end.
+    /// Reads the next key of an object; nil at its end.
     mutating func key(of object: inout Container) throws(FrameError) -> FrameWord? {
         guard try hasItem(before: UInt8(ascii: "}"), of: &object) else { return nil }
         try take { reader throws(CodecError) in try reader.expect(UInt8(ascii: "\"")) }
@@ -61,19 +61,19 @@ struct FrameReader {
         return word
     }
 
-    /// Whether another element follows; after the last one the array is left.
+    /// Returns whether another element follows; after the last one it leaves the array.
     mutating func hasElement(of array: inout Container) throws(FrameError) -> Bool { try hasItem(before: UInt8(ascii: "]"), of: &array) }
 
     private mutating func hasItem(before bracket: UInt8, of container: inout Container) throws(FrameError) -> Bool {
         try take { reader throws(CodecError) in try reader.hasItem(before: bracket, isFirst: &container.isFirst) }
     }
 
-    /// Makes sure that nothing follows.
+    /// Checks that nothing follows.
     mutating func finish() throws(FrameError) { try take { reader throws(CodecError) in try reader.finishJSON() } }
 
     // MARK: - Scalars
 
-    /// Takes a whole number that the protocol can say.
+    /// Reads an integer within the range of the protocol.
     mutating func number(_ field: StaticString, from lowest: Int64 = 0) throws(FrameError) -> Int64 {
         bytes.skipSpace()
         let start = position
@@ -87,7 +87,7 @@ struct FrameReader {
         return flag
     }
 
-    /// Takes a text of at most so many bytes; no text of a frame is longer than the frame.
+    /// Reads a text of at most this many bytes; the frame's length limits it anyway.
     mutating func text(_ field: StaticString, upTo length: Int = .max) throws(FrameError) -> String {
         try openText(field)
         let start = position
@@ -96,13 +96,13 @@ struct FrameReader {
         return text
     }
 
-    /// Takes a text as a name of the protocol.
+    /// Reads a text as a word of the protocol.
     mutating func word(_ field: StaticString) throws(FrameError) -> FrameWord {
         try openText(field)
         return unsafe try rest(of: field) { unsafe FrameWord($0) }
     }
 
-    /// Takes a text, and gives its bytes to somebody who knows what they mean; nil is no such thing.
+    /// Reads a text and passes its bytes to a closure; if that returns nil, the value is invalid.
     mutating func value<Value>(
         _ field: StaticString, _ read: (UnsafeRawBufferPointer) -> Value?
     ) throws(FrameError) -> Value {
@@ -116,7 +116,7 @@ struct FrameReader {
         guard bytes.skipSpace(to: UInt8(ascii: "\"")) else { throw wrongKind(field) }
     }
 
-    /// Takes what follows the quote that opens a text, and lends its bytes, the escapes resolved.
+    /// Reads a text after its opening quote, and passes its bytes with all escapes resolved.
     @inline(__always) private mutating func rest<Value>(
         of field: StaticString, _ read: (UnsafeRawBufferPointer) -> Value
     ) throws(FrameError) -> Value {
@@ -131,13 +131,13 @@ struct FrameReader {
         }
     }
 
-    /// Takes any one value as it is written.
+    /// Reads any value as raw JSON.
     mutating func raw() throws(FrameError) -> [UInt8] {
         let range = try range()
         return unsafe [UInt8](bytes.bytes(from: range.lowerBound, to: range.upperBound))
     }
 
-    /// Goes past any one value, and says where it is.
+    /// Skips any value and returns its range.
     mutating func range() throws(FrameError) -> Range<Int> {
         bytes.skipSpace()
         let start = position
@@ -145,18 +145,18 @@ struct FrameReader {
         return start..<position
     }
 
-    /// Goes past the value that comes next, and checks that it is one.
+    /// Skips the next value and checks that it is valid JSON.
     mutating func skip() throws(FrameError) {
         try take { [isStrict] reader throws(CodecError) in try reader.checkJSON(levels: Self.maximumDepth, isStrict: isStrict) }
     }
 
-    /// Goes past the value that comes next however deep its parts lie, and whether or not they are in order.
+    /// Skips the next value without checking its content or its depth.
     mutating func pass() throws(FrameError) {
         bytes.skipSpace()
         try take { reader throws(CodecError) in try reader.skipJSON() }
     }
 
-    /// Takes the name of a room.
+    /// Reads the name of a room.
     mutating func room(_ field: StaticString = "room") throws(FrameError) -> RoomName {
         let place = position
         guard let name = RoomName(try text(field)) else { throw FrameError(.invalidName, field: field, at: place) }
@@ -177,23 +177,23 @@ struct FrameReader {
         DeviceID(unsafe try value("device") { bytes in unsafe Bits128(digits: bytes, dashes: false) })
     }
 
-    /// Takes a proof; one that is not as ours are proves nothing.
+    /// Reads a proof; nil if it does not have the form of a hub's proof.
     mutating func proof() throws(FrameError) -> CursorProof? { CursorProof(try text("proof")) }
 
     mutating func messageID(_ field: StaticString = "id") throws(FrameError) -> MessageID {
         MessageID(unsafe try value(field) { bytes in unsafe Bits128(digits: bytes, dashes: true) })
     }
 
-    /// Takes a type; nil if it is empty, which is none.
+    /// Reads a type; an empty type counts as missing.
     mutating func type(upTo length: Int) throws(FrameError) -> String? {
         let type = try text("type", upTo: length)
         return type.isEmpty ? nil : type
     }
 
-    /// Takes the payload in the field `body`.
+    /// Reads the payload in the field `body`.
     mutating func json() throws(FrameError) -> Payload { .json(try raw()) }
 
-    /// Takes the payload in the field `bin`.
+    /// Reads the payload in the field `bin`.
     mutating func binary() throws(FrameError) -> Payload {
         .binary(unsafe try value("bin") { bytes in unsafe Base64.bytes(of: bytes) })
     }
@@ -231,7 +231,7 @@ struct FrameReader {
 }
 
 extension FrameError {
-    /// What is wrong with JSON, as an error of a frame.
+    /// Converts an error of the JSON parser.
     fileprivate init(_ error: CodecError, field: StaticString) {
         let problem: Problem =
             switch error.code {
@@ -246,16 +246,16 @@ extension FrameError {
     }
 }
 
-/// The JSON of a frame on its way into a value: what its type is, and then its fields in any order.
+/// A frame that is being read: its type, and its fields in any order.
 struct FrameObject {
     var reader: FrameReader
-    /// The type that its fields are read for.
+    /// The type according to which the fields are read.
     let type: FrameWord
-    /// Another type stands behind: of keys that are repeated the last one counts.
+    /// Whether another type follows later; of repeated keys, the last one counts.
     private(set) var hasAnotherType = false
     private var object: FrameReader.Container
 
-    /// Begins a frame whose type stands first, as it does when its sender is kind; otherwise looks for it.
+    /// Starts a frame: takes the first type, or with `lookingForType` the last one.
     init(_ bytes: UnsafeRawBufferPointer, lookingForType: Bool, isStrict: Bool) throws(FrameError) {
         reader = unsafe FrameReader(bytes)
         reader.isStrict = isStrict
@@ -272,7 +272,7 @@ struct FrameObject {
         object = container
     }
 
-    /// Takes the next key but `t`; nil after the last one, which ends the frame.
+    /// Reads the next key except `t`; nil after the last one, which ends the frame.
     mutating func key() throws(FrameError) -> FrameWord? {
         while let key = try reader.key(of: &object) {
             guard key == "t" else { return key }
@@ -282,11 +282,11 @@ struct FrameObject {
         return nil
     }
 
-    /// Goes past all fields.
+    /// Skips all fields.
     mutating func skip() throws(FrameError) { while try key() != nil { try reader.skip() } }
 }
 
-/// Reads a frame with what reads its fields.
+/// Reads a frame with a closure that reads its fields.
 func readFrame<Frame>(
     _ bytes: UnsafeRawBufferPointer, isStrict: Bool = false, _ read: (inout FrameObject) throws(FrameError) -> Frame?
 ) throws(FrameError) -> Frame? {
@@ -295,7 +295,7 @@ func readFrame<Frame>(
         let frame = try read(&first)
         if !first.hasAnotherType { return frame }
     } catch {
-        // Of another type it might be right.
+        // The frame may be valid with another type.
         guard let last = unsafe try? FrameObject(bytes, lookingForType: true, isStrict: isStrict), last.type != first.type else {
             throw error
         }
@@ -305,7 +305,7 @@ func readFrame<Frame>(
 }
 
 extension Optional {
-    /// A field that the frame needs.
+    /// Returns the value of a required field, or throws an error if it is missing.
     func needed(_ field: StaticString) throws(FrameError) -> Wrapped {
         guard let self else { throw FrameError(.missing, field: field, at: 0) }
         return self

@@ -1,8 +1,8 @@
 extension HubFrame {
     /// Reads a frame from JSON.
     ///
-    /// - Returns: Nil of a type that nobody knows, which is to be ignored.
-    /// - Throws: What is wrong with the bytes.
+    /// - Returns: Nil for an unknown type, which must be ignored.
+    /// - Throws: A ``FrameError`` if the bytes are not a valid frame.
     public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> HubFrame? {
         unsafe try readFrame(bytes) { frame throws(FrameError) in
             switch frame.type {
@@ -383,7 +383,7 @@ extension Entry {
 extension FrameReader {
     fileprivate mutating func entries() throws(FrameError) -> [Entry] { try list("items", Entry.init) }
 
-    /// Takes the epoch of a log, which is never 0.
+    /// Reads the epoch of a log, which is never 0.
     fileprivate mutating func log() throws(FrameError) -> UInt64 {
         let place = position
         let epoch = try epoch()

@@ -1,7 +1,7 @@
 import CodecCore
 
 extension HubFrame {
-    /// The frame as JSON, without white space, as docs/rooms-protocol.md has it.
+    /// Returns the frame as JSON without white space, as docs/rooms-protocol.md defines it.
     public func json() -> [UInt8] {
         switch self {
         case .welcome(let welcome): return welcome.json()
@@ -161,7 +161,7 @@ extension Refusal.Retry {
 }
 
 extension JSONWriter {
-    /// A frame that says a number of a room.
+    /// Returns a frame that contains a room and a number.
     fileprivate static func json(_ type: StaticString, _ room: RoomName, _ key: StaticString, _ number: Int64) -> [UInt8] {
         var writer = JSONWriter(frame: type, capacity: 96 + room.text.utf8.count)
         writer.field("room", text: room.text)
@@ -193,6 +193,6 @@ extension JSONWriter {
 }
 
 extension [Entry] {
-    /// About how many bytes they take in a frame.
+    /// The approximate size in a frame, in bytes.
     fileprivate var roomOnWire: Int { reduce(0) { $0 + 288 + $1.payload.roomOnWire } }
 }

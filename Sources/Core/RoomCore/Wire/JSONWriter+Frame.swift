@@ -2,7 +2,7 @@ import CodecCore
 import MachineCore
 
 extension JSONWriter {
-    /// Begins a frame of a type; room is made for about so many bytes.
+    /// Starts a frame of a type; the capacity is an estimate of its size in bytes.
     init(frame type: StaticString, capacity: Int) {
         self.init(capacity: capacity)
         open(UInt8(ascii: "{"))
@@ -10,7 +10,7 @@ extension JSONWriter {
         quoted { bytes in unsafe bytes.append(UnsafeRawBufferPointer(start: type.utf8Start, count: type.utf8CodeUnitCount)) }
     }
 
-    /// Ends the frame, and takes its bytes away.
+    /// Ends the frame and returns its bytes.
     consuming func finishFrame() -> [UInt8] {
         close(UInt8(ascii: "}"))
         return finish()
@@ -23,10 +23,10 @@ extension JSONWriter {
         self.number(number)
     }
 
-    /// A number that is left out at its default.
+    /// Writes a number unless it is 0, the default.
     mutating func field(_ key: StaticString, unlessZero number: Int64) { if number != 0 { field(key, number) } }
 
-    /// A flag that is left out at its default.
+    /// Writes a flag unless it is false, the default.
     mutating func field(_ key: StaticString, ifTrue flag: Bool) {
         guard flag else { return }
         self.key(key)
@@ -43,7 +43,7 @@ extension JSONWriter {
         raw(json)
     }
 
-    /// 16 hexadecimal digits.
+    /// Writes a number as 16 hexadecimal digits.
     mutating func field(_ key: StaticString, digits number: UInt64) {
         self.key(key)
         quoted { bytes in
@@ -51,7 +51,7 @@ extension JSONWriter {
         }
     }
 
-    /// 32 hexadecimal digits.
+    /// Writes 128 bits as 32 hexadecimal digits.
     mutating func field(_ key: StaticString, digits bits: Bits128) {
         self.key(key)
         quoted { bytes in
@@ -94,7 +94,7 @@ extension JSONWriter {
 
     // MARK: - Lists and objects
 
-    /// A list, which is left out if it is empty.
+    /// Writes a list unless it is empty.
     mutating func field<Item>(_ key: StaticString, list: [Item], _ write: (inout JSONWriter, Item) -> Void) {
         guard !list.isEmpty else { return }
         self.key(key)
@@ -120,16 +120,16 @@ extension JSONWriter {
 }
 
 extension Payload {
-    /// A payload of JSON, which is passed on as it is written, but for white space around it.
+    /// Creates a JSON payload; the JSON is passed on unchanged, except for white space around it.
     ///
-    /// Nil if the bytes are not one value of JSON in UTF-8 (RFC 8259), its values lie deeper in one another than 64 levels, a string has
-    /// a surrogate that is no half of a pair, or a number is beyond a Double.
+    /// Returns nil if the bytes are not one JSON value in UTF-8 (RFC 8259), if values are nested more than 64 levels deep, if a string
+    /// contains a lone surrogate, or if a number is beyond a Double.
     public init?(json bytes: [UInt8]) {
         guard let value = Payload.value(ofJSON: bytes) else { return nil }
         self = .json(value)
     }
 
-    /// Whether a frame can carry it.
+    /// Whether a frame can carry the payload.
     package var isReadable: Bool {
         switch self {
         case .json(let bytes): Self.value(ofJSON: bytes) != nil
@@ -137,11 +137,11 @@ extension Payload {
         }
     }
 
-    /// The one value of JSON that the bytes are; nil if they are none that a frame can carry.
+    /// Returns the bytes of a single JSON value, without white space around it; nil if a frame cannot carry it.
     ///
-    /// White space around it is left out, for it would get lost in a frame of JSON.
+    /// The white space is removed because a JSON frame would not preserve it.
     ///
-    /// - Parameter isStrict: Whether lone surrogates and numbers beyond a Double are refused; a hub's log may hold some of long ago.
+    /// - Parameter isStrict: Whether lone surrogates and numbers beyond a Double are refused; a hub's log may contain old ones.
     package static func value(ofJSON bytes: [UInt8], isStrict: Bool = true) -> [UInt8]? {
         unsafe bytes.withUnsafeBytes { raw in
             var reader = unsafe FrameReader(raw)

@@ -1,19 +1,21 @@
-/// What names a publication: read as far as it can be where the rest of its frame cannot, so that the hub refuses it alone.
+/// The identification of a publication.
+///
+/// It is read even if the rest of the frame is invalid, so that the hub can refuse only this publication.
 package struct PublicationEnvelope: Hashable, Sendable {
-    /// Where it goes.
+    /// The room of the publication.
     package var room: RoomName
     /// Its number among the device's messages to the room.
     package var cseq: Int64
 
-    /// The envelope of a publication; nil if the number is none.
+    /// Creates an envelope; nil if the number is not valid.
     package init?(room: RoomName, cseq: Int64) {
         guard (1..<RoomsLimits.number).contains(cseq) else { return nil }
         (self.room, self.cseq) = (room, cseq)
     }
 
-    /// Reads the envelope of a frame `pub` from JSON.
+    /// Reads the envelope of a `pub` frame from JSON.
     ///
-    /// Nil if nobody can tell what it is, for which room, or under which number. What stands behind a break is not looked at.
+    /// Returns nil if the type, the room or the number cannot be read. The text after a JSON error is ignored.
     package init?(json bytes: UnsafeRawBufferPointer) {
         let names = unsafe FrameNames(json: bytes)
         guard names.kind == .publication, let room = names.room, let cseq = names.cseq else { return nil }
@@ -21,19 +23,19 @@ package struct PublicationEnvelope: Hashable, Sendable {
     }
 }
 
-/// What names a frame of which nothing is stored: presence, typing, or a signal.
+/// The identification of an ephemeral frame: presence, typing, or a signal.
 ///
-/// Nobody waits for it, so the hub refuses it alone where the rest of it cannot be read.
+/// If the rest of the frame is invalid, the hub refuses only this frame, because no client waits for an answer.
 package struct EphemeralEnvelope: Hashable, Sendable {
-    /// Where it goes.
+    /// The room of the frame.
     package var room: RoomName
 
-    /// The envelope of what goes to a room.
+    /// Creates the envelope of a frame to a room.
     package init(room: RoomName) { self.room = room }
 
-    /// Reads the envelope of a frame `pres`, `typ` or `sig` from JSON.
+    /// Reads the envelope of a `pres`, `typ` or `sig` frame from JSON.
     ///
-    /// Nil if nobody can tell what it is, or for which room. What stands behind a break is not looked at.
+    /// Returns nil if the type or the room cannot be read. The text after a JSON error is ignored.
     package init?(json bytes: UnsafeRawBufferPointer) {
         let names = unsafe FrameNames(json: bytes)
         guard names.kind == .ephemeral, let room = names.room else { return nil }
@@ -41,7 +43,7 @@ package struct EphemeralEnvelope: Hashable, Sendable {
     }
 }
 
-/// What of a frame says what it is, as far as its text makes sense.
+/// The fields that identify a frame, as far as its JSON is valid.
 private struct FrameNames {
     enum Kind { case publication, ephemeral, other }
     var kind = Kind.other

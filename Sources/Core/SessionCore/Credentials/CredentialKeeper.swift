@@ -1,76 +1,80 @@
 public import MachineCore
 
-/// Decides when the app's provider is asked for a credential, and what becomes of its answer.
+/// Decides when to ask the app's provider for a credential, and how to use the answer.
 ///
-/// Every attempt to connect waits for a credential that was fetched for it: ``Input/needed`` is answered by ``Effect/ready`` or
-/// ``Effect/unavailable(isRetryable:)``, one answer for all that asked before it. One fetch runs at a time, each has a number,
-/// and news of any but the newest is ignored. While connected, the next credential is fetched ahead of the expiry of the last.
+/// Every connection attempt waits for a credential that was fetched for it. ``Input/needed`` is answered by ``Effect/ready`` or
+/// ``Effect/unavailable(isRetryable:)``; one answer covers all attempts that asked before it. Only one fetch runs at a time. Each fetch has
+/// a number, and results of any but the newest are ignored. While connected, the next credential is fetched before the last one expires.
 ///
-/// The credential itself never comes here, only that there is one and how long it lives: whoever carries out the fetches keeps the
-/// newest. No failure of a fetch ahead is told, for the connection lives: the next attempt asks again, and hears of it.
+/// The machine never sees the credential itself, only that it exists and how long it is valid. The owner carries out the fetches and keeps
+/// the newest credential. If a fetch ahead of expiry fails, nothing is reported, because the connection is still open. The next attempt
+/// asks again and gets the error if that fetch fails too.
 public struct CredentialKeeper: Machine, Hashable {
-    /// Whether the provider is at work.
+    /// Whether a fetch is running.
     public enum Phase: Hashable, Sendable {
-        /// → `fetching` on `needed`, and while connected when a refresh is due; → `ended` on `ended`.
+        /// No fetch runs. → `fetching` on `needed`, and while connected when a refresh is due; → `ended` on `ended`.
         case resting
-        /// `isNeeded`: an attempt waits for it. → `resting` on `provided`, `failed` and at `until`, → `ended` on `ended`.
+        /// A fetch runs; `isNeeded` says whether an attempt waits for it.
+        ///
+        /// → `resting` on `provided`, `failed` and at `until`, → `ended` on `ended`.
         case fetching(until: Moment, isNeeded: Bool)
-        /// Over for good.
+        /// The session is over.
         case ended
     }
-    /// What can happen to a session that matters to its credential.
+    /// A session event that affects the credential.
     public enum Input: Hashable, Sendable {
-        /// An attempt to connect is about to start, and waits for `ready` or `unavailable`.
+        /// A connection attempt is about to start, and waits for `ready` or `unavailable`.
         case needed
-        /// The provider gave a credential that lives for so long from now; nil: it does not expire.
+        /// The provider returned a credential that is valid for this long from now; nil if it does not expire.
         ///
-        /// One that has expired already, by the provider's word, still serves an attempt that needs it: clocks differ, and the server judges.
+        /// A credential that the provider reports as already expired is still used for an attempt that needs it. Clocks differ, and the
+        /// server decides.
         case provided(fetch: UInt64, expiresIn: Duration?)
-        /// The provider failed, and says whether asking it again can help.
+        /// The provider failed. `isRetryable` says whether asking again can help.
         case failed(fetch: UInt64, isRetryable: Bool)
         /// A connection is open.
         case connected
-        /// No connection is left; not told when one takes over from another.
+        /// No connection is left. Not sent when one connection takes over from another.
         case disconnected
         /// The session is over.
         case ended
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
-        /// Ask the provider; tell the number with what becomes of it, and keep the credential in place of the last.
+        /// Ask the provider. Pass this number with the result, and keep the new credential in place of the old one.
         case fetch(UInt64)
-        /// Cancel the fetch that runs: nobody waits for it any more.
+        /// Cancel the running fetch: its result is no longer needed.
         case cancelFetch
         /// Connect with the newest credential.
         case ready
-        /// There is no credential for the attempt: the provider failed by its own word, or said nothing for too long (retryable).
+        /// There is no credential for the attempt: the provider failed, or it did not answer in time (retryable).
         case unavailable(isRetryable: Bool)
-        /// A fresh credential came while connected with the old one: make a new connection, then drop the old.
+        /// A fresh credential arrived while connected with the old one: open a new connection, then close the old one.
         ///
-        /// The attempt at it says `needed` as every other, and is `ready` at once.
+        /// The new attempt sends `needed` like every other and gets `ready` at once.
         case handOver
     }
 
-    /// The least time between two fetches that no attempt waits for, and by how much a refresh must win over the last credential.
+    /// The minimum time between two fetches that no attempt waits for, and the minimum gain in validity for a refresh to be used.
     public static let pause = Duration.seconds(10)
 
-    /// Whether the provider is at work.
+    /// Whether a fetch is running.
     public internal(set) var phase = Phase.resting
-    /// Which fetch is the newest; 0 before the first.
+    /// The number of the newest fetch; 0 before the first.
     public internal(set) var lastFetch: UInt64 = 0
     let policy: CredentialPolicy
     var isConnected = false
-    /// Whether the newest credential was fetched ahead, for a new connection that has not asked for it yet.
+    /// Whether the newest credential was fetched ahead, for a new connection that has not yet asked for it.
     var isSpare = false
-    /// When the newest credential expires; nil: never, or there is none.
+    /// When the newest credential expires; nil if it never does or there is none.
     var expiry: Moment?
-    /// When to fetch the next one, if connected by then.
+    /// When to fetch the next credential, if connected then.
     var refreshAt: Moment?
 
-    /// A keeper of a session that has no credential yet.
+    /// Creates a keeper for a session that has no credential yet.
     public init(policy: CredentialPolicy = CredentialPolicy()) { self.policy = policy }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.resting, .needed) where isSpare && now < expiry ?? .distantFuture:
@@ -98,7 +102,7 @@ public struct CredentialKeeper: Machine, Hashable {
         }
     }
 
-    /// When the provider has had its time, or the next refresh is due; nil if neither can be.
+    /// The moment at which the fetch times out or the next refresh is due; nil if neither applies.
     public var deadline: Moment? {
         switch phase {
         case .resting: isConnected ? refreshAt : nil
@@ -107,7 +111,9 @@ public struct CredentialKeeper: Machine, Hashable {
         }
     }
 
-    /// Gives up a fetch that takes too long, or starts one ahead of the expiry; calling early or twice is harmless.
+    /// Ends a fetch that takes too long, or starts one ahead of expiry.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         guard case .fetching(_, let isNeeded) = phase else { return fetch(isNeeded: false, at: now, into: &effects) }
@@ -132,7 +138,7 @@ public struct CredentialKeeper: Machine, Hashable {
             isSpare = true
             effects.append(.handOver)
         }
-        // Else the connection was lost meanwhile: the attempt at the next one asks for its own.
+        // Otherwise the connection was lost meanwhile, and the next attempt fetches its own credential.
     }
 
     mutating func fail(isRetryable: Bool, isNeeded: Bool, at now: Moment, into effects: inout [Effect]) {
@@ -143,36 +149,38 @@ public struct CredentialKeeper: Machine, Hashable {
 
     private mutating func keep(_ life: Duration?, at now: Moment) {
         expiry = life.map { now + $0 }
-        // A life too short to hand over in is lived to its end: no refresh comes sooner than the pause allows.
+        // If the validity is too short for a hand-over, the credential is used until it expires: no refresh comes before the pause.
         refreshAt = life.flatMap { life in
             let untilRefresh = life - min(policy.refreshAhead, life / 10)
             return policy.refreshAhead > .zero && untilRefresh >= Self.pause ? now + untilRefresh : nil
         }
     }
 
-    /// Tries again after half the time that is left, and no more once that is too short.
+    /// Tries again after half of the remaining time, and stops once that is too short.
     private mutating func refreshLater(at now: Moment) {
         let wait = expiry.map { max(($0 - now) / 2, Self.pause) }
         refreshAt = wait.map { now + $0 }.flatMap { $0 < expiry ?? $0 ? $0 : nil }
     }
 
-    /// A provider with a store of its own can give the old credential once more; no new connection is made for that.
+    /// Returns whether the new credential is valid longer than the old one.
+    ///
+    /// A provider with a cache may return the old one again.
     private func isWorthwhile(_ life: Duration?, at now: Moment) -> Bool {
         guard let life, let expiry else { return true }
         return life > .zero && now + life >= expiry + Self.pause
     }
 }
 
-/// When a ``CredentialKeeper`` asks for a fresh credential, and for how long it waits.
+/// When a ``CredentialKeeper`` asks for a fresh credential, and how long it waits.
 public struct CredentialPolicy: Hashable, Sendable {
-    /// How long before a credential expires the next one is fetched; zero: only when an attempt needs it.
+    /// How long before expiry the next credential is fetched; zero to fetch only when an attempt needs one.
     ///
-    /// At most a tenth of the credential's life, so that short-lived ones are not fetched over and over.
+    /// At most a tenth of the credential's validity, so that short-lived credentials are not fetched too often.
     public var refreshAhead: Duration
-    /// How long the provider may take for one fetch.
+    /// How long one fetch may take.
     public var timeout: Duration
 
-    /// A policy; by default it looks 30 s ahead and waits 30 s for the provider.
+    /// Creates a policy; by default it refreshes 30 s ahead and waits 30 s for the provider.
     public init(refreshAhead: Duration = .seconds(30), timeout: Duration = .seconds(30)) {
         (self.refreshAhead, self.timeout) = (refreshAhead, timeout)
     }

@@ -1,25 +1,27 @@
-/// How often which duration was seen: what a percentile is told from, in fixed memory.
+/// Counts durations in fixed memory and computes percentiles.
 ///
-/// Durations are taken in whole microseconds, rounded up. Below 64 µs each has a counter of its own; from there on every power of two
-/// has 32 of them, so that a percentile is never too low and at most 1/32 (3.2 %) too high. Durations of 128 s and more share the
-/// last counter. Takes 3 KiB, from the first duration on.
+/// Durations are recorded in whole microseconds, rounded up. Below 64 µs each value has its own counter. Above that, every power of two has
+/// 32 counters, so a percentile is never too low and at most 1/32 (3.2 %) too high. Durations of 128 s and more share the last counter. The
+/// counters take 3 KiB, allocated with the first duration.
 public struct DurationHistogram: Hashable, Sendable {
-    /// How many bits of a duration count, behind its first.
+    /// The number of significant bits of a duration, after the leading one.
     private static let precision = 5
-    /// Durations are told apart below 2 to this power, in microseconds.
+    /// Durations below 2 to this power, in microseconds, have distinct counters.
     private static let range = 27
     private static let size = (range - precision + 1) << precision
 
     private var counters: [UInt32] = []
-    /// How many durations were recorded.
+    /// The number of recorded durations.
     public private(set) var count = 0
-    /// The longest of them, exactly; nil if there are none.
+    /// The longest recorded duration, exactly; nil if there is none.
     public private(set) var longest: Duration?
 
-    /// A histogram of nothing.
+    /// Creates an empty histogram.
     public init() {}
 
-    /// Takes a duration; a negative one counts as zero.
+    /// Records a duration.
+    ///
+    /// A negative one counts as zero.
     public mutating func record(_ duration: Duration) {
         if counters.isEmpty { counters = Array(repeating: 0, count: Self.size) }
         let index = Self.index(Self.microseconds(duration))
@@ -28,7 +30,7 @@ public struct DurationHistogram: Hashable, Sendable {
         longest = max(longest ?? .zero, duration)
     }
 
-    /// A duration that so many of a hundred do not exceed; nil if there are none.
+    /// Returns a duration that this percentage of the recorded durations do not exceed; nil if there is none.
     public func percentile(_ percentile: Double) -> Duration? {
         guard let longest else { return nil }
         let rank = max(1, Int((min(max(percentile, 0), 100) / 100 * Double(count)).rounded(.up)))
@@ -53,7 +55,7 @@ public struct DurationHistogram: Hashable, Sendable {
         return shift << precision + Int(microseconds >> UInt64(shift))
     }
 
-    /// The longest duration that is counted there, in microseconds.
+    /// Returns the longest duration that this counter covers, in microseconds.
     private static func highest(_ index: Int) -> UInt64 {
         let shift = max(0, index >> precision - 1)
         return (UInt64(index - shift << precision) + 1) << UInt64(shift) - 1

@@ -3,58 +3,59 @@ package import WebSocketCore
 
 /// Keeps messages until the server acknowledges them: the rules of an outbox, without sockets, files and tasks.
 ///
-/// The app names a message by its id, and may use an id again once the message before is over. So everything that takes time names a
-/// message by its serial number.
+/// The app identifies a message by its id, and may reuse an id once the earlier message has ended. Therefore all asynchronous steps
+/// identify a message by its serial number.
 ///
-/// | Promise | Rule |
+/// | Guarantee | Rule |
 /// |---|---|
-/// | nothing is sent that could be forgotten | a message waits until it is stored |
-/// | messages leave in the order of `add` | the first that may be sent is the next; one that is not stored yet holds up those behind it |
-/// | a loss costs nothing | after `connected` all that is not acknowledged is sent again, in order |
-/// | a lost answer costs time only | what is on its way for too long is sent again on the same connection |
-/// | a message is not given up before it left | only what the connection took counts as an attempt |
-/// | an answer ends nothing that was not sent | one for a message that was never handed over is for an earlier one with its id |
+/// | no message is sent that a crash could lose | a message waits until it is stored |
+/// | messages are sent in the order of `add` | the first sendable message is next; a message that is not stored yet holds back those behind
+/// it |
+/// | a lost connection loses no message | after `connected`, all unacknowledged messages are sent again, in order |
+/// | a lost answer costs only time | a message that is unanswered for too long is sent again on the same connection |
+/// | a message is not given up before it was sent | only messages that the connection took count as attempts |
+/// | an answer ends no unsent message | an answer for a message that was never handed over belongs to an earlier one with the same id |
 /// | memory is bounded | `add` is refused beyond the capacity |
 package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
     package enum Input: Sendable {
-        /// A message comes in; it is sent once it is stored.
+        /// Adds a message. It is sent once it is stored.
         case add(ID, Message)
         case stored(UInt64)
-        /// It could not be stored: it was never there.
+        /// The message could not be stored. It is removed as if it had never been added.
         case unstored(UInt64)
-        /// There is another connection.
+        /// A new connection is open.
         case connected
-        /// The connection takes another message.
+        /// The connection can take another message.
         case take
-        /// The connection has taken this one.
+        /// The connection has taken this message.
         case sent(UInt64)
-        /// The connection did not take it; the next one may.
+        /// The connection did not take it. The next one may.
         case unsent(UInt64)
-        /// No connection ever takes it.
+        /// No connection can ever take it.
         case unsendable(UInt64, reason: String)
         case answered(OutboxAnswer<ID>)
         case withdraw(ID)
     }
     package enum Effect: Sendable {
-        /// A message has its place: it is to be stored under this number, which is greater than those before.
+        /// The message was accepted. Store it under this serial number, which is greater than all earlier ones.
         case accepted(serial: UInt64)
-        /// There is one with this id already, and this one has not got a place.
+        /// Rejected: a message with this id already exists.
         case duplicate
-        /// There is no room, and it has not got a place.
+        /// Rejected: the outbox is full.
         case full
-        /// Hands this one to the present connection, which answers with `sent`, `unsent` or `unsendable`.
+        /// Hand this message to the present connection, and answer with `sent`, `unsent` or `unsendable`.
         case send(serial: UInt64, Message)
-        /// A message is over, and need not be stored any more.
+        /// A message has ended and need not be stored any more.
         case ended(serial: UInt64, ID, OutboxOutcome)
-        /// Something may be taken.
+        /// A message may be ready to be taken.
         case due
     }
     private enum Progress: Equatable {
         case storing
         case ready
-        /// The connection has it in its hands.
+        /// Handed to the connection, without an answer yet.
         case handed
-        /// It is on its way, and is sent again at this time.
+        /// Sent, and sent again at this moment.
         case sent(again: Moment)
 
         var isOnItsWay: Bool { self != .storing && self != .ready }
@@ -71,15 +72,15 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
     }
 
     private let policy: OutboxPolicy
-    /// In the order of their serial numbers.
+    /// Ordered by serial number.
     private var entries: [Entry] = []
     private var serials: [ID: UInt64] = [:]
     private var lastSerial: UInt64 = 0
     private var onTheirWay = 0
-    /// How much is kept.
+    /// The number and size of the kept messages.
     package private(set) var volume = SendVolume()
 
-    /// - Parameter stored: What an earlier run left, in the order in which it was added; its capacity is not asked.
+    /// - Parameter stored: The messages that an earlier run left, in the order in which they were added. They may exceed the capacity.
     package init(_ policy: OutboxPolicy, stored: [(serial: UInt64, id: ID, message: Message)] = []) {
         self.policy = policy
         for (serial, id, message) in stored where serial > lastSerial && serials[id] == nil {
@@ -87,7 +88,7 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
         }
     }
 
-    /// What is kept, in order.
+    /// The kept messages, in order.
     package var messages: [(id: ID, message: Message)] { entries.map { ($0.id, $0.message) } }
 
     package var isEmpty: Bool { entries.isEmpty }
@@ -101,7 +102,7 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
         for entry in entries where entry.progress.isOnItsWay {
             if case .sent(let again) = entry.progress { first = min(first ?? again, again) }
             left -= 1
-            // What is on its way stands before what waits, so that this does not go through all.
+            // Messages in flight come before waiting ones, so this loop does not visit all entries.
             if left == 0 { break }
         }
         return first
@@ -116,7 +117,7 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
             effects.append(.due)
         case .unstored(let serial):
             if let place = place(of: serial) { remove(at: place) }
-            // What was behind it may go now.
+            // Messages behind it may be sent now.
             effects.append(.due)
         case .connected:
             for place in entries.indices where entries[place].progress.isOnItsWay { entries[place].progress = .ready }
@@ -126,7 +127,7 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
         case .sent(let serial): handedOver(serial, isSent: true, now)
         case .unsent(let serial): handedOver(serial, isSent: false, now)
         case .unsendable(let serial, let reason): end(place(of: serial), .refused(reason: reason), &effects)
-        case .answered(let answer): hear(answer, &effects)
+        case .answered(let answer): handle(answer, &effects)
         case .withdraw(let id): end(place(of: id), .withdrawn, &effects)
         }
     }
@@ -169,7 +170,7 @@ package struct OutboxMachine<ID: Hashable & Sendable>: Machine {
         if isSent { entries[place].sends += 1 }
     }
 
-    private mutating func hear(_ answer: OutboxAnswer<ID>, _ effects: inout [Effect]) {
+    private mutating func handle(_ answer: OutboxAnswer<ID>, _ effects: inout [Effect]) {
         switch answer {
         case .acknowledged(let id): end(sentPlace(of: id), .acknowledged, &effects)
         case .refused(let id, let reason): end(sentPlace(of: id), .refused(reason: reason), &effects)
@@ -223,19 +224,19 @@ extension Message {
 
 /// How much an outbox keeps, and how it sends.
 public struct OutboxPolicy: Hashable, Sendable {
-    /// How much may wait for its acknowledgement; by default 1,000 messages with 4 MiB.
+    /// How much may wait for an acknowledgement; by default 1,000 messages and 4 MiB.
     public var capacity: SendVolume
-    /// How many messages may be on their way at once; by default 64, at least 1.
+    /// How many messages may be in flight at once; by default 64, at least 1.
     public var window: Int
-    /// How long a message may be on its way on a connection that stays, before it is sent again; by default 15 s, at least 100 ms.
+    /// How long to wait for an answer on the same connection before the message is sent again; by default 15 s, at least 100 ms.
     ///
-    /// The time counts from when the connection took the message. Each time it is sent again the time doubles, up to 16 times this. After
-    /// a loss everything is sent again at once.
+    /// The time starts when the connection takes the message. It doubles with each repetition, up to 16 times this value. After a lost
+    /// connection, everything is sent again at once.
     public var resendAfter: Duration
-    /// How often a connection may take a message before it is given up; nil, the default: until it is acknowledged.
+    /// How often a connection may take a message before it is given up; nil, the default, means until it is acknowledged.
     public var attempts: Int?
 
-    /// A policy with these values.
+    /// Creates a policy with these values.
     public init(
         capacity: SendVolume = SendVolume(count: 1000, bytes: 4 << 20), window: Int = 64, resendAfter: Duration = .seconds(15),
         attempts: Int? = nil
@@ -243,31 +244,31 @@ public struct OutboxPolicy: Hashable, Sendable {
         (self.capacity, self.window, self.resendAfter, self.attempts) = (capacity, window, resendAfter, attempts)
     }
 
-    /// How long a message is on its way before it is sent again, when it was sent so often before.
+    /// Returns the time until a message is sent again, after this number of earlier sends.
     fileprivate func wait(after sends: Int) -> Duration {
         let first = max(resendAfter, .milliseconds(100))
         return Backoff(base: first, cap: first * 16).ceiling(attempt: sends + 1)
     }
 }
 
-/// What a server says of messages of an outbox.
+/// A server's answer about messages of an outbox.
 public enum OutboxAnswer<ID: Hashable & Sendable>: Hashable, Sendable {
-    /// It has the message.
+    /// The server has the message.
     case acknowledged(ID)
-    /// It has this message, and all that were added before it.
+    /// The server has this message and all that were added before it.
     case acknowledgedThrough(ID)
-    /// It does not want the message, so that there is no point in sending it again.
+    /// The server rejects the message, so sending it again is pointless.
     case refused(ID, reason: String)
 }
 
-/// How a message of an outbox ended.
+/// The outcome of a message of an outbox.
 public enum OutboxOutcome: Hashable, Sendable {
     /// The server has it.
     case acknowledged
-    /// The server does not want it, or it is longer than the connection takes.
+    /// The server rejected it, or it is too long for the connection.
     case refused(reason: String)
-    /// It was sent as often as ``OutboxPolicy/attempts`` allows, and nobody acknowledged it.
+    /// It was sent as often as ``OutboxPolicy/attempts`` allows, without an acknowledgement.
     case givenUp
-    /// The app took it back; the server may have it nevertheless.
+    /// The app withdrew it. The server may have it nevertheless.
     case withdrawn
 }

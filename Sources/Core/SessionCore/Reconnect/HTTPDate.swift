@@ -1,10 +1,10 @@
 public import WebSocketCore
 
-/// A time of day and year as HTTP writes it (RFC 9110 §5.6.7).
+/// A date and time in an HTTP format (RFC 9110 §5.6.7).
 ///
-/// The name of the weekday must be one, and is not held against the date.
+/// The weekday must be a valid name, but it is not compared with the date.
 struct HTTPDate: Hashable, Sendable {
-    /// No date is longer than this, in bytes.
+    /// The maximum length of a date in bytes.
     static let longest = 64
 
     let secondsSince1970: Int64
@@ -12,7 +12,7 @@ struct HTTPDate: Hashable, Sendable {
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// Two digits mean the year with that ending that is at most 50 years after `near`, and less than 50 before it.
+    /// A two-digit year means the year with these last digits that is at most 50 years after `near` and less than 50 years before it.
     init?(_ text: String, near: Int = 2020) {
         guard text.utf8.count <= Self.longest else { return nil }
         let parts = text.split(separator: " ")
@@ -41,7 +41,9 @@ struct HTTPDate: Hashable, Sendable {
         secondsSince1970 = Int64(((Self.days(year, month, day) * 24 + time[0]) * 60 + time[1]) * 60 + time[2])
     }
 
-    /// Days since 1970-01-01 in the Gregorian calendar; the year is counted from March, so that the leap day is its last.
+    /// Returns the days since 1970-01-01 in the Gregorian calendar.
+    ///
+    /// The year starts in March, so that the leap day is its last day.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469
@@ -60,17 +62,18 @@ struct HTTPDate: Hashable, Sendable {
 }
 
 extension Substring {
-    /// The number, if this is nothing but so many decimal digits.
+    /// The number, if the text consists only of this many decimal digits.
     fileprivate func number(_ count: ClosedRange<Int>) -> Int? {
         count ~= utf8.count && utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int(self) : nil
     }
 }
 
 extension HeaderFields {
-    /// How long the server asks to be left alone, by its `Retry-After` field (RFC 9110 §10.2.3); nil if there is none or it is nonsense.
+    /// How long the server asks the client to wait, from `Retry-After` (RFC 9110 §10.2.3); nil if the field is missing or invalid.
     ///
-    /// Either seconds, or a date in any of the three forms of §5.6.7. A date counts from the response's own `Date`, so the clocks of the
-    /// two sides need not agree; without one it means nothing. Never negative, and at most 2³¹ − 1 s.
+    /// The value is a number of seconds, or a date in any of the three forms of §5.6.7. A date is measured from the response's own `Date`,
+    /// so the clocks of both sides need not agree. Without a `Date` field, a date is ignored. The result is never negative and at most 2³¹
+    /// − 1 s.
     public var retryAfter: Duration? {
         guard let value = self["Retry-After"], value.utf8.count <= HTTPDate.longest else { return nil }
         if !value.isEmpty, value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) { return bounded(Int64(value) ?? .max) }

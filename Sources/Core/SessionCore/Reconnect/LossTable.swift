@@ -1,29 +1,31 @@
 public import WebSocketCore
 
-/// Which losses are worth another attempt: the one place where transient and fatal are told apart.
+/// Decides which losses are worth another attempt.
+///
+/// This is the only place that separates transient from permanent failures.
 ///
 /// | Cause | Verdict of ``standard`` |
 /// |---|---|
 /// | status 401 | refresh credentials |
-/// | status 408, 425, 429, 500 to 599 but 501 and 505 | retry |
+/// | status 408, 425, 429, 500 to 599 except 501 and 505 | retry |
 /// | any other status, such as 301, 403, 404, 410, 501 | final |
 /// | closed by the peer with 1000 | final |
 /// | 1001, 1005, 1006, 1009, 1011, 1012, 1013, 1014, 3008 | retry |
 /// | 1002, 1003, 1007, 1010, 1015, 3003 | final |
 /// | 1008, 3000 | refresh credentials |
-/// | 4000 to 4999, the application's own | final |
-/// | any other code, which nobody has assigned | retry |
-/// | closed by this side, whatever the code | final |
+/// | 4000 to 4999 (application codes) | final |
+/// | any other, unassigned code | retry |
+/// | closed by this side, any code | final |
 /// | lost, unresponsive, stalled | retry |
 /// | the peer sent a message beyond the limit | retry |
 /// | timed out, name not resolved, refused or no route | retry |
 /// | TLS failed, invalid handshake, protocol violation, invalid configuration | final |
 /// | credentials not provided | as the provider says |
 ///
-/// A message that is too long, by either side's limit (1009), ends its connection and no more: it is not sent again by this side, and
-/// whoever else uses the socket has nothing to do with it. A peer that sends it again and again meets the backoff.
+/// A message that is too long for either side (1009) ends only its connection. This side does not send it again, so other users of the
+/// socket are not affected. If the peer sends such a message again and again, the backoff grows.
 ///
-/// An app that knows better changes single entries:
+/// An app can change single entries:
 ///
 /// ```swift
 /// var losses = LossTable.standard
@@ -37,15 +39,15 @@ public import WebSocketCore
 public struct LossTable: Hashable, Sendable {
     /// What a loss means for the next attempt.
     public enum Verdict: Hashable, Sendable {
-        /// It may pass: try again after a wait.
+        /// The failure may be temporary: try again after a wait.
         case retry
-        /// Try again after a wait, with new credentials; final without credentials, or if they were new.
+        /// Try again after a wait with new credentials. Final if there is no provider, or if the refused credentials were already new.
         case refreshCredentials
-        /// The same would happen again.
+        /// Another attempt would fail in the same way.
         case final
     }
 
-    /// The table above, with nothing changed.
+    /// The table above, unchanged.
     public static let standard = LossTable()
 
     /// The entries that differ from the standard.
@@ -53,7 +55,7 @@ public struct LossTable: Hashable, Sendable {
 
     private init() {}
 
-    /// The verdict on one cause.
+    /// The verdict on a cause.
     public subscript(cause: LossCause) -> Verdict {
         get { changes[cause] ?? Self.standardVerdict(on: cause) }
         set { changes[cause] = newValue == Self.standardVerdict(on: cause) ? nil : newValue }
@@ -94,9 +96,10 @@ public enum LossCause: Hashable, Sendable {
     /// The server answered the upgrade with this HTTP status instead of 101.
     case refused(status: Int)
     /// The connection closed with this code, and this side had sent the first close frame.
+    /// The connection closed with this code. `by` says which side sent the first close frame.
     ///
-    /// `.local` means that someone on this side closed it on purpose. A close that followed from a fault, such as
-    /// silence or a broken protocol, is told as that fault.
+    /// `.local` means that this side closed it on purpose. If a fault caused the close, such as silence or a protocol violation, that fault
+    /// is the cause instead.
     case closed(CloseCode, by: CloseRecord.Side = .remote)
     /// The link ended without a close frame (1006).
     case lost
@@ -104,7 +107,7 @@ public enum LossCause: Hashable, Sendable {
     case unresponsive
     /// The peer stopped reading for longer than allowed.
     case stalled
-    /// A deadline passed while connecting or shaking hands.
+    /// A time limit ended while connecting or during the handshake.
     case timedOut
     /// The host's name could not be resolved.
     case unresolved
@@ -114,26 +117,26 @@ public enum LossCause: Hashable, Sendable {
     case tls
     /// The opening handshake was malformed, or the peer agreed to something that was not offered.
     case invalidHandshake
-    /// The peer broke RFC 6455 or a limit other than that of a message after the handshake.
+    /// The peer violated RFC 6455 after the handshake, or a limit other than the message size.
     case protocolViolation
-    /// The peer sent a message, or a frame of one, that is longer than this side takes; this side closed with 1009.
+    /// The peer sent a message or frame that is longer than this side accepts. This side closed with 1009.
     case messageTooBig
-    /// The URL or the configuration cannot be honoured.
+    /// The URL or the configuration is invalid or not supported.
     case invalidConfiguration
-    /// The app could not provide credentials; whether that may pass is its own word.
+    /// The app could not provide credentials. The provider says whether a retry can help.
     case credentials(isRetryable: Bool)
 }
 
-/// How a connection, or an attempt at one, was lost.
+/// A lost connection or failed attempt, with its cause.
 public struct Loss: Hashable, Sendable {
-    /// Why it was lost.
+    /// The cause.
     public var cause: LossCause
-    /// How long the server asks to be left alone, see `HeaderFields.retryAfter`; nil if it does not say.
+    /// How long the server asks the client to wait, see `HeaderFields.retryAfter`; nil if it does not say.
     public var retryAfter: Duration?
-    /// Whether the link broke while a ping had met nothing but silence: perhaps something on the way had forgotten it.
+    /// Whether the link broke while a ping was unanswered: a middlebox may have dropped the idle connection.
     public var wasIdle: Bool
 
-    /// A loss for this cause.
+    /// Creates a loss with this cause.
     public init(_ cause: LossCause, retryAfter: Duration? = nil, wasIdle: Bool = false) {
         (self.cause, self.retryAfter, self.wasIdle) = (cause, retryAfter, wasIdle)
     }

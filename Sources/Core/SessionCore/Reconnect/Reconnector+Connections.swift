@@ -20,15 +20,15 @@ extension Reconnector {
             retry(after: attempt, wasStable: false, hasLasted: false, loss, at: now, into: &effects)
         case .connected(let attempt, let since) where attempt.generation == generation:
             let hasLasted = now - since >= policy.stableAfter
-            // What was good for long and is given up then begins a new count.
+            // If a connection lasted long and is then rejected, the count starts anew.
             if isRejected(attempt), hasLasted { forgive() }
             let wasStable = isStable(attempt, since: since, at: now)
             retry(after: attempt, wasStable: wasStable, hasLasted: hasLasted, loss, at: now, into: &effects)
         case .handingOver(let old, let since, let new) where new.generation == generation:
-            note(loss, of: new, at: now)  // What serves is left in place, whatever the verdict.
+            note(loss, of: new, at: now)  // The serving connection stays, whatever the verdict.
             enter(.connected(old, since: since), into: &effects)
         case .handingOver(let old, let since, let new) where old.generation == generation:
-            // The server may well have closed it because of the new one.
+            // The server may have closed it because of the new one.
             failures = isStable(old, since: since, at: now) ? 0 : failures + 1
             setbacks = failures
             enter(.connecting(new), into: &effects)
@@ -48,14 +48,14 @@ extension Reconnector {
         enter(.handingOver(old, since: since, to: begin(at: now, into: &effects)), into: &effects)
     }
 
-    /// Whatever comes counts from here.
+    /// Resets the failure counts.
     mutating func forgive() { (failures, setbacks, lastLoss) = (0, 0, nil) }
 
     private mutating func retry(
         after attempt: Attempt, wasStable: Bool, hasLasted: Bool, _ loss: Loss, at now: Moment, into effects: inout [Effect]
     ) {
         let verdict = policy.losses[loss.cause]
-        // Credentials that were new and are refused again will not get better.
+        // If new credentials are refused, refreshing them again does not help.
         let canRefresh = hasCredentials && (hasLasted || !attempt.refreshesCredentials)
         wantsHandOver = false
         countLoss(of: attempt, wasStable: wasStable, hasLasted: hasLasted)
@@ -71,8 +71,9 @@ extension Reconnector {
         proceed(at: now, into: &effects)
     }
 
-    /// A shorter wait than what is left of the spacing is added to it: clients that were refused together would else end their spacing
-    /// together, whatever the jitter.
+    /// Adds the remaining spacing to a wait that is shorter than it.
+    ///
+    /// Otherwise clients that were refused together would all come back at the end of the spacing, whatever the jitter.
     func spread(_ delay: Duration, at now: Moment) -> Duration {
         let left = spaced - now
         return delay < left ? min(left + delay, policy.longestWait) : delay
@@ -84,7 +85,7 @@ extension Reconnector {
         proceed(at: now, into: &effects)
     }
 
-    /// The app counts afresh: it has decided anew.
+    /// Resets the failure counts, because the app has made a new decision.
     mutating func disconnect(into effects: inout [Effect]) {
         giveUp(into: &effects)
         forgive()
@@ -101,7 +102,7 @@ extension Reconnector {
         }
     }
 
-    /// What failed before was the network's doing.
+    /// Forgives earlier failures, because the network caused them.
     mutating func startAfresh(at now: Moment, into effects: inout [Effect]) {
         switch phase {
         case .connecting: forgive()
@@ -125,7 +126,7 @@ extension Reconnector {
             effects.append(.disconnect(generation: new.generation))
             pause(old, since: since, at: now, into: &effects)
         case .connected(let attempt, let since) where !keepingOpen: pause(attempt, since: since, at: now, into: &effects)
-        case .waiting: enter(.held, into: &effects)  // Its end is still `due`.
+        case .waiting: enter(.held, into: &effects)  // `due` still holds the end of the wait.
         case .idle, .connected, .held, .stopped: break
         }
     }
@@ -145,7 +146,7 @@ extension Reconnector {
         enter(.stopped(.asked), into: &effects)
     }
 
-    /// Ends what is open or under way.
+    /// Closes the open connection and cancels the attempt in progress.
     private mutating func giveUp(into effects: inout [Effect]) {
         switch phase {
         case .connecting(let attempt), .connected(let attempt, _): effects.append(.disconnect(generation: attempt.generation))
@@ -156,7 +157,9 @@ extension Reconnector {
         wantsHandOver = false
     }
 
-    /// Gives up what is open or under way; not a failure.
+    /// Gives up the open connection or the attempt in progress.
+    ///
+    /// This does not count as a failure.
     private mutating func pause(_ attempt: Attempt, since: Moment? = nil, at now: Moment, into effects: inout [Effect]) {
         if let since, isStable(attempt, since: since, at: now) { forgive() }
         effects.append(.disconnect(generation: attempt.generation))
@@ -166,6 +169,8 @@ extension Reconnector {
 }
 
 extension LossCause {
-    /// Whether another endpoint may do better; none was asked if there were no credentials to show.
+    /// Whether another endpoint may succeed.
+    ///
+    /// Without credentials, no endpoint was contacted.
     fileprivate var blamesEndpoint: Bool { if case .credentials = self { false } else { true } }
 }

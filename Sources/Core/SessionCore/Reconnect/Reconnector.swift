@@ -1,30 +1,31 @@
 public import MachineCore
 
-/// Decides whether and when to connect again, where, and with which credentials.
+/// Decides whether and when to connect again, to which endpoint, and with which credentials.
 ///
-/// It is the one owner of reconnecting. Each connection has a generation, and news of any but the present ones is ignored: two errors
-/// of one connection never start two reconnects. At most one connection or attempt exists at any time, and two only while handing over.
+/// Only this machine decides about reconnects. Each connection has a generation, and events of other than the present ones are ignored: two
+/// errors of one connection never start two reconnects. At most one connection or attempt exists at any time, and two only during a
+/// hand-over.
 ///
-/// | Promise | Rule |
+/// | Guarantee | Rule |
 /// |---|---|
 /// | no busy loop | two attempts never begin within ``ReconnectPolicy/spacing`` |
 /// | no endless wait | no wait is longer than ``ReconnectPolicy/longestWait`` |
-/// | the server is heeded | no attempt at an endpoint before its `Retry-After` is over, at most ``ReconnectPolicy/longestRetryAfter`` |
-/// | a flapping link is left alone | a lasting or ready connection, a returned network, a fresh release and `disconnect` alone start it afresh |
-/// | the app has the last word | after `disconnect`, nothing is tried until `start` |
+/// | the server is respected | no attempt at an endpoint before its `Retry-After` is over, at most ``ReconnectPolicy/longestRetryAfter`` |
+/// | a flapping link keeps its backoff | only a stable connection, a returned network, a fresh release or `disconnect` resets the count |
+/// | the app decides | after `disconnect`, nothing is tried until `start` |
 public struct Reconnector: Machine, Hashable {
-    /// One attempt at a connection, and the connection that it may become.
+    /// One connection attempt, and the connection that results from it.
     public struct Attempt: Hashable, Sendable {
-        /// The failures in a row before it, and one; counted from 1.
+        /// The number of failures in a row before it, plus one.
         public let number: Int
-        /// Its name in all news of it; greater than that of every earlier one.
+        /// The id of the attempt in all later events; greater than that of every earlier attempt.
         public let generation: UInt64
-        /// Which endpoint to connect to, counted from 0.
+        /// The endpoint to connect to, counted from 0.
         public let endpoint: Int
-        /// Whether the credentials at hand were refused, so that new ones must be asked for.
+        /// Whether the present credentials were refused, so that new ones are needed.
         public let refreshesCredentials: Bool
 
-        /// An attempt, as a ``Reconnector`` makes them; for tests of what carries it out.
+        /// Creates an attempt as a ``Reconnector`` does; for tests of code that carries it out.
         public init(number: Int, generation: UInt64, endpoint: Int = 0, refreshesCredentials: Bool = false) {
             (self.number, self.generation) = (number, generation)
             (self.endpoint, self.refreshesCredentials) = (endpoint, refreshesCredentials)
@@ -36,131 +37,137 @@ public struct Reconnector: Machine, Hashable {
         ///
         /// → `connecting`, `waiting` or `held` on `start` and `retryNow`, → `stopped` on `stop`.
         case idle
+        /// An attempt is in progress.
+        ///
         /// → `connected` on `opened`, → `waiting`, `connecting`, `idle` or `stopped` on `lost`, → `held` on `hold`, → `stopped` on `stop`.
         ///
-        /// From here and from every phase below but the last: → `idle` on `disconnect`.
+        /// From here and from every later phase except the last: → `idle` on `disconnect`.
         case connecting(Attempt)
+        /// A connection is open.
+        ///
         /// → `handingOver` on `handOver`, → `waiting`, `connecting`, `held`, `idle` or `stopped` on `lost`,
-        /// → `held` on `hold` unless it keeps what is open, → `stopped` on `stop`.
+        /// → `held` on `hold` unless it keeps open connections, → `stopped` on `stop`.
         case connected(Attempt, since: Moment)
-        /// The old connection serves while the next one is made.
+        /// The old connection serves while the new one is being opened.
         ///
         /// → `connected` with the new one on its `opened`, with the old one on the new one's `lost` or a `hold` that keeps it,
         /// → `connecting` on the old one's `lost`, → `held` on any other `hold`, → `stopped` on `stop`.
         case handingOver(Attempt, since: Moment, to: Attempt)
-        /// → `connecting` at `until`, or sooner on `networkReturned` and `retryNow`, → `held` on `hold`, → `stopped` on `stop`.
+        /// Waits for the next attempt.
+        ///
+        /// → `connecting` at `until`, or earlier on `networkReturned` and `retryNow`, → `held` on `hold`, → `stopped` on `stop`.
         case waiting(until: Moment, attempt: Int)
-        /// In the background, or without a network: there is no connection, and none is tried.
+        /// In the background, or without a network: there is no connection, and none is attempted.
         ///
         /// → `connecting` or `waiting` on `release`, → `stopped` on `stop`.
         case held
-        /// Over for good.
+        /// The session is over.
         case stopped(StopReason)
     }
-    /// Why there will be no more attempts.
+    /// Why there are no more attempts.
     public enum StopReason: Hashable, Sendable {
-        /// The app asked for it.
+        /// The app stopped the session.
         case asked
         /// Connecting again cannot help.
         case refused(Loss)
-        /// The last failure that the policy allows.
+        /// The policy allows no more failures.
         case exhausted(Loss)
     }
-    /// What can happen to a session that matters to its connecting.
+    /// A session event that affects reconnecting.
     public enum Input: Hashable, Sendable {
         /// The app wants a connection: the first one, or one after `disconnect`. Ignored unless `idle`.
         case start
-        /// The app wants no connection until `start`: gives up what is open or under way. Not the end, and no failure.
+        /// The app wants no connection until `start`. Gives up the open connection or attempt. Neither the end nor a failure.
         case disconnect
-        /// The app wants the next attempt now: cuts a wait short, and starts if `idle`.
+        /// The app wants the next attempt now: ends a wait early, and starts if `idle`.
         ///
-        /// Only spacing and `Retry-After` still hold the attempt back. The count of failures stays, and so does a hold.
+        /// Spacing and `Retry-After` still delay the attempt. The failure count and a hold stay in force.
         case retryNow
         /// The connection of this generation is open.
         case opened(generation: UInt64)
-        /// The connection of this generation, or the attempt at it, is gone.
+        /// The connection of this generation is gone, or its attempt has failed.
         case lost(generation: UInt64, Loss)
-        /// A protocol runs over the connections from now on, or none does any more: see ``ReconnectPolicy/stableAfter``.
+        /// A protocol runs over the connections from now on, or no longer does: see ``ReconnectPolicy/stableAfter``.
         case awaitReadiness(Bool)
-        /// The protocol says that the connection of this generation serves it: it counts as stable.
+        /// The protocol reports that the connection of this generation serves it: the connection counts as stable.
         ///
-        /// Also told of the last connection that was lost, for its loss may be known before its last messages are read.
+        /// Also sent for the connection that was lost last, because the loss may be known before its last messages are read.
         case ready(generation: UInt64)
-        /// The protocol gives up the connection of this generation: its loss counts as a failure, however ready it was, and however long it lasted.
+        /// The protocol rejects the connection of this generation: its loss counts as a failure, even if it was ready or lasted long.
         ///
-        /// Told late as ``ready(generation:)`` is.
+        /// May come late, like ``ready(generation:)``.
         case rejected(generation: UInt64)
-        /// The device has a network again: what failed before may work now. Only spacing and `Retry-After` still hold the next attempt back.
+        /// The device has a network again, so earlier failures are forgiven. Only spacing and `Retry-After` still delay the next attempt.
         case networkReturned
-        /// Try nothing until `release`; what is open stays until it is lost, or is given up at once.
+        /// Try nothing until `release`. An open connection stays until it is lost if `keepingOpen`; otherwise it is given up at once.
         case hold(keepingOpen: Bool)
-        /// Try again, as soon as spacing and `Retry-After` allow if fresh, which forgives all failures; otherwise when the backoff does too.
+        /// Try again. A fresh release forgives all failures and waits only for spacing and `Retry-After`; any other also waits for the backoff.
         case release(fresh: Bool)
-        /// Replace the connection by a new one, for its credentials expire or a better network is there. Make before break.
+        /// Replace the connection, because its credentials expire or a better network is available. The new one opens before the old one closes.
         ///
-        /// If the new one fails, the old one stays, and whoever asked may ask again. Without a connection there is nothing to hand over.
+        /// If the new one fails, the old one stays, and the hand-over can be requested again. Without a connection, this has no effect.
         case handOver
-        /// The app wants no more.
+        /// The app ends the session.
         case stop
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
-        /// Open a connection; tell the generation with everything that becomes of it.
+        /// Open a connection. Pass the generation with all later events of it.
         case connect(Attempt)
-        /// Close the connection of this generation, or give up the attempt at it. Nothing that becomes of it matters any more.
+        /// Close the connection of this generation, or cancel its attempt. Later events of it are ignored.
         case disconnect(generation: UInt64)
-        /// A newer connection has taken over from this one: send what it still has to send, then close it.
+        /// A newer connection has taken over: send the remaining messages on this one, then close it.
         case retire(generation: UInt64)
-        /// The phase is now this one.
+        /// The phase has changed to this one.
         case report(Phase)
     }
 
     /// What the session is doing.
     public internal(set) var phase = Phase.idle
-    /// Which attempt is the newest; 0 before the first.
+    /// The generation of the newest attempt; 0 before the first.
     public internal(set) var generation: UInt64 = 0
-    /// Whether nothing is to be tried: even of an open connection, the loss will not be mended before `release`.
+    /// Whether attempts are held: even if an open connection is lost, no new one is tried before `release`.
     public internal(set) var isHeld = false
     let policy: ReconnectPolicy
     let endpoints: Int
     let hasCredentials: Bool
     var random: SplitMix64
 
-    /// Failures in a row.
+    /// The number of failures in a row.
     var failures = 0
-    /// Losses in a row, which say how long the next wait is: the failures, and the loss of a lasting connection if they began with one.
+    /// The number of losses in a row, which determines the next wait: the failures, plus the loss of a stable connection before them.
     var setbacks = 0
-    /// Which endpoint is next.
+    /// The next endpoint.
     var endpoint = 0
     /// When the backoff is over.
     var due = Moment.start
-    /// When the newest attempt is old enough for another.
+    /// When the spacing after the newest attempt is over.
     var spaced = Moment.start
-    /// Until when an endpoint asked to be left alone.
+    /// Until when each endpoint asked the client to wait.
     var barred: [Int: Moment] = [:]
     var needsRefresh = false
-    /// Connections count as stable when a protocol says that they are ready, and not by how long they last.
+    /// Whether a connection counts as stable when its protocol is ready, and not after a time.
     var awaitsReadiness = false
-    /// The last connection of which a protocol said that it is ready, or that it gives it up.
+    /// The last connection that a protocol reported as ready or rejected.
     var verdict: Verdict?
-    /// The last connection that was lost, and the counts before that; nil where no protocol judges any.
+    /// The last lost connection, with the counts before that loss; nil if no protocol judges connections.
     var lastLoss: CountedLoss?
-    /// A hand-over was asked for too soon after the newest attempt.
+    /// Whether a hand-over was requested before the spacing of the newest attempt was over.
     var wantsHandOver = false
 
-    /// A session that has not started.
+    /// Creates a reconnector that has not started.
     ///
     /// - Parameters:
     ///   - policy: When to try again, and when to give up.
-    ///   - endpoints: How many there are to choose from, at least 1; the first is tried first, the next one after each failure.
-    ///   - hasCredentials: Whether new credentials can be asked for when they are refused.
-    ///   - seed: Where the jitter starts; give each client another, or they all come back at once.
+    ///   - endpoints: The number of endpoints, at least 1. The first is tried first, the next one after each failure.
+    ///   - hasCredentials: Whether new credentials can be requested when the present ones are refused.
+    ///   - seed: The seed of the jitter. Use another one for each client, or all clients come back at the same time.
     public init(policy: ReconnectPolicy = ReconnectPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
         (self.policy, self.endpoints, self.hasCredentials) = (policy, max(endpoints, 1), hasCredentials)
         random = SplitMix64(seed: seed)
     }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         if case .stopped = phase { return }
         switch input {
@@ -180,7 +187,7 @@ public struct Reconnector: Machine, Hashable {
         }
     }
 
-    /// When the wait, or that for a hand-over, is over; nil if there is none.
+    /// The moment at which the wait, or the delay of a hand-over, is over; nil if there is none.
     public var deadline: Moment? {
         switch phase {
         case .waiting(let until, _): until
@@ -189,7 +196,9 @@ public struct Reconnector: Machine, Hashable {
         }
     }
 
-    /// Connects if the wait is over; calling early or twice is harmless.
+    /// Connects if the wait is over.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         if case .connected(let old, let since) = phase {
@@ -207,7 +216,7 @@ public struct Reconnector: Machine, Hashable {
         enter(.connecting(begin(at: now, into: &effects)), into: &effects)
     }
 
-    /// The next attempt, on its way.
+    /// Starts the next attempt and returns it.
     mutating func begin(at now: Moment, into effects: inout [Effect]) -> Attempt {
         generation &+= 1
         spaced = now + policy.spacing
@@ -217,16 +226,16 @@ public struct Reconnector: Machine, Hashable {
         return attempt
     }
 
-    /// When an attempt at this endpoint may begin, whatever the backoff says.
+    /// Returns when an attempt at this endpoint may begin, regardless of the backoff.
     func earliest(_ endpoint: Int) -> Moment { max(spaced, barred[endpoint] ?? .start) }
 
-    /// Goes on to the next endpoint in turn, past those that ask for more patience than the others.
+    /// Moves to the next endpoint in turn; prefers endpoints that allow an attempt sooner.
     mutating func rotate() {
         let turn = (1...endpoints).map { (endpoint + $0) % endpoints }
         endpoint = turn.min { max(due, earliest($0)) < max(due, earliest($1)) } ?? 0
     }
 
-    /// Keeps what a loss says about the attempts to come.
+    /// Records what a loss means for later attempts.
     mutating func note(_ loss: Loss, of attempt: Attempt, at now: Moment) {
         if policy.losses[loss.cause] == .refreshCredentials { needsRefresh = true }
         if let patience = loss.retryAfter, patience > .zero { barred[attempt.endpoint] = now + min(patience, policy.longestRetryAfter) }
@@ -239,7 +248,7 @@ public struct Reconnector: Machine, Hashable {
     }
 }
 
-/// What a protocol says of the connections it runs over: one that is ready is healthy at once, and one that only stays open is not.
+/// How a protocol judges its connections: a connection is stable once the protocol is ready, not because it stays open.
 extension Reconnector {
     struct Verdict: Hashable {
         let generation: UInt64
@@ -249,17 +258,17 @@ extension Reconnector {
         let generation: UInt64
         let failures, setbacks: Int
         var wasStable: Bool
-        /// It lasted as long as a connection must without a protocol.
+        /// Whether it lasted for ``ReconnectPolicy/stableAfter``.
         let hasLasted: Bool
     }
 
     mutating func judge(_ generation: UInt64, isReady: Bool, at now: Moment, into effects: inout [Effect]) {
-        // What was given up does not become ready any more.
+        // A rejected connection cannot become ready any more.
         if let verdict, verdict.generation > generation || verdict.generation == generation && !verdict.isReady { return }
         verdict = Verdict(generation: generation, isReady: isReady)
         guard let lastLoss, lastLoss.generation == generation, lastLoss.wasStable != isReady else { return }
         self.lastLoss?.wasStable = isReady
-        // What was good for long begins a new count, as if it had been told in time.
+        // If it lasted long, the count starts anew, as if the rejection had come in time.
         if !isReady, lastLoss.hasLasted { (failures, setbacks) = (1, 1) } else { count(lastLoss, wasStable: isReady) }
         guard case .waiting = phase else { return }
         let end = now + spread(policy.backoff.delay(attempt: setbacks, using: &random), at: now)
@@ -267,7 +276,7 @@ extension Reconnector {
         proceed(at: now, into: &effects)
     }
 
-    /// Whether a connection was good enough for its loss to start the count afresh.
+    /// Returns whether a connection was good enough to reset the count when it is lost.
     ///
     /// A flapping link keeps its backoff.
     func isStable(_ attempt: Attempt, since: Moment, at now: Moment) -> Bool {
@@ -275,10 +284,12 @@ extension Reconnector {
         return !awaitsReadiness && now - since >= policy.stableAfter
     }
 
-    /// Whether the protocol gave it up.
+    /// Returns whether the protocol rejected the connection.
     func isRejected(_ attempt: Attempt) -> Bool { verdict == Verdict(generation: attempt.generation, isReady: false) }
 
-    /// Counts the loss of a connection, which may be counted anew once more is known of it.
+    /// Counts the loss of a connection.
+    ///
+    /// The count may be corrected when the protocol's verdict arrives.
     mutating func countLoss(of attempt: Attempt, wasStable: Bool, hasLasted: Bool) {
         let loss = CountedLoss(
             generation: attempt.generation, failures: failures, setbacks: setbacks, wasStable: wasStable, hasLasted: hasLasted)
@@ -294,33 +305,35 @@ extension Reconnector {
 
 /// When a ``Reconnector`` connects again, how soon, and when it gives up.
 public struct ReconnectPolicy: Hashable, Sendable {
-    /// Whether a loss is followed by another attempt; by default it is.
+    /// Whether a loss is followed by another attempt; true by default.
     ///
-    /// If not, the session is disconnected after any loss that is worth another attempt, and the app decides when to connect again. A loss
-    /// that ``losses`` calls final is the end in any case.
+    /// If false, the session is disconnected after any loss that is worth another attempt, and the app decides when to connect again. A
+    /// loss that ``losses`` calls final ends the session in any case.
     public var isAutomatic: Bool
     /// The waits between attempts.
     public var backoff: Backoff
-    /// The most failures in a row; by default unlimited, and 0 for none: the first loss is the end.
+    /// The maximum number of failures in a row; unlimited by default.
     ///
-    /// An attempt that fails counts, and so does a connection that was not stable, see ``stableAfter``.
+    /// With 0, the first loss ends the session.
+    ///
+    /// A failed attempt counts, and so does the loss of a connection that was not stable, see ``stableAfter``.
     public var maximumAttempts: Int
-    /// How long a connection must last before its loss starts the count afresh; by default 10 s.
+    /// How long a connection must last before its loss resets the failure count; 10 s by default.
     ///
-    /// A link that flaps faster keeps its backoff. Where a protocol runs over the socket, such as rooms, WAMP or one of your own, its word counts
-    /// instead: a connection is stable once the protocol is ready, and not if the protocol gives it up.
+    /// A link that flaps faster keeps its backoff. If a protocol runs over the socket, such as rooms, WAMP or your own, this time does not
+    /// apply: a connection is stable once the protocol is ready, unless the protocol rejects it.
     public var stableAfter: Duration
-    /// The least time from the start of one attempt to the start of the next; by default 1 s.
+    /// The minimum time from the start of one attempt to the start of the next; 1 s by default.
     ///
-    /// It holds whatever flaps: the link, the network, or the app between background and foreground. A backoff that would be over
-    /// sooner begins when it ends, so that clients which are turned away together do not come back together.
+    /// It applies to every cause of flapping: the link, the network, or an app that moves between background and foreground. If the backoff
+    /// would end before the spacing, it starts after the spacing, so that clients that were refused together do not come back together.
     public var spacing: Duration
     /// Which losses are worth another attempt.
     public var losses: LossTable
-    /// The most that a server's `Retry-After` is obeyed; by default 5 minutes.
+    /// The longest `Retry-After` that the client obeys; 5 minutes by default.
     public var longestRetryAfter: Duration
 
-    /// A policy; by default it never gives up.
+    /// Creates a policy; by default it never gives up.
     public init(
         backoff: Backoff = Backoff(), maximumAttempts: Int = .max, stableAfter: Duration = .seconds(10), spacing: Duration = .seconds(1),
         losses: LossTable = .standard, longestRetryAfter: Duration = .seconds(300), isAutomatic: Bool = true
@@ -330,6 +343,6 @@ public struct ReconnectPolicy: Hashable, Sendable {
         self.isAutomatic = isAutomatic
     }
 
-    /// The most that any wait can be, whatever happens.
+    /// The longest possible wait in any situation.
     public var longestWait: Duration { max(.zero, backoff.cap, longestRetryAfter, spacing) }
 }

@@ -1,95 +1,99 @@
 public import MachineCore
 
-/// Which message goes out next, and which cannot go at all.
+/// Decides which message goes out next, and which messages are refused.
 ///
-/// It knows messages by id and size; the owner keeps their payloads. Every submitted id ends exactly once: the connection
-/// took it (``Input/taken(_:)``), or it never left (``Effect/refused(_:_:)``). Order is kept within a lane, and a higher lane goes first.
+/// The queue knows messages by id and size; the owner keeps their payloads. Every submitted id ends exactly once: the connection took it
+/// (``Input/taken(_:)``), or it was never sent (``Effect/refused(_:_:)``). Order is kept within a lane, and a higher lane goes first.
 ///
-/// The owner passes on the news of one connection at a time: nothing of an old one after the new one has opened.
+/// The owner passes the events of one connection at a time: no event of an old connection may come after the new one has opened.
 public struct SendQueue: Machine, Hashable {
-    /// Where the queue stands.
+    /// The state of the queue.
     public enum Phase: Hashable, Sendable {
-        /// No connection: messages wait or are refused, by policy. → `ready` or `sending` on `opened`, → `closed` on `close`.
-        case disconnected(since: Moment)
-        /// The connection takes, and nothing waits. → `sending` on `submit`, → `disconnected` on `lost`, → `closed` on `close`.
-        case ready
-        /// A message is handed to the connection, which has not answered yet; nothing else moves meanwhile.
+        /// No connection: messages wait or are refused, depending on the policy.
         ///
-        /// If it is not taken it is refused for the reason in `otherwise`, or is again the first of its lane if that is nil.
+        /// → `ready` or `sending` on `opened`, → `closed` on `close`.
+        case disconnected(since: Moment)
+        /// The connection accepts messages, and none wait. → `sending` on `submit`, → `disconnected` on `lost`, → `closed` on `close`.
+        case ready
+        /// A message was handed to the connection, which has not answered yet. No other message is sent meanwhile.
+        ///
+        /// If the connection does not take it, the message is refused with the reason in `otherwise`, or becomes the first of its lane
+        /// again if that is nil.
         /// → `ready` or `sending` the next on `taken`, → `blocked` on `blocked`, → `disconnected` on `lost`, → `closing` on `close`.
         case sending(UInt64, otherwise: SendRefusal?)
-        /// The connection takes nothing now: callers wait, whatever the policy.
+        /// The connection accepts no messages now: callers wait, whatever the policy.
+        ///
         /// → `ready` or `sending` on `room`, → `disconnected` on `lost`, → `closed` on `close`.
         case blocked
         /// Closed while a message was handed over. → `closed` on `taken`, `blocked` or `lost`.
         case closing(UInt64, otherwise: SendRefusal)
-        /// Over for good: whatever comes is refused.
+        /// The queue is closed: every new message is refused.
         case closed
     }
-    /// What can happen to the queue.
+    /// An event that affects the queue.
     public enum Input: Hashable, Sendable {
-        /// Someone sends a message of this size, and waits for it to be taken at most this long; nil for as long as the policy says.
+        /// A caller sends a message of this size and waits at most this long for the connection to take it; nil to use the policy's time.
         ///
-        /// Without patience (zero or less) it goes at once or not at all.
-        /// An id is the message's own until it ends: meanwhile another message with it is ignored.
+        /// With no patience (zero or less), the message goes at once or not at all. An id belongs to its message until that ends: meanwhile
+        /// another message with the same id is ignored.
         case submit(id: UInt64, lane: Lane, byteCount: Int, patience: Duration?)
-        /// The caller wants it no more. If it is handed over already, that holds only if the connection does not take it.
+        /// The caller withdraws the message. If it was already handed over, it is withdrawn only if the connection does not take it.
         case withdraw(UInt64)
         /// A connection is open.
         case opened
-        /// The connection is gone: it has taken nothing that it did not tell.
+        /// The connection is gone. It has taken only the messages that it reported as taken.
         case lost
         /// The connection took the message.
         case taken(UInt64)
-        /// The connection did not take it, for its buffer is full; ``room`` follows.
+        /// The connection did not take the message because its buffer is full. ``room`` follows.
         case blocked(UInt64)
-        /// The connection takes messages again.
+        /// The connection accepts messages again.
         case room
         /// The session is over.
         case close
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
-        /// Hand the message to the connection, and answer ``Input/taken(_:)``, ``Input/blocked(_:)`` or ``Input/lost``.
+        /// Hand the message to the connection, and answer with ``Input/taken(_:)``, ``Input/blocked(_:)`` or ``Input/lost``.
         case transmit(UInt64)
-        /// Take the message that is handed over back if the connection has not taken it yet; answer as before.
+        /// Take back the message that was handed over if the connection has not taken it yet. Answer as before.
         case recall(UInt64)
-        /// The message ended without having left, for this reason: forget its payload and tell its caller.
+        /// The message ended without being sent, for this reason: discard its payload and tell its caller.
         case refused(UInt64, SendRefusal)
     }
 
-    /// Where the queue stands.
+    /// The state of the queue.
     public internal(set) var phase = Phase.disconnected(since: .start)
-    /// How many messages the capacity has cost: refused for want of room, or pushed out.
+    /// The number of messages lost to the capacity limit: refused for lack of room, or pushed out.
     public internal(set) var dropped: UInt64 = 0
     let policy: SendPolicy
-    /// What waits, and what is handed over but would wait again.
+    /// The waiting messages, and the one that was handed over if it would wait again.
     var waiting = WaitingSends()
     var deadlines = Deadlines()
-    /// When those came that wait as long as the policy says.
+    /// The arrival times of messages that wait as long as the policy says.
     var arrivals = Deadlines()
 
-    /// An empty queue without a connection.
+    /// Creates an empty queue without a connection.
     public init(policy: SendPolicy = SendPolicy()) { self.policy = policy }
 
-    /// How much waits, with the message that is handed over if it would wait again.
+    /// The volume of the waiting messages, including the one that was handed over if it would wait again.
     public var depth: SendVolume { waiting.volume }
 
-    /// Whether the next message may go to the connection directly, unknown to the queue.
+    /// Whether the next message may go directly to the connection, without the queue.
     ///
-    /// True exactly while the connection is open, has not said that it is full, has answered for every message it was handed,
-    /// and nothing waits in any lane: then there is none that a direct one could overtake. The answer holds until the next input
-    /// or wake: hand the message over before that. Then ask again; what the connection does not take, submit at once,
-    /// before any other message of its lane.
+    /// True only while the connection is open, has not reported that it is full, has answered for every message that it was handed, and no
+    /// message waits in any lane. A direct message then overtakes no other. The value is valid until the next input or wake: hand the
+    /// message over before that, then check again. If the connection does not take a direct message, submit it at once, before any other
+    /// message of its lane.
     public var passesThrough: Bool { if case .ready = phase { true } else { false } }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     ///
-    /// Messages that are overdue are refused first, whatever the input: nothing is handed over too late.
+    /// Overdue messages are refused first, whatever the input, so that no message is handed over too late.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         wake(at: now, into: &effects)
         apply(input, at: now, into: &effects)
-        wake(at: now, into: &effects)  // Who came without patience.
+        wake(at: now, into: &effects)  // Messages without patience are overdue now.
     }
 
     private mutating func apply(_ input: Input, at now: Moment, into effects: inout [Effect]) {
@@ -123,7 +127,7 @@ public struct SendQueue: Machine, Hashable {
         }
     }
 
-    /// The message that the connection was handed and has not answered for.
+    /// The message that was handed to the connection and is not answered yet.
     var handedOver: UInt64? {
         switch phase {
         case .sending(let id, _), .closing(let id, _): id
@@ -139,7 +143,7 @@ public struct SendQueue: Machine, Hashable {
         }
         if let reason = makeRoom(for: send, into: &effects) {
             guard phase == .ready else { return refuse(id, reason, into: &effects) }
-            return transmit(id, otherwise: reason, into: &effects)  // Who need not wait needs no room.
+            return transmit(id, otherwise: reason, into: &effects)  // A message that need not wait needs no room.
         }
         waiting.append(id, send)
         if let due = send.due {
@@ -162,7 +166,9 @@ public struct SendQueue: Machine, Hashable {
         if otherwise != nil { effects.append(.recall(id)) }  // It goes at once or not at all.
     }
 
-    /// Refuses a message that waits; one that is handed over is refused only if it is not taken.
+    /// Refuses a waiting message.
+    ///
+    /// A message that was handed over is refused only if the connection does not take it.
     mutating func abandon(_ id: UInt64, _ reason: SendRefusal, into effects: inout [Effect]) {
         guard waiting[id] != nil else { return }
         remove(id)
@@ -200,9 +206,9 @@ public struct SendQueue: Machine, Hashable {
         effects.append(.refused(id, reason))
     }
 
-    /// Pushes out what must give way to a newcomer.
+    /// Pushes out messages to make room for a new one.
     ///
-    /// Returns why there is no room for it; then nothing was pushed out in vain.
+    /// Returns the reason if there is no room; then no message was pushed out.
     mutating func makeRoom(for newcomer: WaitingSends.Send, into effects: inout [Effect]) -> SendRefusal? {
         guard policy.whileDisconnected == .queue else { return nil }
         let one = SendVolume(count: 1, bytes: newcomer.byteCount)
@@ -216,7 +222,7 @@ public struct SendQueue: Machine, Hashable {
         return nil
     }
 
-    /// The lowest first.
+    /// The lanes whose messages may be pushed out, the lowest first.
     private func lanesGivingWay(to lane: Lane) -> [Lane] {
         switch policy.overflow {
         case .dropOldest: Lane.allCases.filter { $0 <= lane }
@@ -242,15 +248,17 @@ public struct SendQueue: Machine, Hashable {
         return nil
     }
 
-    /// When the first message has waited long enough; nil if none is in a hurry.
+    /// The moment at which the next message times out; nil if no message has a time limit.
     public var deadline: Moment? { nextOverdue?.moment }
 
-    /// Refuses what has waited long enough; calling early or twice is harmless.
+    /// Refuses messages that have waited too long.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         while let next = nextOverdue, next.moment <= now { abandon(next.id, .timedOut, into: &effects) }
     }
 
-    /// The first whose caller's patience ends, or the policy's while there is no connection.
+    /// The message that times out next, by its caller's patience or by the policy's limit while disconnected.
     private var nextOverdue: Deadlines.Deadline? {
         guard case .disconnected(let since) = phase, case .wait(let limit) = policy.whileDisconnected, let oldest = arrivals.first else {
             return deadlines.first
@@ -259,10 +267,10 @@ public struct SendQueue: Machine, Hashable {
         return min(deadlines.first ?? due, due)
     }
 
-    /// Takes a message out of those that wait, and its deadline with it.
+    /// Removes a message from the waiting ones, with its deadline.
     mutating func remove(_ id: UInt64) {
         waiting.remove(id)
-        // Deadlines of others that went before their time stay until they come first, or are the most.
+        // Deadlines of messages that ended early stay until they come first or outnumber the rest.
         deadlines.drop(atMost: 2 * depth.count + 16) { [waiting] in waiting[$0.id]?.due != $0.moment }
         arrivals.drop(atMost: 2 * depth.count + 16) { [waiting] in
             guard let send = waiting[$0.id] else { return true }
@@ -271,42 +279,42 @@ public struct SendQueue: Machine, Hashable {
     }
 }
 
-/// What becomes of messages that cannot go out at once.
+/// What happens to messages that cannot be sent at once.
 public struct SendPolicy: Hashable, Sendable {
     /// What happens to a message while there is no connection.
     public enum WhileDisconnected: Hashable, Sendable {
-        /// Its caller waits for a connection, at most this long from the sending or, if that was later, from the loss.
+        /// The caller waits for a connection for at most this long, measured from the send or from the loss, whichever is later.
         ///
-        /// A caller that says how long it waits is not bound by this.
-        /// Nothing bounds how many wait: each has a caller, who sends nothing else meanwhile.
+        /// A caller with its own patience is not limited by this. The number of waiting messages is not limited: each has a caller, who
+        /// sends nothing else meanwhile.
         case wait(Duration)
-        /// It is kept until there is a connection, within the policy's capacity.
+        /// The message is kept until there is a connection, within the policy's capacity.
         case queue
-        /// It is refused at once, and so is whatever a lost connection had not taken.
+        /// The message is refused at once, and so is every message that a lost connection had not taken.
         case fail
     }
-    /// What gives way when the queue has no room for one more message.
+    /// Which message is discarded when the queue has no room for a new one.
     ///
-    /// A message never gives way to one of a lower lane, and none that is on its way gives way at all.
+    /// A message is never discarded for one of a lower lane. A message that was handed to the connection is never discarded.
     public enum Overflow: Hashable, Sendable {
-        /// The oldest of the lowest lane, then the next, until there is room.
+        /// Discards the oldest message of the lowest lane, then the next one, until there is room.
         case dropOldest
-        /// The newest of the lowest lane, then the one before; in its own lane the newcomer is the newest, and is refused.
+        /// Discards the newest message of the lowest lane, then the one before it. In its own lane the new message is the newest, and is refused.
         case dropNewest
-        /// The newcomer: what was accepted stays.
+        /// Refuses the new message and keeps all accepted ones.
         case refuse
     }
 
-    /// What happens while there is no connection; by default the caller waits for half a minute.
+    /// What happens while there is no connection; by default the caller waits for 30 s.
     public var whileDisconnected: WhileDisconnected
     /// The most that may wait under ``WhileDisconnected/queue``, connected or not; by default 1000 messages and 1 MiB.
     ///
-    /// A message of more bytes than this goes out only if it need not wait.
+    /// A message larger than this is sent only if it need not wait.
     public var capacity: SendVolume
-    /// What gives way at the capacity; by default the newcomer.
+    /// Which message is discarded at the capacity limit; the new one by default.
     public var overflow: Overflow
 
-    /// A policy.
+    /// Creates a policy.
     public init(
         whileDisconnected: WhileDisconnected = .wait(.seconds(30)),
         capacity: SendVolume = SendVolume(count: 1000, bytes: 1 << 20),
@@ -316,42 +324,42 @@ public struct SendPolicy: Hashable, Sendable {
     }
 }
 
-/// How a send ended: in exactly one of these.
-public enum SendFate: Hashable, Sendable {
-    /// The socket took every byte; whether the peer got them, only the peer can tell.
+/// The outcome of a send; exactly one of these.
+public enum SendOutcome: Hashable, Sendable {
+    /// The socket took every byte. Only the peer knows whether it received them.
     case written
-    /// It never left, and may safely be sent again.
+    /// The message was never sent, and may safely be sent again.
     case refused(SendRefusal)
-    /// The connection died after it had taken the message: it may have arrived or not.
+    /// The connection was lost after it had taken the message: the message may have arrived or not.
     case unknown
 }
 
-/// Why a message never left.
+/// Why a message was never sent.
 public enum SendRefusal: Hashable, Sendable {
     /// The queue had no room for it.
     case overflow
-    /// It waited, and was pushed out by a message for which there was no room else.
+    /// It waited and was discarded to make room for another message.
     case dropped
-    /// The queue could not hold it even alone, and it could not go out at once.
+    /// It is larger than the queue's capacity, and it could not be sent at once.
     case tooLarge
-    /// Its caller's patience, or the policy's, was over before a connection took it.
+    /// The caller's patience or the policy's limit ended before a connection took it.
     case timedOut
     /// There is no connection, and the policy says not to wait for one.
     case disconnected
-    /// Its caller wanted it no more.
+    /// The caller withdrew it.
     case withdrawn
     /// The session is closed.
     case closed
 }
 
-/// Which of the waiting messages go first: a higher lane before a lower one, and each lane in its own order.
+/// The priority of a waiting message: a higher lane goes before a lower one, and order is kept within each lane.
 ///
-/// A message overtakes only while it waits: nothing interrupts one that the connection has taken.
+/// A message can overtake only waiting messages: it never interrupts one that the connection has taken.
 public enum Lane: CaseIterable, Comparable, Hashable, Sendable {
-    /// Goes when nothing else waits, such as an upload in pieces; the first to give way where there is no room.
+    /// Goes when no other message waits, such as an upload in pieces. Discarded first when there is no room.
     case bulk
-    /// Everything without a reason to be otherwise.
+    /// The default for all other messages.
     case normal
-    /// Goes before all else, such as a cancellation or an acknowledgement.
+    /// Goes before all other messages, such as a cancellation or an acknowledgement.
     case urgent
 }

@@ -1,8 +1,8 @@
 import MachineCore
 
-/// The messages that wait, in one line for each lane.
+/// The waiting messages, in one linked list per lane.
 ///
-/// Every operation takes the same time however many there are.
+/// Every operation takes constant time.
 struct WaitingSends: Hashable {
     struct Send: Hashable {
         let lane: Lane
@@ -10,7 +10,7 @@ struct WaitingSends: Hashable {
         let submittedAt: Moment
         /// When its caller's patience ends; nil for never.
         let due: Moment?
-        /// Its neighbours in the line.
+        /// Its neighbours in the list.
         fileprivate(set) var older, newer: UInt64?
     }
     private struct Line: Hashable {
@@ -20,12 +20,12 @@ struct WaitingSends: Hashable {
 
     private var sends: [UInt64: Send] = [:]
     private var lines = [Line](repeating: Line(), count: Lane.allCases.count)
-    /// Of all lanes together.
+    /// The volume of all lanes together.
     private(set) var volume = SendVolume()
 
     subscript(id: UInt64) -> Send? { sends[id] }
 
-    /// The one to go next: the oldest of the highest lane that has any.
+    /// The next message: the oldest of the highest lane that is not empty.
     var next: UInt64? { lines.last { $0.oldest != nil }?.oldest }
 
     func volume(of lane: Lane) -> SendVolume { lines[lane.index].volume }
@@ -71,7 +71,7 @@ extension WaitingSends.Send {
 }
 
 extension Lane {
-    /// The lowest is 0.
+    /// The lowest lane has index 0.
     fileprivate var index: Int {
         switch self {
         case .bulk: 0
@@ -81,17 +81,17 @@ extension Lane {
     }
 }
 
-/// How much there is of some messages.
+/// A number of messages and their size.
 public struct SendVolume: Hashable, Sendable {
-    /// How many messages.
+    /// The number of messages.
     public var count: Int
-    /// How many bytes they hold together.
+    /// The total size of the messages in bytes.
     public var bytes: Int
 
-    /// This many messages and bytes.
+    /// Creates a volume of this many messages and bytes.
     public init(count: Int = 0, bytes: Int = 0) { (self.count, self.bytes) = (count, bytes) }
 
-    /// Whether both the messages and the bytes are at most these.
+    /// Returns whether both the count and the bytes are within the capacity.
     public func fits(in capacity: SendVolume) -> Bool { count <= capacity.count && bytes <= capacity.bytes }
 
     static func + (lhs: SendVolume, rhs: SendVolume) -> SendVolume {
@@ -104,14 +104,16 @@ public struct SendVolume: Hashable, Sendable {
     static func -= (lhs: inout SendVolume, rhs: SendVolume) { lhs = lhs - rhs }
 }
 
-/// Messages by the moments at which their callers' patience ends: a binary heap.
+/// Messages ordered by the end of their callers' patience, in a binary heap.
 struct Deadlines: Hashable {
     struct Deadline: Hashable, Comparable {
         let moment: Moment
         let id: UInt64
         static func < (lhs: Deadline, rhs: Deadline) -> Bool { (lhs.moment, lhs.id) < (rhs.moment, rhs.id) }
     }
-    /// No element comes before its parent, which stands at half its position.
+    /// No element comes before its parent.
+    ///
+    /// The parent of index i is at (i − 1) / 2.
     private var heap: [Deadline] = []
 
     var first: Deadline? { heap.first }
@@ -126,7 +128,7 @@ struct Deadlines: Hashable {
         }
     }
 
-    /// Removes the needless ones that come first, and all of them if there are more than `limit` deadlines.
+    /// Removes obsolete deadlines from the front; removes all obsolete ones if there are more than `limit` deadlines.
     mutating func drop(atMost limit: Int, where isNeedless: (Deadline) -> Bool) {
         if count > limit { removeAll(where: isNeedless) }
         while let first, isNeedless(first) { removeFirst() }
@@ -146,6 +148,6 @@ struct Deadlines: Hashable {
 
     private mutating func removeAll(where isNeedless: (Deadline) -> Bool) {
         heap.removeAll(where: isNeedless)
-        heap.sort()  // What is sorted is a heap.
+        heap.sort()  // A sorted array is a heap.
     }
 }

@@ -1,42 +1,42 @@
-/// What became of the messages that one connection took.
+/// Tracks the outcome of the messages that one connection took.
 ///
-/// A socket takes bytes in order, so one number tells how far it has come.
+/// A socket takes bytes in order, so one number describes its progress.
 public struct WriteLog: Hashable, Sendable {
-    /// How many messages the connection took.
+    /// The number of messages that the connection took.
     public private(set) var taken: UInt64 = 0
-    /// How many of them, from the first on, the socket took whole; at most `taken`.
+    /// The number of messages, from the first on, that the socket took completely; at most `taken`.
     public private(set) var written: UInt64 = 0
-    /// Whether the connection is over: nothing more will be taken or written.
+    /// Whether the connection is over: it takes and writes nothing more.
     public private(set) var isOver = false
 
-    /// The log of a connection that has taken nothing yet.
+    /// Creates the log of a connection that has taken nothing yet.
     public init() {}
 
-    /// Whether the fate of some message is still open.
+    /// Whether the outcome of some message is still open.
     public var isPending: Bool { !isOver && written < taken }
 
-    /// Notes that the connection took one more message.
+    /// Records that the connection took one more message.
     ///
-    /// - Returns: The message's serial, from 1; nil if the connection is over, and so has not taken it.
+    /// - Returns: The serial number of the message, from 1; nil if the connection is over and has not taken it.
     public mutating func take() -> UInt64? {
         guard !isOver else { return nil }
         taken += 1
         return taken
     }
 
-    /// Notes that the socket took all bytes of this message, and so of every earlier one.
+    /// Records that the socket took all bytes of this message, and so of every earlier one.
     ///
-    /// Late and repeated news changes nothing: a fate once told stays.
+    /// Late and repeated calls change nothing: an outcome that was reported stays.
     public mutating func write(through serial: UInt64) {
         guard !isOver else { return }
         written = max(written, min(serial, taken))
     }
 
-    /// Notes that the connection is over.
+    /// Records that the connection is over.
     public mutating func end() { isOver = true }
 
-    /// What became of a message that was taken; nil while that is open.
-    public func fate(of serial: UInt64) -> SendFate? {
+    /// Returns the outcome of a message that was taken; nil while it is open.
+    public func outcome(of serial: UInt64) -> SendOutcome? {
         if serial <= written { return .written }
         return isOver ? .unknown : nil
     }

@@ -1,16 +1,17 @@
 import MachineCore
 
-/// What the parts ask of each other.
+/// How the parts interact.
 extension Session {
     mutating func reconnect(
-        _ input: Reconnector.Input, _ farewell: Farewell = .asked, at now: Moment, into effects: inout [Effect]
+        _ input: Reconnector.Input, _ reason: DisconnectReason = .asked, at now: Moment, into effects: inout [Effect]
     ) {
-        reconnect(farewell, at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
+        reconnect(reason, at: now, into: &effects) { $0.handle(input, at: now, into: &$1) }
     }
 
-    /// - Parameter farewell: How to part with a connection, should this be its end.
+    /// - Parameter reason: How to end a connection, if this ends one.
     mutating func reconnect(
-        _ farewell: Farewell, at now: Moment, into effects: inout [Effect], _ body: (inout Reconnector, inout [Reconnector.Effect]) -> Void
+        _ reason: DisconnectReason, at now: Moment, into effects: inout [Effect],
+        _ body: (inout Reconnector, inout [Reconnector.Effect]) -> Void
     ) {
         var orders: [Reconnector.Effect] = []
         body(&reconnector, &orders)
@@ -21,7 +22,7 @@ extension Session {
                 keep(.needed, at: now, into: &effects)
             case .connect(let attempt): effects.append(.connect(attempt))
             case .disconnect(pending?.generation): pending = nil
-            case .disconnect(let generation): effects.append(.disconnect(generation: generation, farewell))
+            case .disconnect(let generation): effects.append(.disconnect(generation: generation, reason))
             case .retire(let generation): effects.append(.retire(generation: generation))
             case .report(let phase): report(phase, at: now, into: &effects)
             }
@@ -74,7 +75,7 @@ extension Session {
             switch order {
             case .hold: hold(.life, keepingOpen: false, at: now, into: &effects)
             case .abandon:
-                effects.append(.abandon)  // First: what is dropped already is not closed.
+                effects.append(.abandon)  // First, so that a dropped connection is not closed as well.
                 hold(.life, keepingOpen: false, at: now, into: &effects)
             case .release: release(.life, at: now, into: &effects)
             case .probe: probe(into: &effects)
@@ -100,7 +101,9 @@ extension Session {
         reconnect(.hold(keepingOpen: keepingOpen), .goingAway, at: now, into: &effects)
     }
 
-    /// Nothing is tried while anybody else holds.
+    /// Releases one hold.
+    ///
+    /// Nothing is tried while another holder remains.
     private mutating func release(_ holder: Holder, at now: Moment, into effects: inout [Effect]) {
         let wasHeld = holders.remove(holder) != nil
         guard holders.isEmpty else { return }
@@ -114,15 +117,17 @@ extension Session {
     }
 }
 
-/// What sending has to do with connections.
+/// How sending depends on connections.
 ///
-/// The queue hears of one connection at a time, and of a loss only once it is known what became of the message that the connection was
-/// handed: or it would go twice.
+/// The queue sees one connection at a time. It learns of a loss only after the connection has answered for the message that it was handed.
+/// Otherwise that message could be sent twice.
 extension Session {
-    /// How much waits to be sent.
+    /// The volume of the messages that wait to be sent.
     public var backlog: SendVolume { queue.depth }
 
-    /// Whether the input was one for the queue: answers count even after the end.
+    /// Handles inputs of the queue; returns whether the input was one.
+    ///
+    /// Answers count even after the end.
     mutating func handleSending(_ input: Input, at now: Moment, into effects: inout [Effect]) -> Bool {
         switch input {
         case .submit(let id, let lane, let byteCount, let patience):
@@ -145,11 +150,11 @@ extension Session {
         handedTo = nil
         feedQueue(input, at: now, into: &effects)
         guard isPast else { return }
-        // Another connection serves now, and is not full; or none does, which the queue has yet to hear.
+        // Another connection serves now and is not full, or none serves and the queue does not know that yet.
         feedQueue(serving == nil ? .lost : .room, at: now, into: &effects)
     }
 
-    /// Another connection serves from now on, or none.
+    /// Notes that another connection serves from now on, or none.
     mutating func serve(_ generation: UInt64?, at now: Moment, into effects: inout [Effect]) {
         guard generation != serving else { return }
         let wasServing = serving != nil
@@ -172,7 +177,7 @@ extension Session {
         for order in orders {
             switch order {
             case .transmit(let id):
-                guard let serving else { continue }  // The queue hears at once that there is none.
+                guard let serving else { continue }  // The queue learns at once that there is no connection.
                 handedTo = serving
                 effects.append(.transmit(id, generation: serving))
             case .recall(let id): effects.append(.recall(id))
@@ -184,7 +189,7 @@ extension Session {
 }
 
 extension Reconnector.Phase {
-    /// The connection that messages go to: while one takes over, the old one.
+    /// The connection that sends messages; during a hand-over, the old one.
     var serving: UInt64? {
         switch self {
         case .connected(let attempt, _), .handingOver(let attempt, _, _): attempt.generation

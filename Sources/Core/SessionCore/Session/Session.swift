@@ -1,94 +1,94 @@
 public import MachineCore
 
-/// The whole life of a WebSocket that outlives its connections, put together out of small machines.
+/// The complete state machine of a WebSocket that survives reconnects, composed of smaller machines.
 ///
-/// ``Reconnector`` owns the connections; ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` say what they ask of it, and
-/// ``HeartbeatPacer`` finds how long a silence may be, if that is to be found. Connections are known by
-/// their generation, and two exist at once only while one takes over from the other.
+/// ``Reconnector`` owns the connections. ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` tell it what to do. ``HeartbeatPacer`` finds
+/// the longest safe silence if the policy asks for that. Connections are identified by their generation. Two exist at once only while one
+/// takes over from the other.
 public struct Session: Machine, Hashable {
-    /// What can happen to a session.
+    /// An event that affects the session.
     public enum Input: Hashable, Sendable {
         /// The app wants a connection: the first one, or one after `disconnect`.
         case start
-        /// The app wants no connection until `start` or `reconnectNow`; what waits to be sent goes on waiting, as policy says.
+        /// The app wants no connection until `start` or `reconnectNow`. Waiting messages keep waiting, as the policy says.
         case disconnect
-        /// The app wants the next attempt now; of an open connection it wants to know whether it lives.
+        /// The app wants the next attempt now. If a connection is open, it is probed.
         case reconnectNow
         /// The connection of this generation is open.
         case opened(generation: UInt64)
         /// An automatic ping of the connection of this generation was answered.
         case answered(generation: UInt64)
-        /// The connection of this generation, or the attempt at it, is gone.
+        /// The connection of this generation is gone, or its attempt has failed.
         case lost(generation: UInt64, Loss)
-        /// A protocol runs over the connections from now on, or none does any more.
+        /// A protocol runs over the connections from now on, or no longer does.
         case awaitReadiness(Bool)
-        /// The protocol says that the connection of this generation serves it.
+        /// The protocol reports that the connection of this generation serves it.
         case ready(generation: UInt64)
-        /// The protocol gives up the connection of this generation, which is to be closed.
+        /// The protocol rejects the connection of this generation, which will be closed.
         case rejected(generation: UInt64)
-        /// The provider gave a credential that lives for so long from now; nil: it does not expire.
+        /// The provider returned a credential that is valid for this long from now; nil if it does not expire.
         case credentialProvided(fetch: UInt64, expiresIn: Duration?)
-        /// The provider failed, and says whether asking it again can help.
+        /// The provider failed. `isRetryable` says whether asking again can help.
         case credentialFailed(fetch: UInt64, isRetryable: Bool)
-        /// The app came or went.
+        /// The app entered or left the foreground.
         case life(AppLife.Input)
         /// The network changed.
         case path(PathWatch.Input)
-        /// Someone sends a message; see ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
+        /// A caller sends a message; see ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
         case submit(id: UInt64, lane: Lane, byteCount: Int, patience: Duration?)
-        /// Whoever sent the message wants that no more.
+        /// The caller withdraws the message.
         case withdraw(UInt64)
         /// The connection took the message that it was handed.
         case taken(UInt64)
-        /// The connection did not take it: it is ending, or its buffer is full and ``room`` follows.
+        /// The connection did not take the message: it is ending, or its buffer is full and ``room`` follows.
         case blocked(UInt64)
-        /// The connection takes messages again.
+        /// The connection accepts messages again.
         case room
-        /// Nothing is to be sent any more: what waits is refused, and whatever comes.
+        /// Sending ends: waiting and later messages are refused.
         case finishSending
-        /// The app wants no more.
+        /// The app ends the session.
         case close
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
         /// Open a connection, with the newest credential if there is a provider.
         case connect(Reconnector.Attempt)
-        /// Close the connection of this generation, or give up the attempt at it. Nothing that becomes of it matters any more.
-        case disconnect(generation: UInt64, Farewell)
-        /// A newer connection has taken over from this one: send what it still has to send, then close it.
+        /// Close the connection of this generation, or cancel its attempt. Later events of it are ignored.
+        case disconnect(generation: UInt64, DisconnectReason)
+        /// A newer connection has taken over: send the remaining messages on this one, then close it.
         case retire(generation: UInt64)
-        /// Ask the connection of this generation at once whether it lives, and drop it if it does not.
+        /// Check at once whether the connection of this generation is alive, and drop it if it is not.
         case probe(generation: UInt64)
-        /// Let silence of this length call for a ping on the connection of this generation, from now on.
+        /// From now on, send a ping on the connection of this generation after a silence of this length.
         case setPingInterval(generation: UInt64, Duration)
-        /// Ask the provider; tell the number with what becomes of it, and keep the credential in place of the last.
+        /// Ask the provider. Pass this number with the result, and keep the new credential in place of the old one.
         case fetchCredential(UInt64)
-        /// Cancel the fetch that runs: it has taken too long, or else nobody wants a credential any more.
+        /// Cancel the running fetch: it took too long, or the session is over.
         case cancelFetch(isLate: Bool)
-        /// Drop every connection at once, also those that are being closed: there is no time for a handshake.
+        /// Drop every connection at once, including those that are closing: there is no time for a handshake.
         case abandon
         /// Hand this message to the connection of this generation.
         ///
-        /// Answer ``Input/taken(_:)`` or ``Input/blocked(_:)``, exactly once, also if the connection ends meanwhile, and also after the
-        /// end of the session: only then is it known that a message did not go, and may go again.
+        /// Answer with ``Input/taken(_:)`` or ``Input/blocked(_:)`` exactly once, also if the connection ends meanwhile, and also after the
+        /// end of the session. Only the answer shows that a message was not sent and may be sent again.
         case transmit(UInt64, generation: UInt64)
-        /// Take the message that is handed over back if the connection has not taken it yet; answer as before.
+        /// Take back the message that was handed over if the connection has not taken it yet. Answer as before.
         case recall(UInt64)
-        /// The message ended without having left: forget its payload and tell its caller.
+        /// The message ended without being sent: discard its payload and tell its caller.
         case refused(UInt64, SendRefusal)
-        /// So much waits to be sent now.
+        /// The volume of the waiting messages has changed to this.
         case backlog(SendVolume)
-        /// The session is now in this phase.
+        /// The phase has changed to this one.
         case report(Reconnector.Phase)
     }
-    /// How to part with a connection.
-    public enum Farewell: Hashable, Sendable {
-        /// As the app asked, with its own close code.
+    /// How to close a connection.
+    public enum DisconnectReason: Hashable, Sendable {
+        /// With the close code that the app chose.
         case asked
-        /// With 1001, for the app is in the background, or no network leads anywhere.
+        /// With 1001, because the app is in the background or the network is gone.
         case goingAway
     }
-    /// Who wants that nothing is tried.
+    /// The part that holds back attempts.
     enum Holder: Hashable { case life, path }
 
     var reconnector: Reconnector
@@ -100,25 +100,25 @@ public struct Session: Machine, Hashable {
     var holders: Set<Holder> = []
     /// Whether the keeper knows of a connection.
     var isConnected = false
-    /// What finds how long a silence may be; nil: nothing does.
+    /// Finds the longest safe silence; nil if the policy does not ask for that.
     var pacer: HeartbeatPacer?
-    /// The connection that was asked out of turn whether it lives, and has not answered.
+    /// The connection that was probed and has not answered.
     var doubted: UInt64?
-    /// The interface that the last path took.
+    /// The interface of the last path.
     var interface: String?
     var queue: SendQueue
     /// The connection that messages are handed to.
     var serving: UInt64?
-    /// The connection that has a message in hand and has not answered.
+    /// The connection that was handed a message and has not answered.
     var handedTo: UInt64?
 
-    /// A session that has not started.
+    /// Creates a session that has not started.
     ///
     /// - Parameters:
-    ///   - policy: What it obeys.
-    ///   - endpoints: How many there are to choose from.
-    ///   - hasCredentials: Whether there is a provider to be asked before every attempt.
-    ///   - seed: Where the jitter starts; give each client another.
+    ///   - policy: The rules of the session.
+    ///   - endpoints: The number of endpoints to choose from.
+    ///   - hasCredentials: Whether a provider is asked for a credential before every attempt.
+    ///   - seed: The seed of the jitter. Use another one for each client.
     public init(policy: SessionPolicy = SessionPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
         reconnector = Reconnector(policy: policy.reconnect, endpoints: endpoints, hasCredentials: hasCredentials, seed: seed)
         keeper = hasCredentials ? CredentialKeeper(policy: policy.credentials) : nil
@@ -130,14 +130,14 @@ public struct Session: Machine, Hashable {
     /// What the session is doing.
     public var phase: Reconnector.Phase { reconnector.phase }
 
-    /// When something is to happen by itself; nil while only an input can change anything.
+    /// The moment at which something is due; nil if only an input can change the state.
     public var deadline: Moment? {
         isOver ? nil : .earliest(reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline)
     }
 
     var isOver: Bool { if case .stopped = phase { true } else { false } }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         if handleSending(input, at: now, into: &effects) || isOver { return }
         let served = phase.serving
@@ -167,7 +167,9 @@ public struct Session: Machine, Hashable {
         followPace(since: served, at: now, into: &effects)
     }
 
-    /// Applies the passing of time; calling early or twice is harmless.
+    /// Applies the passing of time.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         if isOver { return }
         let served = phase.serving
@@ -179,11 +181,11 @@ public struct Session: Machine, Hashable {
     }
 }
 
-/// What the lives of the connections say of how long a silence may be.
+/// How the outcome of connections adjusts the heartbeat interval.
 extension Session {
     mutating func noteAnswered(_ generation: UInt64, at now: Moment, into effects: inout [Effect]) {
         guard generation == phase.serving else { return }
-        // A probe waits for no silence, so its answer says nothing of how long one may be.
+        // A probe does not wait for silence, so its answer proves nothing about the interval.
         if doubted.take() == generation { return }
         setPace(into: &effects) { $0.answered(at: now) }
     }
@@ -191,7 +193,7 @@ extension Session {
     mutating func noteSilence(_ generation: UInt64, _ loss: Loss) {
         guard generation == phase.serving else { return }
         let isSilent = loss.wasIdle || loss.cause == .unresponsive
-        // What died of a lost network, or while the app was away, says nothing of the interval.
+        // If the network was lost or the app was away, the loss proves nothing about the interval.
         pacer?.lost(wasIdle: isSilent && doubted != generation)
     }
 
@@ -202,11 +204,11 @@ extension Session {
         if isOther { setPace(into: &effects) { $0.moved() } }
     }
 
-    /// Tells the pacer that another connection serves than `before`, or none.
+    /// Tells the pacer if another connection than `before` serves, or none.
     mutating func followPace(since before: UInt64?, at now: Moment, into effects: inout [Effect]) {
         let present = phase.serving
         guard pacer != nil, present != before else { return }
-        pacer?.lost(wasIdle: false)  // If nobody said why.
+        pacer?.lost(wasIdle: false)  // In case no cause was reported.
         guard let present, let interval = pacer?.interval else { return }
         pacer?.opened(at: now)
         effects.append(.setPingInterval(generation: present, interval))
@@ -222,7 +224,7 @@ extension Session {
     }
 }
 
-/// What a ``Session`` obeys.
+/// The rules of a ``Session``.
 public struct SessionPolicy: Hashable, Sendable {
     /// When to connect again, and when to give up.
     public var reconnect = ReconnectPolicy()
@@ -234,9 +236,9 @@ public struct SessionPolicy: Hashable, Sendable {
     public var heartbeat = HeartbeatPolicy.fixed
     /// What to do about the network.
     public var path = PathPolicy()
-    /// What becomes of messages that cannot go out at once.
+    /// What happens to messages that cannot be sent at once.
     public var sending = SendPolicy()
 
-    /// The defaults.
+    /// Creates a policy with the defaults.
     public init() {}
 }

@@ -1,52 +1,52 @@
 public import MachineCore
 
-/// Decides what the app's coming and going means for its connection.
+/// Decides what happens to the connection when the app enters or leaves the background.
 ///
-/// The connection is held back by ``Effect/hold`` or ``Effect/abandon`` and let go again by exactly one ``Effect/release``.
-/// Coming back to a connection that was kept asks it at once whether it still lives, for nothing told of its death meanwhile.
+/// ``Effect/hold`` or ``Effect/abandon`` stops connecting, and exactly one ``Effect/release`` allows it again. If the connection was kept
+/// in the background, it is probed on return, because its loss may have gone unnoticed.
 public struct AppLife: Machine, Hashable {
-    /// Where the app is.
+    /// The state of the app.
     public enum Phase: Hashable, Sendable {
         /// In the foreground. → `kept`, `leaving` or `held` on `background`, by policy; → `suspended` on `suspended`.
         case active
-        /// In the background, connected as ever. → `active` on `foreground`, → `suspended` on `suspended`.
+        /// In the background, still connected. → `active` on `foreground`, → `suspended` on `suspended`.
         case kept
-        /// In the background, in its grace. → `held` at `until`, → `active` on `foreground`, → `suspended` on `suspended`.
+        /// In the background, in the grace period. → `held` at `until`, → `active` on `foreground`, → `suspended` on `suspended`.
         case leaving(until: Moment)
         /// In the background, without a connection. → `active` on `foreground`, → `suspended` on `suspended`.
         case held
         /// Not running. → `active` on `foreground`, → `kept` or `held` on `background`, by policy.
         case suspended
     }
-    /// What can happen to the app that matters to its connection.
+    /// An event of the app that affects its connection.
     public enum Input: Hashable, Sendable {
-        /// People see the app again.
+        /// The app is visible again.
         case foreground
-        /// People do not see the app any more, or it was woken without being seen.
+        /// The app is no longer visible, or it was started in the background.
         case background
-        /// The system is about to stop running the app: there is time for a step, and none for a handshake.
+        /// The system is about to suspend the app: there is time for one step, but not for a handshake.
         case suspended
     }
-    /// What to do.
+    /// The action to take.
     public enum Effect: Hashable, Sendable {
         /// Close with 1001, and try nothing until `release`.
         case hold
-        /// Drop the connection at once, even one that is closing, and try nothing until `release`.
+        /// Drop the connection at once, even if it is closing, and try nothing until `release`.
         case abandon
         /// Connect at once if there is no connection.
         case release
-        /// Ask the connection at once whether it lives.
+        /// Check at once whether the connection is alive.
         case probe
     }
 
-    /// Where the app is; a session starts in the foreground until told otherwise.
+    /// The state of the app; it starts in the foreground.
     public internal(set) var phase = Phase.active
     let policy: BackgroundPolicy
 
-    /// The life of an app in the foreground; by default its connection ends after 3 s in the background.
+    /// Creates the state of an app in the foreground; by default its connection ends after 3 s in the background.
     public init(policy: BackgroundPolicy = .close(after: .seconds(3))) { self.policy = policy }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.active, .background):
@@ -66,10 +66,12 @@ public struct AppLife: Machine, Hashable {
         }
     }
 
-    /// When the grace in the background is over; nil elsewhere.
+    /// The end of the grace period in the background; nil in other phases.
     public var deadline: Moment? { if case .leaving(let until) = phase { until } else { nil } }
 
-    /// Ends the connection if the grace is over; calling early or twice is harmless.
+    /// Ends the connection if the grace period is over.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         hold(into: &effects)
@@ -88,88 +90,91 @@ public struct AppLife: Machine, Hashable {
         phase = .held
     }
 
-    /// The system runs the app in the background again, for a task or a push.
+    /// Handles a return from suspension to the background, for a task or a push.
     private mutating func wakeUnseen(into effects: inout [Effect]) {
         switch policy {
         case .keep:
             effects.append(.release)
             phase = .kept
-        case .close: phase = .held  // All is dropped already.
+        case .close: phase = .held  // All connections are already dropped.
         }
     }
 }
 
-/// Decides what the news of an app's life mean to its sockets, and when to ask the system for time in the background.
+/// Translates the life cycle of an app into inputs for its sockets, and decides when to request background time from the system.
 ///
-/// Time is asked for at most once per absence, and given back exactly once: after `extraTime`, on return, or when the system wants it back.
+/// Time is requested at most once per stay in the background. It is returned exactly once: after `extraTime`, on return to the foreground,
+/// or when the system demands it.
 public struct AppPresence: Machine, Hashable {
-    /// Where the app is.
+    /// The state of the app.
     public enum Phase: Hashable, Sendable {
-        /// People see it. → `borrowing` or `away` on `left`, → `away` on `ending`.
+        /// Visible. → `borrowing` or `away` on `left`, → `away` on `ending`.
         case present
-        /// In the background, on borrowed time. → `away` at `until`, on `expired` and on `ending`, → `present` on `returned`.
+        /// In the background, with background time. → `away` at `until`, on `expired` and on `ending`, → `present` on `returned`.
         case borrowing(until: Moment)
         /// In the background, or about to stop. → `present` on `returned`.
         case away
     }
-    /// What the system says.
+    /// An event from the system.
     public enum Input: Hashable, Sendable {
-        /// People do not see the app any more.
+        /// The app is no longer visible.
         case left
-        /// People see the app again, or the machine woke up.
+        /// The app is visible again, or the machine woke up.
         case returned
-        /// The borrowed time is over now.
+        /// The background time has expired.
         case expired
-        /// The app is about to end, or the machine to sleep.
+        /// The app is about to end, or the machine is about to sleep.
         case ending
     }
-    /// What to do.
+    /// The action to take.
     public enum Effect: Hashable, Sendable {
-        /// Tell the sockets.
-        case tell(AppLife.Input)
-        /// Ask the system for time.
+        /// Pass this input to the sockets.
+        case notify(AppLife.Input)
+        /// Request background time from the system.
         case borrow
-        /// Give the time back.
+        /// Return the background time.
         case giveBack
     }
 
-    /// Where the app is; it starts in the foreground until told otherwise.
+    /// The state of the app; it starts in the foreground.
     public private(set) var phase = Phase.present
     let extraTime: Duration?
 
-    /// The life of an app in the foreground.
+    /// Creates the state of an app in the foreground.
     ///
-    /// - Parameter extraTime: For how long time is borrowed when the app leaves, enough for its sockets to close; nil: none is.
+    /// - Parameter extraTime: How much background time to request when the app leaves, enough for its sockets to close; nil for none.
     public init(extraTime: Duration? = .seconds(20)) { self.extraTime = extraTime }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.present, .left):
-            // First, so that there is time for what is told.
+            // First, so that there is time to act on the next effect.
             if extraTime != nil { effects.append(.borrow) }
-            effects.append(.tell(.background))
+            effects.append(.notify(.background))
             phase = extraTime.map { .borrowing(until: now + $0) } ?? .away
         case (.borrowing, .returned):
-            effects += [.giveBack, .tell(.foreground)]
+            effects += [.giveBack, .notify(.foreground)]
             phase = .present
         case (.away, .returned):
-            effects.append(.tell(.foreground))
+            effects.append(.notify(.foreground))
             phase = .present
         case (.borrowing, .expired), (.borrowing, .ending):
-            effects += [.tell(.suspended), .giveBack]
+            effects += [.notify(.suspended), .giveBack]
             phase = .away
         case (.present, .ending), (.away, .ending):
-            effects.append(.tell(.suspended))
+            effects.append(.notify(.suspended))
             phase = .away
         case (.present, .returned), (.present, .expired), (.borrowing, .left), (.away, .left), (.away, .expired): break
         }
     }
 
-    /// When borrowed time is given back; nil if none is.
+    /// The moment at which background time is returned; nil if there is none.
     public var deadline: Moment? { if case .borrowing(let until) = phase { until } else { nil } }
 
-    /// Gives the time back if it is due; calling early or twice is harmless.
+    /// Returns the background time if that is due.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         effects.append(.giveBack)
@@ -177,12 +182,13 @@ public struct AppPresence: Machine, Hashable {
     }
 }
 
-/// What a session does about its connection while the app is in the background.
+/// What a session does with its connection while the app is in the background.
 public enum BackgroundPolicy: Hashable, Sendable {
-    /// It goes on as in the foreground, for as long as the system lets the app run.
+    /// The connection stays open for as long as the system lets the app run.
     case keep
-    /// It ends when the app has been in the background for this long, and comes back with the foreground; zero: at once.
+    /// The connection ends after this time in the background, and is opened again in the foreground; zero to end it at once.
     ///
-    /// iOS suspends an app about 5 s after it left the foreground, unless it asked for more time: leave some for the close handshake.
+    /// iOS suspends an app about 5 s after it left the foreground, unless it asked for more time. Leave enough of that for the close
+    /// handshake.
     case close(after: Duration)
 }

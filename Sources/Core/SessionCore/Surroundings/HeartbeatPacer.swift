@@ -1,30 +1,30 @@
 public import MachineCore
 
-/// Finds how long a connection may be silent before a ping is due, for devices that pay for every ping.
+/// Finds how long a connection may be silent before a ping is needed, for devices where every ping costs energy.
 ///
-/// Radios sleep longer the rarer the pings are, but middleboxes forget a connection that is silent for too long. So the interval grows
-/// by half after each `stretch` of stable life, up to `maximum`, and is halved, down to `minimum`, when a connection was lost while idle.
-/// Each such loss also doubles the stretch that growing takes, up to an hour or `stretch` if that is more:
-/// a middlebox that forgets after a minute costs a few connections, not one every few minutes.
+/// Radios sleep longer if pings are rare, but middleboxes drop a connection that is silent for too long. The interval grows by half after
+/// each `stretch` of stable connection, up to `maximum`. It is halved, down to `minimum`, when a connection is lost while idle. Each such
+/// loss also doubles the stretch that the next growth needs, up to an hour or `stretch`, whichever is longer. A middlebox with a timeout of
+/// one minute therefore costs a few connections, not one every few minutes.
 ///
-/// A dead link is still found within the interval in force and the heartbeat's patience: set each new ``interval`` as the
-/// heartbeat's. It outlives connections; a fresh one is also its own configuration.
+/// A dead link is still found within the current interval plus the heartbeat's patience: apply each new ``interval`` to the heartbeat. A
+/// pacer survives reconnects. A new pacer also serves as a configuration.
 public struct HeartbeatPacer: Hashable, Sendable {
-    /// How long a silence may be from now on; never less than a second.
+    /// The longest silence from now on; never less than a second.
     public private(set) var interval: Duration
     private let base, minimum, maximum, stretch: Duration
-    /// How much stable life the next growth takes.
+    /// The stable time that the next growth needs.
     private var required: Duration
     /// When the present stretch began; nil while not connected.
     private var stableSince: Moment?
 
-    /// A pacer that has seen no connection.
+    /// Creates a pacer that has seen no connection.
     ///
     /// - Parameters:
-    ///   - base: The first interval, and the one on a new network; kept between the other two.
+    ///   - base: The first interval, also used on a new network; limited to `minimum`...`maximum`.
     ///   - minimum: The shortest interval, at least a second.
     ///   - maximum: The longest interval, at least `minimum`.
-    ///   - stretch: How long a connection must live before the interval grows.
+    ///   - stretch: How long a connection must last before the interval grows.
     public init(
         base: Duration = .seconds(20), minimum: Duration = .seconds(10), maximum: Duration = .seconds(120),
         stretch: Duration = .seconds(120)
@@ -36,24 +36,24 @@ public struct HeartbeatPacer: Hashable, Sendable {
         (interval, required) = (self.base, self.stretch)
     }
 
-    /// A connection is open: its stable life starts.
+    /// Notes that a connection is open: its stable time starts.
     public mutating func opened(at now: Moment) { stableSince = now }
 
-    /// An automatic ping came back, so a silence of this length does no harm: the interval may grow.
+    /// Notes that an automatic ping was answered, so a silence of this length is safe and the interval may grow.
     ///
-    /// A connection that is never idle proves nothing, and needs no longer interval.
+    /// A connection that is never idle gives no information, and needs no longer interval.
     public mutating func answered(at now: Moment) {
         guard let since = stableSince, now - since >= required else { return }
         interval = min(interval + interval / 2, maximum)
         stableSince = now
     }
 
-    /// The connection is gone.
+    /// Notes that the connection is gone.
     ///
-    /// - Parameter wasIdle: Whether it was lost in silence: its heartbeat found it dead, or it broke at the first bytes after
-    ///   a silence. Any other loss says nothing of the interval.
+    /// - Parameter wasIdle: Whether it was lost during silence: the heartbeat found it dead, or it broke at the first bytes after a
+    ///   silence. Any other loss gives no information about the interval.
     public mutating func lost(wasIdle: Bool) {
-        // One loss shortens once, and only if there was a connection to lose.
+        // One loss shortens the interval once, and only if there was a connection.
         guard stableSince != nil else { return }
         stableSince = nil
         guard wasIdle else { return }
@@ -61,34 +61,34 @@ public struct HeartbeatPacer: Hashable, Sendable {
         required = min(required + required, max(stretch, .seconds(3600)))
     }
 
-    /// The device is on another network, with other middleboxes: what was learned is void.
+    /// Notes that the device is on another network with other middleboxes: resets what was learned.
     public mutating func moved() { (interval, required) = (base, stretch) }
 }
 
-/// How long a session lets its connections be silent before it asks whether they live.
+/// How long a session lets its connections be silent before it sends a ping.
 ///
-/// What is asked with, and how long an answer may take, is each connection's own configuration.
+/// The configuration of each connection determines the kind of ping and the time limit for the answer.
 public struct HeartbeatPolicy: Hashable, Sendable {
-    /// What finds the interval; nil: it is not to be found.
+    /// The pacer; nil if the interval is fixed by the connection's configuration.
     let pacer: HeartbeatPacer?
 
-    /// As long as the configuration of the connection says, always.
+    /// The interval of the connection's configuration, unchanged.
     public static let fixed = HeartbeatPolicy(pacer: nil)
 
-    /// Always this long, at least a second.
+    /// A fixed interval of this length, at least a second.
     ///
-    /// It takes the place of what the configuration of the connection says.
+    /// It replaces the interval of the connection's configuration.
     public static func every(_ interval: Duration) -> HeartbeatPolicy { adaptive(base: interval, minimum: interval, maximum: interval) }
 
-    /// An interval that grows while connections are stable, and shrinks when they are lost in silence: see ``HeartbeatPacer``.
+    /// An interval that grows while connections are stable and shrinks when they are lost during silence: see ``HeartbeatPacer``.
     ///
-    /// For devices that pay for every ping. It takes the place of what the configuration of the connection says.
+    /// For devices where every ping costs energy. It replaces the interval of the connection's configuration.
     ///
     /// - Parameters:
-    ///   - base: The first interval, and the one on a new network; kept between the other two.
+    ///   - base: The first interval, also used on a new network; limited to `minimum`...`maximum`.
     ///   - minimum: The shortest interval, at least a second.
     ///   - maximum: The longest interval, at least `minimum`.
-    ///   - stretch: How long a connection must live before the interval grows.
+    ///   - stretch: How long a connection must last before the interval grows.
     public static func adaptive(
         base: Duration = .seconds(20), minimum: Duration = .seconds(10), maximum: Duration = .seconds(120),
         stretch: Duration = .seconds(120)

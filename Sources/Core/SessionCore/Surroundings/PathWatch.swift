@@ -1,55 +1,57 @@
 public import MachineCore
 
-/// Decides what news of the network means for a connection and for the attempts at one.
+/// Decides how changes of the network affect a connection and new attempts.
 ///
-/// No news of the network is the death of a connection: TCP outlives a short loss, and one to this device needs no network.
-/// So whenever there is reason to doubt it, the connection is asked at once, and its own silence judges it.
+/// No network change ends a connection: TCP survives a short loss, and a connection within this device needs no network. Whenever a change
+/// gives reason to doubt a connection, it is probed at once, and dropped only if it does not answer.
 public struct PathWatch: Machine, Hashable {
-    /// What is known of the network.
+    /// The known state of the network.
     public enum Phase: Hashable, Sendable {
-        /// Nothing yet. → `online` on `satisfied`, → `offline` on `unsatisfied`.
+        /// Nothing is known yet. → `online` on `satisfied`, → `offline` on `unsatisfied`.
         case unknown
-        /// New connections take this path. → `online` on `satisfied` with another, → `offline` on `unsatisfied`.
+        /// New connections use this path. → `online` on `satisfied` with another path, → `offline` on `unsatisfied`.
         case online(NetworkPath)
         /// New connections have no path. → `online` on `satisfied`.
         case offline
     }
-    /// What can happen to the network that matters to a connection.
+    /// A network event that affects a connection.
     public enum Input: Hashable, Sendable {
-        /// New connections take this path from now on.
+        /// New connections use this path from now on.
         case satisfied(NetworkPath)
         /// New connections have no path.
         case unsatisfied
-        /// The path that the present connection was made over is lost.
+        /// The path of the present connection is lost.
         case notViable
-        /// A new connection would take a better path than the present one has.
+        /// A better path than that of the present connection is available for a new one.
         case betterPathAvailable
     }
-    /// What to do.
+    /// The action to take.
     public enum Effect: Hashable, Sendable {
-        /// Start no attempt until `release`, and give up one that is under way; a connection that is open stays.
+        /// Start no attempt until `release`, and cancel one that is in progress. An open connection stays.
         case hold
-        /// The network is back: connect at once if there is no connection, as if nothing had failed before.
+        /// The network is back: connect at once if there is no connection, and forgive earlier failures.
         ///
-        /// It comes whether or not attempts were held.
+        /// Sent whether or not attempts were held.
         case release
-        /// Ask the connection at once whether it lives.
+        /// Check at once whether the connection is alive.
         case probe
-        /// Make a new connection, then drop the old one.
+        /// Open a new connection, then close the old one.
         case handOver
     }
 
-    /// What is known of the network.
+    /// The known state of the network.
     public internal(set) var phase = Phase.unknown
     let policy: PathPolicy
 
-    /// A watch that has heard nothing of the network; until it does, attempts are free.
+    /// Creates a watch that knows nothing of the network.
+    ///
+    /// Until it does, attempts are allowed.
     public init(policy: PathPolicy = PathPolicy()) { self.policy = policy }
 
-    /// Nil always: only news changes anything.
+    /// Always nil: only an input changes the state.
     public var deadline: Moment? { nil }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.unknown, .satisfied(let path)):
@@ -58,7 +60,7 @@ public struct PathWatch: Machine, Hashable {
             effects.append(.probe)
             phase = .online(path)
         case (.offline, .satisfied(let path)):
-            // What outlived the loss may have been made over another path.
+            // A connection that survived the loss may use another path.
             effects += [.release, .probe]
             phase = .online(path)
         case (.unknown, .unsatisfied), (.online, .unsatisfied):
@@ -72,75 +74,75 @@ public struct PathWatch: Machine, Hashable {
         }
     }
 
-    /// Nothing comes with time alone.
+    /// Does nothing: time alone changes nothing.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {}
 }
 
-/// What a ``PathWatch`` does about the network beyond asking whether the connection lives.
+/// How a ``PathWatch`` reacts to network changes, apart from probing the connection.
 public struct PathPolicy: Hashable, Sendable {
-    /// Whether a better path makes a new connection over it, before the old one is dropped.
+    /// Whether to open a new connection over a better path before the old one is closed.
     public var handsOver: Bool
-    /// Whether nothing is tried while the system says that there is no network.
+    /// Whether to try nothing while the system reports that there is no network.
     ///
-    /// Turn it off where the system can be wrong, as with a network that only leads to machines nearby.
+    /// Turn it off if the system can be wrong, for example on a network that only reaches nearby machines.
     public var holdsWhenUnsatisfied: Bool
 
-    /// A policy; by default it stays on a path that works, and waits for a network.
+    /// Creates a policy; by default it stays on a path that works, and waits for a network.
     public init(handsOver: Bool = false, holdsWhenUnsatisfied: Bool = true) {
         (self.handsOver, self.holdsWhenUnsatisfied) = (handsOver, holdsWhenUnsatisfied)
     }
 }
 
-/// The way that new connections take out of this device.
+/// The path that new connections take out of this device.
 ///
-/// Two paths that differ in anything are different paths.
+/// Two paths that differ in any property are different paths.
 public struct NetworkPath: Hashable, Sendable {
-    /// What an interface is made of.
+    /// The type of an interface.
     public enum Kind: Hashable, Sendable {
-        /// A cable.
+        /// A wired network.
         case wired
-        /// A wireless network of the place.
+        /// A local wireless network.
         case wifi
         /// A mobile network.
         case cellular
-        /// This device itself.
+        /// The loopback interface of this device.
         case loopback
-        /// A tunnel, or something unknown.
+        /// A tunnel, or an unknown type.
         case other
     }
 
-    /// What the interface is made of.
+    /// The type of the interface.
     public var kind: Kind
-    /// What the system calls the interface, such as `en0`.
+    /// The system's name of the interface, such as `en0`.
     public var interface: String
     /// Whether its traffic costs money, as on a mobile network.
     public var isExpensive: Bool
-    /// Whether people asked to save traffic on it.
+    /// Whether the user asked to save traffic on it.
     public var isConstrained: Bool
 
-    /// A path over this interface; by default neither expensive nor constrained.
+    /// Creates a path over this interface; by default neither expensive nor constrained.
     public init(_ kind: Kind, interface: String, isExpensive: Bool = false, isConstrained: Bool = false) {
         (self.kind, self.interface, self.isExpensive, self.isConstrained) = (kind, interface, isExpensive, isConstrained)
     }
 }
 
-/// What one of this device's interfaces is like at a moment.
+/// A snapshot of one of this device's interfaces.
 public struct NetworkInterface: Hashable, Sendable {
-    /// What the system calls it, such as `eth0`.
+    /// The system's name, such as `eth0`.
     public var name: String
-    /// What it is made of.
+    /// The type.
     public var kind: NetworkPath.Kind
-    /// Its addresses, as text.
+    /// The addresses, as text.
     public var addresses: Set<String>
-    /// Whether packets to the rest of the world leave here.
+    /// Whether it is the interface of the default route.
     public var isDefault: Bool
 
-    /// An interface that is up.
+    /// Creates an interface that is up.
     public init(_ name: String, _ kind: NetworkPath.Kind, addresses: Set<String>, isDefault: Bool = false) {
         (self.name, self.kind, self.addresses, self.isDefault) = (name, kind, addresses, isDefault)
     }
 
-    /// What can be connected from: not this device itself, nor an address that nobody gave it (RFC 3927, RFC 4291 §2.5.6).
+    /// The addresses that can reach other devices: not loopback, and not link-local (RFC 3927, RFC 4291 §2.5.6).
     var usableAddresses: Set<String> {
         kind == .loopback ? [] : addresses.filter { !$0.hasPrefix("169.254.") && !$0.hasPrefix("fe80:") }
     }
@@ -149,7 +151,7 @@ public struct NetworkInterface: Hashable, Sendable {
 }
 
 extension NetworkPath.Kind {
-    /// What an interface is made of, by the names that Linux gives.
+    /// Creates the type from the name that Linux gives an interface.
     public init(linuxName name: String) {
         let kinds: [(prefix: String, kind: NetworkPath.Kind)] = [
             ("lo", .loopback), ("wl", .wifi), ("ww", .cellular), ("ppp", .cellular), ("rmnet", .cellular), ("en", .wired), ("eth", .wired),
@@ -157,7 +159,7 @@ extension NetworkPath.Kind {
         self = kinds.first { name.hasPrefix($0.prefix) }?.kind ?? .other
     }
 
-    /// The lower, the likelier to lead somewhere.
+    /// The preference of the type: lower is more likely to have a route.
     fileprivate var rank: Int {
         switch self {
         case .wired: 0
@@ -169,28 +171,28 @@ extension NetworkPath.Kind {
     }
 }
 
-/// Tells what happened to the network from how the interfaces were and how they are.
+/// Derives network events from two successive snapshots of the interfaces.
 ///
-/// Any interface with an address that leads out of this device counts as a network, for a wrong "no network" would hold back what
-/// could connect. The path is that of the default route, or else of the likeliest interface.
+/// Any interface with a usable address counts as a network, because a wrong "no network" would block connections that could succeed. The
+/// path is the interface of the default route, or else the most likely interface.
 ///
-/// | Before and after | What is told |
+/// | Before and after | Event |
 /// |---|---|
 /// | no usable interface is left | unsatisfied |
 /// | there is one again | satisfied |
 /// | the path's interface is gone, or has none of its addresses any more, and there is another path | unsatisfied, then satisfied |
 /// | the path's interface has lost some of its addresses | not viable |
-/// | new connections take another interface, and the old one is still there | satisfied, then a better path |
-/// | an interface that is not the path came or went | nothing |
+/// | new connections use another interface, and the old one is still there | satisfied, then a better path |
+/// | an interface that is not the path appeared or disappeared | nothing |
 public struct InterfaceWatch: Hashable, Sendable {
-    /// The interface of the path, when last looked at; nil: there was none.
+    /// The interface of the path in the last snapshot; nil if there was none.
     private var path: NetworkInterface?
     private var hasLooked = false
 
-    /// A watch that has not looked.
+    /// Creates a watch without a snapshot.
     public init() {}
 
-    /// Looks at the interfaces that are up, and says what happened since the last time.
+    /// Compares the interfaces that are up with the last snapshot, and returns what happened since.
     public mutating func look(at interfaces: [NetworkInterface]) -> [PathWatch.Input] {
         let usable = interfaces.filter { !$0.usableAddresses.isEmpty }
         let (before, after) = (path, usable.min(by: Self.isLikelier))
@@ -209,9 +211,11 @@ public struct InterfaceWatch: Hashable, Sendable {
     }
 }
 
-/// The interfaces over which packets to the rest of the world leave, read from Linux's table of IPv4 routes.
+/// The interface of the default route, read from Linux's table of IPv4 routes.
 public enum DefaultRoutes {
-    /// Reads the text of `/proc/net/route`; of several default routes only the one that is used counts.
+    /// Reads the text of `/proc/net/route`.
+    ///
+    /// Of several default routes, only the one with the lowest metric counts.
     ///
     /// Source: `fib_route_seq_show` in Linux's net/ipv4/fib_trie.c.
     public static func interface(inRoutes text: String) -> String? {

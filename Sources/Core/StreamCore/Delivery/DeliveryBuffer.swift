@@ -1,77 +1,79 @@
 public import MachineCore
 
-/// Values on their way to a consumer that may be slower than they come: bounded in memory, and counted.
+/// A bounded buffer between a producer and a consumer that may be slower.
 ///
-/// One rule holds for all: ``take(at:)`` gives something if, and only if, the ``deadline`` has come.
+/// It counts what happens to the values.
+///
+/// All buffers follow one rule: ``take(at:)`` returns something if and only if the ``deadline`` has come.
 public protocol DeliveryBuffer<Value, Output>: Sendable {
-    /// What is pushed.
+    /// The type of the values that are pushed.
     associatedtype Value: Sendable
-    /// What is taken: a value, or some.
+    /// The type of the output: one value or several.
     associatedtype Output: Sendable
 
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     var counts: DeliveryCounts { get }
-    /// How many values wait.
+    /// The number of values that wait.
     var pending: Int { get }
-    /// Whether nothing should be pushed before something was taken, or any more; never where values give way.
+    /// Whether the producer should not push until a value is taken, or at all; always false for buffers that drop values.
     var isFull: Bool { get }
-    /// When there is something to take if nothing more is pushed, `Moment.start` if there is already; nil while nothing waits.
+    /// When the next output is ready if no more is pushed; `Moment.start` if it is ready now, nil if nothing waits.
     var deadline: Moment? { get }
 
-    /// Adds a value. Moments never go backwards from one call to the next.
+    /// Adds a value. Moments must never go backwards from one call to the next.
     mutating func push(_ value: Value, at now: Moment)
-    /// Removes and returns what is due.
+    /// Removes and returns the output that is due.
     mutating func take(at now: Moment) -> Output?
-    /// No more is pushed: what would wait for more waits no longer.
+    /// Notes that no more values follow, so that waiting values are due without waiting for more.
     mutating func finish()
 }
 
 extension DeliveryBuffer {
-    /// What waits for nothing needs no end.
+    /// Does nothing: most buffers do not wait for more values.
     public mutating func finish() {}
 }
 
-/// A buffer whose kind is known only when it is made.
+/// A type-erased buffer.
 @usableFromInline package struct AnyDelivery<Value: Sendable, Output: Sendable>: DeliveryBuffer {
     private var base: any DeliveryBuffer<Value, Output>
 
-    /// The same buffer.
+    /// Wraps the buffer.
     @usableFromInline package init(_ base: any DeliveryBuffer<Value, Output>) { self.base = base }
 
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     @usableFromInline package var counts: DeliveryCounts { base.counts }
-    /// How many values wait.
+    /// The number of values that wait.
     @usableFromInline package var pending: Int { base.pending }
-    /// Whether nothing should be pushed before something was taken.
+    /// Whether the producer should not push until a value is taken.
     @usableFromInline package var isFull: Bool { base.isFull }
-    /// When there is something to take if nothing more is pushed.
+    /// When the next output is ready if no more is pushed.
     @usableFromInline package var deadline: Moment? { base.deadline }
 
     /// Adds a value.
     @usableFromInline package mutating func push(_ value: Value, at now: Moment) { base.push(value, at: now) }
-    /// Removes and returns what is due.
+    /// Removes and returns the output that is due.
     @usableFromInline package mutating func take(at now: Moment) -> Output? { base.take(at: now) }
-    /// No more is pushed.
+    /// Notes that no more values follow.
     @usableFromInline package mutating func finish() { base.finish() }
 }
 
-/// What became of the values that came for one or more consumers.
+/// Counts of what happened to the values for one or more consumers.
 ///
-/// What was received and is none of the others still waits to be taken, or left with a consumer that had not taken it.
+/// Received values that are in none of the other counts still wait, or were discarded with a consumer that had not taken them.
 public struct DeliveryCounts: Hashable, Sendable {
-    /// Values that came.
+    /// The number of values received.
     public var received = 0
-    /// Values that the consumer has got.
+    /// The number of values delivered to the consumer.
     public var delivered = 0
-    /// Values in whose place a newer one came before the consumer had got them.
+    /// The number of values replaced by a newer one before they were delivered.
     public var conflated = 0
-    /// Values that gave way to others, for there was no room.
+    /// The number of values dropped for lack of room.
     public var dropped = 0
 
-    /// Nothing yet.
+    /// Creates counts of zero.
     public init() {}
 
-    /// Both together.
+    /// Returns the sum of both.
     public static func + (lhs: Self, rhs: Self) -> Self {
         var sum = lhs
         sum.received += rhs.received
@@ -81,7 +83,7 @@ public struct DeliveryCounts: Hashable, Sendable {
         return sum
     }
 
-    /// What came to `rhs` to make `lhs`.
+    /// Returns the increase from `rhs` to `lhs`.
     public static func - (lhs: Self, rhs: Self) -> Self {
         var difference = lhs
         difference.received -= rhs.received
@@ -92,8 +94,8 @@ public struct DeliveryCounts: Hashable, Sendable {
     }
 }
 
-/// Intervals that can be added to any moment and divided by.
+/// Limits intervals so that arithmetic with them does not overflow or divide by zero.
 enum DeliveryTime {
-    /// From a microsecond to some hundred years.
+    /// Limits the interval to the range from one microsecond to some hundred years.
     static func clamped(_ interval: Duration) -> Duration { min(max(interval, .microseconds(1)), .seconds(1 << 33)) }
 }

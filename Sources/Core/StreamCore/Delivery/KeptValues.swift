@@ -1,23 +1,25 @@
 public import MachineCore
 
-/// All values in their order; whoever pushes has to wait while it is full.
+/// Keeps all values in order.
+///
+/// The producer must wait while it is full.
 public struct EveryValue<Value: Sendable>: DeliveryBuffer {
     private var ring = Ring<Value>()
     private let capacity: Int
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public private(set) var counts = DeliveryCounts()
 
-    /// - Parameter capacity: How many values make it full, at least 1.
+    /// - Parameter capacity: The number of values that makes the buffer full, at least 1.
     public init(capacity: Int) { self.capacity = max(capacity, 1) }
 
-    /// How many values wait.
+    /// The number of values that wait.
     public var pending: Int { ring.count }
-    /// Whether so many values wait as make it full.
+    /// Whether the capacity is reached.
     public var isFull: Bool { ring.count >= capacity }
-    /// At once, if a value waits.
+    /// `Moment.start` if a value waits, otherwise nil.
     public var deadline: Moment? { ring.isEmpty ? nil : .start }
 
-    /// Adds a value, and keeps it in any case.
+    /// Adds a value, even if the buffer is full.
     public mutating func push(_ value: Value, at now: Moment) {
         counts.received += 1
         ring.append(value)
@@ -31,24 +33,26 @@ public struct EveryValue<Value: Sendable>: DeliveryBuffer {
     }
 }
 
-/// The newest so many values in their order; the oldest gives way.
+/// Keeps only the newest values, in order; the oldest value is dropped when there is no room.
 public struct NewestValues<Value: Sendable>: DeliveryBuffer {
     private var ring = Ring<Value>()
     private let limit: Int
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public private(set) var counts = DeliveryCounts()
 
-    /// - Parameter limit: How many values may wait, at least 1.
+    /// - Parameter limit: The number of values that may wait, at least 1.
     public init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// How many values wait.
+    /// The number of values that wait.
     public var pending: Int { ring.count }
-    /// Never.
+    /// Always false.
     public var isFull: Bool { false }
-    /// At once, if a value waits.
+    /// `Moment.start` if a value waits, otherwise nil.
     public var deadline: Moment? { ring.isEmpty ? nil : .start }
 
-    /// Adds a value, for which the oldest gives way if there is no room.
+    /// Adds a value.
+    ///
+    /// Drops the oldest one if there is no room.
     public mutating func push(_ value: Value, at now: Moment) {
         counts.received += 1
         if ring.count == limit {
@@ -58,7 +62,7 @@ public struct NewestValues<Value: Sendable>: DeliveryBuffer {
         ring.append(value)
     }
 
-    /// Removes and returns the oldest value that is left.
+    /// Removes and returns the oldest remaining value.
     public mutating func take(at now: Moment) -> Value? {
         guard let value = ring.popFirst() else { return nil }
         counts.delivered += 1
@@ -66,29 +70,30 @@ public struct NewestValues<Value: Sendable>: DeliveryBuffer {
     }
 }
 
-/// The newest value alone.
+/// Keeps only the newest value.
 public struct LatestValue<Value: Sendable>: DeliveryBuffer {
-    /// Whether two values are the same to the consumer.
+    /// Returns whether two values are the same for the consumer.
     public typealias Comparison = @Sendable (Value, Value) -> Bool
 
     private var value: Value?
-    /// What the consumer got last; kept only to compare with.
+    /// The value that was delivered last; kept only for the comparison.
     private var last: Value?
     private let isSame: Comparison?
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public private(set) var counts = DeliveryCounts()
 
-    /// - Parameter isSame: Tells a value that the consumer has already, and that need not be delivered again; nil: there is none.
+    /// - Parameter isSame: Compares a value with the one that was delivered last. If they are the same, it is not delivered again.
+    ///   Nil: every value is delivered.
     public init(unless isSame: Comparison? = nil) { self.isSame = isSame }
 
     /// 1 or 0.
     public var pending: Int { value == nil ? 0 : 1 }
-    /// Never.
+    /// Always false.
     public var isFull: Bool { false }
-    /// At once, if a value waits.
+    /// `Moment.start` if a value waits, otherwise nil.
     public var deadline: Moment? { value == nil ? nil : .start }
 
-    /// Puts a value in the place of the one that waits.
+    /// Replaces the waiting value.
     public mutating func push(_ value: Value, at now: Moment) {
         counts.received += 1
         if self.value != nil { counts.conflated += 1 }
@@ -109,33 +114,34 @@ public struct LatestValue<Value: Sendable>: DeliveryBuffer {
     }
 }
 
-/// The newest value of each key, in the order in which the keys first changed since they were last taken.
+/// Keeps the newest value of each key, in the order in which the keys first changed since they were last taken.
 ///
-/// So a slow consumer never sees a value that was replaced, nor waits for a key that changes all the time, and no key is passed over.
-/// Pushing and taking cost the same however many keys wait.
+/// A slow consumer never sees an outdated value, a key that changes all the time does not block others, and no key is skipped. Pushing and
+/// taking take constant time.
 public struct LatestByKey<Key: Hashable & Sendable, Value: Sendable>: DeliveryBuffer {
     private let key: @Sendable (Value) -> Key
     private let limit: Int
     private var ring = Ring<(key: Key, value: Value)>()
-    /// Which place each key has, counted from the first that there ever was.
+    /// The position of each key, counted from the first key that was ever added.
     private var places: [Key: Int] = [:]
     private var firstPlace = 0
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public private(set) var counts = DeliveryCounts()
 
     /// - Parameters:
-    ///   - limit: How many keys may wait, at least 1; for one more the key that has waited longest gives way.
-    ///   - key: Tells what a value is of.
+    ///   - limit: The number of keys that may wait, at least 1. If there is no room for a new key, the key that has waited longest is
+    ///   dropped.
+    ///   - key: Returns the key of a value.
     public init(limit: Int = 10_000, by key: @escaping @Sendable (Value) -> Key) { (self.limit, self.key) = (max(limit, 1), key) }
 
-    /// How many keys wait.
+    /// The number of keys that wait.
     public var pending: Int { ring.count }
-    /// Never.
+    /// Always false.
     public var isFull: Bool { false }
-    /// At once, if a value waits.
+    /// `Moment.start` if a value waits, otherwise nil.
     public var deadline: Moment? { ring.isEmpty ? nil : .start }
 
-    /// Puts a value in the place of the one of the same key that waits, or behind all others.
+    /// Replaces the waiting value of the same key, or adds the value at the end.
     public mutating func push(_ value: Value, at now: Moment) {
         counts.received += 1
         let key = key(value)
@@ -148,7 +154,7 @@ public struct LatestByKey<Key: Hashable & Sendable, Value: Sendable>: DeliveryBu
         ring.append((key, value))
     }
 
-    /// Removes and returns the value whose key has waited longest.
+    /// Removes and returns the value of the key that has waited longest.
     public mutating func take(at now: Moment) -> Value? {
         guard let value = pop() else { return nil }
         counts.delivered += 1

@@ -1,76 +1,79 @@
 public import MachineCore
 
-/// What another buffer gives, but never sooner after the one before than an interval.
+/// Limits the rate of another buffer: outputs are at least one interval apart.
 ///
-/// The first comes at once and the last always; so no span of the length of `count` intervals sees more than `count`.
+/// The first output comes at once, and the last one is always delivered. No span of `count` intervals contains more than `count` outputs.
 public struct Paced<Base: DeliveryBuffer>: DeliveryBuffer {
     private var base: Base
     private let interval: Duration
-    /// Before that nothing is given.
+    /// The earliest moment of the next output.
     private var earliest = Moment.start
 
     /// - Parameters:
-    ///   - base: What holds the values.
-    ///   - interval: How long after one the next may be taken.
+    ///   - base: The buffer that holds the values.
+    ///   - interval: The minimum time between two outputs.
     public init(_ base: Base, every interval: Duration) { (self.base, self.interval) = (base, DeliveryTime.clamped(interval)) }
 
     /// - Parameters:
-    ///   - base: What holds the values.
-    ///   - count: How many may be taken in any second, at least 1.
+    ///   - base: The buffer that holds the values.
+    ///   - count: The maximum number of outputs in any second, at least 1.
     public init(_ base: Base, perSecond count: Int) {
         let perSecond: Int64 = 1_000_000_000_000_000_000  // Attoseconds.
         let count = Int64(max(count, 1))
-        // Rounded up, or one too many would fit into some seconds.
+        // Rounded up, because otherwise one output too many would fit into some seconds.
         let interval = perSecond / count + (perSecond % count == 0 ? 0 : 1)
         self.init(base, every: Duration(secondsComponent: 0, attosecondsComponent: interval))
     }
 
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public var counts: DeliveryCounts { base.counts }
-    /// How many values wait.
+    /// The number of values that wait.
     public var pending: Int { base.pending }
-    /// Whether the buffer below is full.
+    /// Whether the base buffer is full.
     public var isFull: Bool { base.isFull }
-    /// When the buffer below has something, but not before the interval is over.
+    /// When the base buffer has an output, but not before the interval is over.
     public var deadline: Moment? { base.deadline.map { max($0, earliest) } }
 
     /// Adds a value.
     public mutating func push(_ value: Base.Value, at now: Moment) { base.push(value, at: now) }
 
-    /// Removes and returns what the buffer below gives, if the interval is over.
+    /// Removes and returns the output of the base buffer if the interval is over.
     public mutating func take(at now: Moment) -> Base.Output? {
         guard now >= earliest, let output = base.take(at: now) else { return nil }
         earliest = now + interval
         return output
     }
 
-    /// No more is pushed; the pace stays.
+    /// Notes that no more values follow.
+    ///
+    /// The rate limit still applies.
     public mutating func finish() { base.finish() }
 }
 
-/// What another buffer gives, at the end of each interval in which something came.
+/// Delivers the output of another buffer at the end of each interval in which a value arrived.
 ///
-/// The intervals are of equal length and begin with the first value. A consumer that comes late finds what is newest then.
+/// All intervals have the same length; the first begins with the first value. A consumer that comes late gets the value that is newest at
+/// that time.
 public struct Sampled<Base: DeliveryBuffer>: DeliveryBuffer {
     private var base: Base
     private let interval: Duration
-    /// Where an interval begins, with the first value or later.
+    /// The start of an interval, with the first value or later.
     private var origin: Moment?
-    /// The end of the interval in which the first of what waits has come.
+    /// The end of the interval in which the first waiting value arrived.
     private var due: Moment?
 
     /// - Parameters:
-    ///   - base: What holds the values.
-    ///   - interval: How long an interval is.
+    ///   - base: The buffer that holds the values.
+    ///   - interval: The length of an interval.
     public init(_ base: Base, every interval: Duration) { (self.base, self.interval) = (base, DeliveryTime.clamped(interval)) }
 
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public var counts: DeliveryCounts { base.counts }
-    /// How many values wait.
+    /// The number of values that wait.
     public var pending: Int { base.pending }
-    /// Whether the buffer below is full.
+    /// Whether the base buffer is full.
     public var isFull: Bool { base.isFull }
-    /// The end of the interval in which the first of what waits has come.
+    /// The end of the interval in which the first waiting value arrived.
     public var deadline: Moment? {
         guard let deadline = base.deadline, let due else { return nil }
         return max(deadline, due)
@@ -81,21 +84,23 @@ public struct Sampled<Base: DeliveryBuffer>: DeliveryBuffer {
         base.push(value, at: now)
         let start = intervalStart(now)
         origin = start
-        // What came may have been undone, too.
+        // A push may also have removed the waiting value.
         due = base.pending == 0 ? nil : due ?? start + interval
     }
 
-    /// Removes and returns what the buffer below gives, if the interval is over.
+    /// Removes and returns the output of the base buffer if the interval is over.
     public mutating func take(at now: Moment) -> Base.Output? {
         guard let due, now >= due, let output = base.take(at: now) else { return nil }
         self.due = base.pending == 0 ? nil : intervalStart(now) + interval
         return output
     }
 
-    /// No more is pushed; the interval is waited for nevertheless.
+    /// Notes that no more values follow.
+    ///
+    /// The current interval still runs to its end.
     public mutating func finish() { base.finish() }
 
-    /// Where the interval begins that `now` lies in.
+    /// Returns the start of the interval that contains `now`.
     private func intervalStart(_ now: Moment) -> Moment {
         guard let origin else { return now }
         let (whole, part) = ((now - origin).wholeNanoseconds, interval.wholeNanoseconds)
@@ -103,46 +108,46 @@ public struct Sampled<Base: DeliveryBuffer>: DeliveryBuffer {
     }
 }
 
-/// The values of another buffer, several at a time: so many, or what has come in so long a time.
+/// Delivers the values of another buffer in batches, limited by count and time.
 ///
-/// No value waits longer than that time for others to join it; while the consumer lags behind, nothing waits.
+/// No value waits longer than the time window for others to join its batch. While the consumer lags behind, nothing waits.
 public struct Batched<Base: DeliveryBuffer>: DeliveryBuffer {
     private var base: Base
     private let limit: Int
     private let window: Duration
-    /// When the first of what waits came, or earlier.
+    /// When the first waiting value arrived, or earlier.
     private var opened: Moment?
     private var isFinished = false
 
     /// - Parameters:
-    ///   - base: What holds the values.
-    ///   - limit: How many values a batch has at most, at least 1; so many need not wait.
-    ///   - window: How long a batch that is not full waits for more.
+    ///   - base: The buffer that holds the values.
+    ///   - limit: The maximum number of values in a batch, at least 1. A batch of this size does not wait.
+    ///   - window: How long a smaller batch waits for more values.
     public init(_ base: Base, upTo limit: Int, within window: Duration) {
         (self.base, self.limit, self.window) = (base, max(limit, 1), window <= .zero ? .zero : DeliveryTime.clamped(window))
     }
 
-    /// What became of what was pushed.
+    /// Counts of what happened to the pushed values.
     public var counts: DeliveryCounts { base.counts }
-    /// How many values wait.
+    /// The number of values that wait.
     public var pending: Int { base.pending }
-    /// Whether the buffer below is full.
+    /// Whether the base buffer is full.
     public var isFull: Bool { base.isFull }
-    /// When a batch is complete: at once, or when its time is over.
+    /// When a batch is complete: at once, or when its time window is over.
     public var deadline: Moment? {
         guard let ready = base.deadline, let opened else { return nil }
-        // One that cannot grow is complete.
+        // A batch that cannot grow is complete.
         return isFinished || base.isFull || base.pending >= limit ? ready : max(ready, opened + window)
     }
 
     /// Adds a value.
     public mutating func push(_ value: Base.Value, at now: Moment) {
         base.push(value, at: now)
-        // What came may have been undone, too.
+        // A push may also have removed the waiting value.
         opened = base.pending == 0 ? nil : opened ?? now
     }
 
-    /// Removes and returns a batch that is complete.
+    /// Removes and returns a complete batch.
     public mutating func take(at now: Moment) -> [Base.Output]? {
         guard let deadline, now >= deadline else { return nil }
         var batch: [Base.Output] = []
@@ -152,7 +157,7 @@ public struct Batched<Base: DeliveryBuffer>: DeliveryBuffer {
         return batch
     }
 
-    /// No more is pushed: what waits is a batch.
+    /// Notes that no more values follow: the waiting values are a complete batch.
     public mutating func finish() {
         isFinished = true
         base.finish()

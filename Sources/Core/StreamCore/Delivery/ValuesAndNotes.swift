@@ -1,29 +1,31 @@
 public import MachineCore
 
-/// Values in their order with notes between them; what is left out, because the consumer is slow, is counted in its place.
+/// Keeps values in order with notes between them.
+///
+/// If the consumer is slow, the number of dropped values takes their place.
 @usableFromInline package struct ValuesAndNotes<Content: Sendable, Note: Sendable>: DeliveryBuffer {
-    /// What is pushed, and taken.
+    /// An element that is pushed and taken.
     @usableFromInline package enum Item: Sendable {
         /// A value.
         case value(Content)
-        /// Something said between values; left out once twice as many items wait as values may.
+        /// A note between values. Left out if the number of waiting items is at least twice the capacity for values.
         case note(Note)
-        /// So many values were left out here.
+        /// This many values were left out here.
         case dropped(Int)
     }
-    /// What becomes of a value for which there is no room.
+    /// What happens to a value for which there is no room.
     @usableFromInline package enum Excess: Hashable, Sendable {
-        /// The oldest gives way to it.
+        /// The oldest value is dropped.
         case dropOldest
-        /// It is left out.
+        /// The new value is dropped.
         case dropNewest
-        /// It is left out, with all that follows it: the buffer is full for good.
+        /// The new value and all later ones are refused: the buffer stays full for good.
         case refuse
     }
     @usableFromInline var items = Ring<Item>()
-    /// How many of the items are values.
+    /// The number of values among the items.
     @usableFromInline var values = 0
-    /// How many values were left out before the first item, and behind the last.
+    /// The number of values left out before the first item, and after the last one.
     @usableFromInline var (before, behind) = (0, 0)
     @usableFromInline let capacity: Int
     @usableFromInline let excess: Excess
@@ -31,20 +33,24 @@ public import MachineCore
     @usableFromInline var isOverrun = false
 
     /// - Parameters:
-    ///   - capacity: How many values may wait, at least 1.
-    ///   - excess: What becomes of one more.
+    ///   - capacity: The number of values that may wait, at least 1.
+    ///   - excess: What happens to further values.
     @inlinable package init(capacity: Int, _ excess: Excess) { (self.capacity, self.excess) = (max(capacity, 1), excess) }
 
-    /// What became of the values; notes are not counted.
+    /// Counts of what happened to the values.
+    ///
+    /// Notes are not counted.
     @inlinable package var counts: DeliveryCounts { tally }
-    /// How many items wait.
+    /// The number of items that wait.
     @inlinable package var pending: Int { items.count + (before > 0 ? 1 : 0) + (behind > 0 ? 1 : 0) }
     /// Whether a value was refused.
     @inlinable package var isFull: Bool { isOverrun }
-    /// At once, if an item waits.
+    /// `Moment.start` if an item waits, otherwise nil.
     @inlinable package var deadline: Moment? { pending == 0 ? nil : .start }
 
-    /// Adds a value or a note; nothing more once a value was refused.
+    /// Adds a value or a note.
+    ///
+    /// Does nothing once a value was refused.
     @inlinable package mutating func push(_ item: Item, at now: Moment) {
         guard !isOverrun else { return }
         guard case .value = item else {
@@ -66,7 +72,7 @@ public import MachineCore
         values += 1
     }
 
-    /// Drops the oldest value with the notes before it, for they are about what is gone.
+    /// Drops the oldest value and the notes before it, which refer to values that are gone.
     @inlinable mutating func dropOldest() {
         while let item = items.popFirst() {
             guard case .value = item else { continue }
@@ -75,7 +81,7 @@ public import MachineCore
         }
     }
 
-    /// Counts what was left out in its place.
+    /// Inserts the count of dropped values at their place.
     @inlinable mutating func noteDropped() {
         guard behind > 0 else { return }
         items.append(.dropped(behind))
@@ -99,7 +105,7 @@ public import MachineCore
     }
 }
 
-/// A queue in one array, which grows to what was in it at most.
+/// A ring buffer that grows to the largest number of elements it has held.
 @usableFromInline struct Ring<Element> {
     @usableFromInline var slots: [Element?] = []
     @usableFromInline var head = 0
@@ -124,7 +130,7 @@ public import MachineCore
         return slots[head].take()
     }
 
-    /// Changes the element so many places behind the first.
+    /// Changes the element at this offset from the first one.
     @inlinable mutating func update(_ position: Int, _ change: (inout Element) -> Void) {
         precondition(position < count)
         if slots[index(position)] != nil { change(&slots[index(position)]!) }

@@ -1,51 +1,51 @@
 public import MachineCore
 
-/// Says which share of a series to keep, by what waits to be sent and by how long round trips take.
+/// Decides which share of a series to send, from the send backlog and the round-trip times.
 ///
-/// The share is halved when too much waits or a round trip took too long, and grows by a step after a time in which all went well:
-/// additive increase, multiplicative decrease. Between too much and little lies a band in which nothing changes.
+/// The share is halved if the backlog is too large or a round trip took too long. It grows by one step after an interval without problems:
+/// additive increase, multiplicative decrease. Between the limits for lowering and raising there is a band in which nothing changes.
 public struct AdaptiveRate: Machine, Hashable {
-    /// What became known.
+    /// A measurement.
     public enum Input: Hashable, Sendable {
-        /// So many bytes wait to be sent.
+        /// This many bytes wait to be sent.
         case backlog(Int)
-        /// A round trip took so long.
+        /// A round trip took this long.
         case roundTrip(Duration)
-        /// There is another connection: what its round trips take is yet to be learnt.
+        /// A new connection is open: its shortest round trip is not yet known.
         case connected
     }
-    /// What to do.
+    /// The action to take.
     public enum Effect: Hashable, Sendable {
         /// Keep this share from now on.
         case keep(SampleShare)
-        /// Say again how much waits, with ``Input/backlog(_:)``.
+        /// Report the backlog again with ``Input/backlog(_:)``.
         case look
     }
 
-    /// The share that is kept.
+    /// The current share.
     public private(set) var share = SampleShare.all
-    /// When to look again; nil while all is kept.
+    /// When to check the backlog again; nil while everything is kept.
     public private(set) var deadline: Moment?
     private let policy: AdaptiveRatePolicy
     private var shortest: Duration?
-    /// Before this nothing more is taken away.
+    /// The earliest moment at which the share may be lowered again.
     private var mayLowerAt = Moment.start
-    /// Before this nothing more is given back.
+    /// The earliest moment at which the share may be raised again.
     private var mayRaiseAt = Moment.start
-    /// The last round trip was too long to keep more, and that is not yet too long ago to tell anything.
+    /// Until when the last round trip, which was slow, prevents raising the share.
     private var isSlowUntil: Moment?
-    /// How many intervals a round trip tells something of the present.
+    /// The number of intervals for which a round trip stays relevant.
     private static let memory = 10
 
-    /// All is kept, until something speaks against it.
+    /// Creates a rate that keeps everything at first.
     public init(_ policy: AdaptiveRatePolicy = AdaptiveRatePolicy()) {
         var policy = policy
-        // Without one it would look all the time.
+        // Without a minimum, it would check all the time.
         policy.interval = max(policy.interval, .milliseconds(1))
         self.policy = policy
     }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .backlog(let bytes):
@@ -66,7 +66,9 @@ public struct AdaptiveRate: Machine, Hashable {
         }
     }
 
-    /// Asks for a look if it is time for one; calling early or twice is harmless.
+    /// Asks for a check of the backlog if one is due.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         self.deadline = now + policy.interval
@@ -94,22 +96,26 @@ public struct AdaptiveRate: Machine, Hashable {
     }
 }
 
-/// When a series is thinned out because the link does not keep up, and how far.
+/// When and how far a series is thinned out because the link cannot keep up.
 public struct AdaptiveRatePolicy: Hashable, Sendable {
-    /// More bytes than this that wait to be sent are too many, and half of it or less is few; by default 64 KiB.
+    /// The backlog in bytes above which the share is lowered; at half of it or less the share may grow.
+    ///
+    /// 64 KiB by default.
     public var backlog: Int
-    /// A round trip of more than so many times the shortest one is too long, and half of that or less is short; by default 4.
+    /// A round trip is too long if it takes more than this many times the shortest one; at half of that or less the share may grow.
+    ///
+    /// 4 by default.
     public var roundTripFactor: Int
-    /// No round trip up to this is too long, whatever the shortest was; by default 300 ms.
+    /// Round trips up to this length are never too long, whatever the shortest was; 300 ms by default.
     public var roundTripFloor: Duration
-    /// The least share that is kept; by default 1 of 32.
+    /// The smallest share that is kept; 1 of 32 by default.
     public var least: SampleShare
-    /// How much more is kept after an ``interval`` in which all went well; by default 1/16 of all values.
+    /// By how much the share grows after an ``interval`` without problems; 1/16 of all values by default.
     public var step: SampleShare
-    /// The time between two changes in the same direction, and how long all must go well before more is kept; by default a second.
+    /// The minimum time between two changes in the same direction, and the time without problems before the share grows; 1 s by default.
     public var interval: Duration
 
-    /// A policy.
+    /// Creates a policy.
     public init(
         backlog: Int = 64 << 10, roundTripFactor: Int = 4, roundTripFloor: Duration = .milliseconds(300),
         least: SampleShare = .oneOf(32), step: SampleShare = .oneOf(16), interval: Duration = .seconds(1)
@@ -119,40 +125,40 @@ public struct AdaptiveRatePolicy: Hashable, Sendable {
     }
 }
 
-/// How many of a series of values are kept: parts of 1024, at least one.
+/// A share of a series of values, in parts of 1024; at least one part.
 public struct SampleShare: Hashable, Comparable, Sendable {
-    /// What stands for all.
+    /// The number of parts that stands for all values.
     public static let denominator = 1024
-    /// All of them.
+    /// All values.
     public static let all = SampleShare(parts: denominator)
 
-    /// How many of 1024.
+    /// The number of parts of 1024.
     public let parts: Int
 
-    /// So many of 1024; at least one, and no more than all.
+    /// Creates a share of this many parts of 1024, limited to 1...1024.
     public init(parts: Int) { self.parts = min(max(parts, 1), Self.denominator) }
 
-    /// One of so many.
+    /// Returns the share of one value in this many.
     public static func oneOf(_ count: Int) -> SampleShare { SampleShare(parts: denominator / max(count, 1)) }
 
-    /// Between 0 and 1.
+    /// The share as a number between 0 and 1.
     public var fraction: Double { Double(parts) / Double(Self.denominator) }
 
-    /// Whether `lhs` keeps less than `rhs`.
+    /// Returns whether `lhs` keeps less than `rhs`.
     public static func < (lhs: SampleShare, rhs: SampleShare) -> Bool { lhs.parts < rhs.parts }
 }
 
-/// Keeps a share of a series evenly and without chance: of any m values in a row the share of m, rounded up or down.
+/// Selects a share of a series evenly and without randomness: of any m values in a row, the share of m, rounded up or down.
 ///
-/// The first value is always kept. After a change of the share the promise holds for what comes from there on.
+/// The first value is always kept. After a change of the share, this holds for the values that follow.
 public struct EvenSampler: Hashable, Sendable {
-    /// How much of a value is owed, in parts; less than a whole one.
+    /// The accumulated share, in parts; less than one whole value.
     private var credit = SampleShare.denominator - 1
 
-    /// A sampler that has seen nothing.
+    /// Creates a sampler that has seen nothing.
     public init() {}
 
-    /// Whether the next value is kept.
+    /// Returns whether to keep the next value.
     public mutating func keeps(_ share: SampleShare) -> Bool {
         credit += share.parts
         guard credit >= SampleShare.denominator else { return false }

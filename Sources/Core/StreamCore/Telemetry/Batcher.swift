@@ -1,43 +1,43 @@
 public import MachineCore
 
-/// Collects values and hands them over together: by count, by bytes, by age, or when asked to.
+/// Collects values into batches that are sent by count, by size, by age, or on request.
 ///
-/// One batch is handed over at a time, and the next only when the owner has finished with it; meanwhile values collect within the
-/// policy's capacity, and the oldest gives way. So nothing but one batch is ever ahead of what is sent by other ways. Every recorded value
-/// is handed over once and in order, or counted as dropped or sampled. While only a share is kept, the last value of a series is
-/// kept all the same: it is sent when it is as old as a batch may get.
+/// One batch is handed over at a time, and the next one only after the owner has finished with it. Meanwhile values collect up to the
+/// policy's capacity, and the oldest are dropped beyond that. Other messages therefore wait for at most one batch. Every recorded value is
+/// handed over once and in order, or counted as dropped or sampled. If only a share is kept, the last value of a series is still sent, when
+/// it reaches the maximum age of a batch.
 public struct Batcher<Value: Sendable>: Machine {
-    /// Where the batch stands.
+    /// The state of the batch.
     public enum Phase: Hashable, Sendable {
         /// Nothing is due. → `due` when a limit is reached, on `flush` and on `close`.
         case collecting
-        /// A batch is due, and told. → `handing` on `take`, → `collecting` on `end`.
+        /// A batch is due and was reported. → `handing` on `take`, → `collecting` on `end`.
         case due
-        /// A batch is on its way. → `collecting` or `due` the next on `finished`.
+        /// A batch was handed over. → `collecting`, or `due` for the next one, on `finished`.
         case handing
     }
-    /// What can happen.
+    /// An event that affects the batches.
     public enum Input: Sendable {
-        /// There is one more value, of about so many bytes.
+        /// A new value of approximately this many bytes.
         case record(Value, byteCount: Int)
-        /// From now on this share of the values is kept.
+        /// From now on, this share of the values is kept.
         case keep(SampleShare)
-        /// Whatever is recorded by now is due.
+        /// All values recorded so far are due.
         case flush
-        /// The owner can hand over a batch.
+        /// The owner can send a batch.
         case take
-        /// The batch that was handed over is done with: so many of its values left, or may have; the rest is lost.
+        /// The owner has finished with the batch: this many values were sent or may have been sent; the others were lost.
         case finished(sent: Int, uncertain: Int, unencodable: Int)
-        /// Nothing more is recorded; what waits is due.
+        /// No more values are recorded; the waiting ones are due.
         case close
-        /// What waits will never leave.
+        /// The waiting values will never be sent.
         case end
     }
-    /// What to do.
+    /// The action to take.
     public enum Effect: Sendable {
-        /// A batch is due: answer with ``Input/take`` when it can go.
+        /// A batch is due: answer with ``Input/take`` when it can be sent.
         case due
-        /// Hand these over, and answer with ``Input/finished(sent:uncertain:unencodable:)``.
+        /// Send these values, and answer with ``Input/finished(sent:uncertain:unencodable:)``.
         case hand([Value])
     }
     fileprivate struct Entry {
@@ -47,32 +47,34 @@ public struct Batcher<Value: Sendable>: Machine {
         let serial: Int
     }
 
-    /// Where the batch stands.
+    /// The state of the batch.
     public private(set) var phase = Phase.collecting
-    /// What became of all values.
+    /// Counts of what happened to all values.
     public private(set) var counts = TelemetryCounts()
-    /// How many bytes wait.
+    /// The number of bytes that wait.
     public private(set) var waitingBytes = 0
-    /// Which share of the values is kept.
+    /// The share of the values that is kept.
     public private(set) var share = SampleShare.all
-    /// Nothing more is taken.
+    /// Whether no more values are accepted.
     public private(set) var isClosed = false
     private let policy: BatchPolicy
-    /// What waits, from `head` on: what stands before it has gone, and is removed when it is as much as the rest.
+    /// The waiting values, from `head` on.
+    ///
+    /// Earlier ones are gone; they are removed once they are as many as the rest.
     private var entries: [Entry] = []
     private var head = 0
-    /// The newest value, if the share leaves it out: kept until there is a newer one.
+    /// The newest value if it was not sampled: kept until there is a newer one.
     private var last: Entry?
     private var sampler = EvenSampler()
-    /// Whatever has no greater serial is due.
+    /// Values up to this serial number are due.
     private var flushedThrough = 0
 
-    /// An empty batcher.
+    /// Creates an empty batcher.
     public init(_ policy: BatchPolicy = BatchPolicy()) {
         var policy = policy
         (policy.count, policy.bytes) = (max(policy.count, 1), max(policy.bytes, 1))
         policy.capacity = max(policy.capacity, 1)
-        // Two of them can be added.
+        // Limited so that the sum of two does not overflow.
         policy.byteCapacity = min(max(policy.byteCapacity, 1), Int.max / 4)
         self.policy = policy
     }
@@ -80,13 +82,13 @@ public struct Batcher<Value: Sendable>: Machine {
     private var waiting: ArraySlice<Entry> { entries[head...] }
     private var oldest: Entry? { head < entries.count ? entries[head] : last }
 
-    /// Whether everything that was recorded first, up to this many values, has gone one way or another.
+    /// Returns whether the first `recorded` values are all settled: sent, dropped or sampled.
     public func isSettled(through recorded: Int) -> Bool { phase != .handing && oldest.map { $0.serial > recorded } ?? true }
 
-    /// When the oldest value is too old to wait; nil while nothing waits or a batch is due already.
+    /// When the oldest value reaches the maximum age; nil if nothing waits or a batch is already due.
     public var deadline: Moment? { phase == .collecting ? oldest.map { $0.recordedAt + policy.age } : nil }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .record(let value, let byteCount): record(value, max(byteCount, 0), at: now)
@@ -103,7 +105,9 @@ public struct Batcher<Value: Sendable>: Machine {
         wake(at: now, into: &effects)
     }
 
-    /// Says that a batch is due if one is; calling early or twice is harmless.
+    /// Reports a batch if one is due.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard phase == .collecting, isDue(at: now) else { return }
         phase = .due
@@ -120,7 +124,7 @@ public struct Batcher<Value: Sendable>: Machine {
     private mutating func record(_ value: Value, _ byteCount: Int, at now: Moment) {
         counts.recorded += 1
         guard !isClosed, byteCount <= policy.byteCapacity else { return counts.dropped += 1 }
-        if let last {  // It is not the last any more.
+        if let last {  // It is no longer the last one.
             counts.sampled += 1
             release(last)
             self.last = nil
@@ -140,7 +144,7 @@ public struct Batcher<Value: Sendable>: Machine {
         waitingBytes -= entry.byteCount
     }
 
-    /// Removes the oldest.
+    /// Removes the oldest values.
     private mutating func remove(_ count: Int) {
         for entry in waiting.prefix(count) { release(entry) }
         head += count
@@ -149,7 +153,7 @@ public struct Batcher<Value: Sendable>: Machine {
         head = 0
     }
 
-    /// Takes what makes one batch out of what waits.
+    /// Removes the values of one batch from the waiting ones and returns them.
     private mutating func cut(at now: Moment) -> [Value] {
         var (values, bytes) = ([Value](), 0)
         for entry in waiting.prefix(policy.count) {
@@ -158,7 +162,7 @@ public struct Batcher<Value: Sendable>: Machine {
             bytes += entry.byteCount
         }
         remove(values.count)
-        // A batch that was due for the last value alone is not empty because that was replaced meanwhile.
+        // If the last value made the batch due and was replaced since, the batch contains the new last value.
         if let last, head == entries.count,
             values.isEmpty || (isDue(last, at: now) && values.count < policy.count && bytes + last.byteCount <= policy.bytes)
         {
@@ -194,24 +198,24 @@ extension Batcher: Hashable where Value: Hashable {}
 extension Batcher.Entry: Equatable where Value: Equatable {}
 extension Batcher.Entry: Hashable where Value: Hashable {}
 
-/// When collected values are sent together, and how many may wait.
+/// When collected values are sent as a batch, and how many may wait.
 ///
-/// A batch leaves as soon as one of the limits is reached. Limits of less than one count as one.
+/// A batch is sent as soon as one of the limits is reached. Limits below one count as one.
 public struct BatchPolicy: Hashable, Sendable {
-    /// The most values in a batch; by default 200.
+    /// The maximum number of values in a batch; 200 by default.
     public var count: Int
-    /// The most bytes in a batch, unless a single value has more; by default 16 KiB.
+    /// The maximum size of a batch in bytes, unless a single value is larger; 16 KiB by default.
     public var bytes: Int
-    /// How old the oldest value of a batch may get before it leaves; by default a second.
+    /// The maximum age of the oldest value of a batch before it is sent; 1 s by default.
     public var age: Duration
-    /// The most values that may wait, the batch on its way not among them; by default 10,000.
+    /// The maximum number of values that may wait, without the batch being sent; 10,000 by default.
     ///
-    /// Where there is no room the oldest gives way.
+    /// If there is no room, the oldest value is dropped.
     public var capacity: Int
-    /// The most bytes that may wait; by default 1 MiB.
+    /// The maximum number of bytes that may wait; 1 MiB by default.
     public var byteCapacity: Int
 
-    /// A policy.
+    /// Creates a policy.
     public init(
         count: Int = 200, bytes: Int = 16 << 10, age: Duration = .seconds(1), capacity: Int = 10_000, byteCapacity: Int = 1 << 20
     ) {
@@ -220,25 +224,29 @@ public struct BatchPolicy: Hashable, Sendable {
     }
 }
 
-/// What became of recorded values: each is counted as recorded, and at any time in exactly one of the others.
+/// Counts of what happened to recorded values.
+///
+/// Each value counts as recorded and in exactly one of the other counts.
 public struct TelemetryCounts: Hashable, Sendable {
-    /// How many were recorded.
+    /// The number of recorded values.
     public var recorded = 0
-    /// How many wait for their batch.
+    /// The number of values that wait for their batch.
     public var waiting = 0
-    /// How many are in the batch on its way.
+    /// The number of values in the batch that is being sent.
     public var leaving = 0
-    /// How many left: the socket took every byte of them.
+    /// The number of values sent: the socket took every byte of them.
     public var sent = 0
-    /// How many a connection had taken when it was lost: they may have arrived or not, and are not sent again.
+    /// The number of values that a connection had taken when it was lost.
+    ///
+    /// They may have arrived or not, and are not sent again.
     public var uncertain = 0
-    /// How many were left out because the link did not keep up.
+    /// The number of values left out because the link could not keep up.
     public var sampled = 0
-    /// How many gave way for want of room, or were left over at the end.
+    /// The number of values dropped for lack of room, or not sent at the end.
     public var dropped = 0
-    /// How many could not be encoded.
+    /// The number of values that could not be encoded.
     public var unencodable = 0
 
-    /// Nothing so far.
+    /// Creates counts of zero.
     public init() {}
 }

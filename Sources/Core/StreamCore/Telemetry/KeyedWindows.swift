@@ -1,37 +1,37 @@
 public import MachineCore
 
-/// Sends the last value of a burst when its key has been quiet for a while: typing, searching, resizing.
+/// Sends the last value of a burst once its key has been quiet for a while; for typing, searching, resizing.
 ///
-/// With a leading edge the first value of a burst is sent at once. A burst that does not end sends its newest value after the longest wait,
-/// counted from the first change that was not sent. Keys are bounded: one too many ends the burst that would end first, and its
-/// value is sent then.
+/// With a leading edge, the first value of a burst is sent at once. If a burst does not end, its newest value is sent after the longest
+/// wait, counted from the first unsent change. The number of keys is limited: a key beyond the limit ends the burst that would end first,
+/// and the value of that burst is sent then.
 public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine {
     private let quiet: Duration
     private let longestWait: Duration?
     private let edges: PacedEdges
     private var windows: KeyedWindows<Key, Value>
 
-    /// A debounce.
+    /// Creates a debounce.
     ///
     /// - Parameters:
-    ///   - quiet: How long there must be nothing new of a key; zero or less: everything passes.
-    ///   - longestWait: How long a change may wait at most; nil: until there is quiet.
+    ///   - quiet: How long a key must be without new values. Zero or less: every value is sent at once.
+    ///   - longestWait: The longest time a change may wait; nil to wait until the key is quiet.
     ///   - edges: Whether the first value of a burst is sent, or the last, or both.
-    ///   - keyLimit: The most keys whose bursts run at once.
+    ///   - keyLimit: The maximum number of keys with a running burst.
     public init(_ quiet: Duration, longestWait: Duration? = nil, edges: PacedEdges = .trailing, keyLimit: Int = 1000) {
         (self.quiet, self.longestWait, self.edges) = (quiet, longestWait, edges)
         windows = KeyedWindows(limit: keyLimit)
     }
 
-    /// How many values gave way to newer ones, or came when none of their key could pass.
+    /// The number of values that were replaced by newer ones, or arrived when no value of their key could be sent.
     public var superseded: Int { windows.superseded }
-    /// How many keys are kept: those whose bursts run.
+    /// The number of keys with a running burst.
     public var keyCount: Int { windows.windows.count }
 
-    /// When a burst is over, at the earliest; nil while none runs.
+    /// The earliest moment at which a burst may end; nil if none runs.
     public var deadline: Moment? { windows.deadline }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         wake(at: now, into: &effects)
         switch input {
@@ -40,7 +40,9 @@ public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine 
         }
     }
 
-    /// Sends what has waited long enough; calling early or twice is harmless.
+    /// Sends the values that have waited long enough.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
 
     private mutating func take(_ value: Value, of key: Key, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
@@ -62,7 +64,7 @@ public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine 
 
     private mutating func close(all: Bool, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         let quiet = quiet
-        // A burst that was interrupted goes on: its next value is not its first.
+        // An interrupted burst continues: its next value is not its first.
         let values = windows.close(all: all, at: now) { $0.lastValueAt + quiet > now ? $0.lastValueAt + quiet : nil }
         for (key, value) in values { effects.append(.send(key, value)) }
     }
@@ -71,34 +73,34 @@ public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine 
 extension KeyedDebounce: Equatable where Value: Equatable {}
 extension KeyedDebounce: Hashable where Value: Hashable {}
 
-/// Lets at most one value of each key pass per interval: cursor moves, sliders.
+/// Sends at most one value of each key per interval; for cursor moves and sliders.
 ///
-/// With a trailing edge the newest value that did not pass is sent when the interval is over, so that a burst always ends with its last
-/// value. Keys are bounded: one too many ends the interval that would end first, and its value is sent then.
+/// With a trailing edge, the newest unsent value is sent when the interval is over, so a burst always ends with its last value. The number
+/// of keys is limited: a key beyond the limit ends the interval that would end first, and the value of that interval is sent then.
 public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine {
     private let interval: Duration
     private let edges: PacedEdges
     private var windows: KeyedWindows<Key, Value>
 
-    /// A throttle.
+    /// Creates a throttle.
     ///
     /// - Parameters:
-    ///   - interval: The least time between two values of a key; zero or less: everything passes.
+    ///   - interval: The minimum time between two values of a key. Zero or less: every value is sent at once.
     ///   - edges: Whether the first value of a burst is sent, or the last, or both.
-    ///   - keyLimit: The most keys whose intervals run at once.
+    ///   - keyLimit: The maximum number of keys with a running interval.
     public init(_ interval: Duration, edges: PacedEdges = .both, keyLimit: Int = 1000) {
         (self.interval, self.edges, windows) = (interval, edges, KeyedWindows(limit: keyLimit))
     }
 
-    /// How many values gave way to newer ones, or came when none of their key could pass.
+    /// The number of values that were replaced by newer ones, or arrived when no value of their key could be sent.
     public var superseded: Int { windows.superseded }
-    /// How many keys are kept: those of which a value was sent, or waits, less than an interval ago.
+    /// The number of keys with a running interval.
     public var keyCount: Int { windows.windows.count }
 
-    /// When an interval is over, at the earliest; nil while none runs.
+    /// The earliest moment at which an interval ends; nil if none runs.
     public var deadline: Moment? { windows.deadline }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         wake(at: now, into: &effects)
         switch input {
@@ -107,7 +109,9 @@ public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine 
         }
     }
 
-    /// Sends what waited for an interval that is over; calling early or twice is harmless.
+    /// Sends the values whose interval is over.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
 
     private mutating func take(_ value: Value, of key: Key, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
@@ -123,7 +127,7 @@ public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine 
 
     private mutating func close(all: Bool, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         let interval = interval
-        // What is sent starts the next interval.
+        // A sent value starts the next interval.
         let values = windows.close(all: all, at: now) { $0.pending == nil ? nil : now + interval }
         for (key, value) in values { effects.append(.send(key, value)) }
     }
@@ -132,18 +136,20 @@ public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine 
 extension KeyedThrottle: Equatable where Value: Equatable {}
 extension KeyedThrottle: Hashable where Value: Hashable {}
 
-/// For each key the time that has to pass before more is sent of it, and the newest value that waits for that.
+/// The open windows of all keys: how long each key must wait, and the newest value that waits.
 struct KeyedWindows<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     struct Window: Sendable {
         /// When it closes.
         var until: Moment
-        /// The newest value that was not sent.
+        /// The newest unsent value.
         var pending: Value?
-        /// When the oldest change came that was not sent, as a number: what changed first is sent first.
+        /// The number of the oldest unsent change.
+        ///
+        /// The value of the key that changed first is sent first.
         var serial: Int
-        /// When the last value came.
+        /// When the last value arrived.
         var lastValueAt: Moment
-        /// When the value that waits was to be sent at the latest.
+        /// The latest moment at which the waiting value must be sent.
         var latest: Moment?
     }
     private let limit: Int
@@ -162,9 +168,9 @@ struct KeyedWindows<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         deadline = min(deadline ?? until, until)
     }
 
-    /// Keeps a value in the open window of its key, in place of the one that waits there; without it if `isKept` is false.
+    /// Replaces the waiting value in the open window of the key; if `isKept` is false, the value is discarded.
     ///
-    /// - Returns: Whether it is the first that waits.
+    /// - Returns: Whether it is the first value that waits there.
     mutating func replace(_ value: Value, of key: Key, isKept: Bool, at now: Moment) -> Bool {
         let isFirst = windows[key]?.pending == nil
         windows[key]?.lastValueAt = now
@@ -183,7 +189,7 @@ struct KeyedWindows<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         deadline = min(deadline ?? until, until)
     }
 
-    /// What waits for so many keys, if these are the most, gives up the window that closes first: its value is sent now.
+    /// If the limit is reached, removes the window that closes first and returns its value, to be sent now.
     mutating func makeRoom() -> (key: Key, value: Value)? {
         guard windows.count >= limit, let first = windows.min(by: { ($0.value.until, $0.value.serial) < ($1.value.until, $1.value.serial) })
         else { return nil }
@@ -191,9 +197,9 @@ struct KeyedWindows<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return first.value.pending.map { (first.key, $0) }
     }
 
-    /// Closes the windows whose time has come, in that order, and those of `all`, in the order of their first change.
+    /// Closes the windows that are due, in order of their end; with `all`, those with a waiting value, in order of their first change.
     ///
-    /// - Parameter again: Until when it stays open; nil: it closes.
+    /// - Parameter again: Returns until when the window stays open; nil to close it.
     mutating func close(all: Bool = false, at now: Moment, again: (Window) -> Moment?) -> [(key: Key, value: Value)] {
         guard all || deadline.map({ $0 <= now }) ?? false else { return [] }
         var due = windows.filter { all ? $0.value.pending != nil : $0.value.until <= now }.map { ($0.key, $0.value) }
@@ -209,7 +215,7 @@ struct KeyedWindows<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 windows[key] = nil
             }
         }
-        deadline = windows.values.lazy.map(\.until).min()
+        deadline = windows.values.lazy.map({ $0.until }).min()
         return values
     }
 }
@@ -223,25 +229,25 @@ extension KeyedWindows.Window: Hashable where Value: Hashable {}
 public enum PacedEdges: Hashable, Sendable, CaseIterable {
     /// The first, at once.
     case leading
-    /// The last, when it is time.
+    /// The last, at the end of the interval.
     case trailing
-    /// The first at once, and the last when it is time, if that is another.
+    /// The first at once, and the last at the end of the interval if it is another value.
     case both
 
     var hasLeading: Bool { self != .trailing }
     var hasTrailing: Bool { self != .leading }
 }
 
-/// What can happen to a ``KeyedThrottle`` and a ``KeyedDebounce``.
+/// An input of ``KeyedThrottle`` and ``KeyedDebounce``.
 public enum PacedInput<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// There is a newer value.
+    /// A newer value of the key.
     case value(Key, Value)
-    /// What waits is sent now.
+    /// Send all waiting values now.
     case flush
 }
 
-/// What a ``KeyedThrottle`` and a ``KeyedDebounce`` order.
+/// An effect of ``KeyedThrottle`` and ``KeyedDebounce``.
 public enum PacedEffect<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Send this.
+    /// Send this value.
     case send(Key, Value)
 }

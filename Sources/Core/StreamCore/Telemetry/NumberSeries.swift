@@ -1,13 +1,13 @@
-/// A series of floating-point numbers in few bytes, which comes back exactly, bit for bit.
+/// A compact, lossless encoding of a series of floating-point numbers.
 ///
-/// Numbers with few decimals, such as prices, become integers and their differences. Others become the bits that differ from the number
-/// before. Whatever codes a peer sends stand for some series: one number for each code.
+/// Numbers with few decimals, such as prices, are stored as integers and their differences. Other numbers are stored as the bits that
+/// differ from the previous number. Any list of codes from a peer decodes to a series: one number for each code.
 public struct NumberSeries: Hashable, Sendable, Codable {
-    /// How many decimals the numbers have that are written as integers; nil: their bits are.
+    /// The number of decimals of the numbers stored as integers; nil if bits are stored.
     public let decimals: Int?
-    /// The differences, as the form has them.
+    /// The encoded differences.
     public let codes: [UInt64]
-    /// Powers of ten that a `Double` holds exactly, and whose quotients are rounded as the decimal number is.
+    /// The powers of ten that a `Double` holds exactly and for which division rounds correctly.
     private static let powers: [Double] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
 
     private enum CodingKeys: String, CodingKey {
@@ -15,7 +15,7 @@ public struct NumberSeries: Hashable, Sendable, Codable {
         case codes = "c"
     }
 
-    /// The series of these numbers.
+    /// Encodes these numbers.
     public init(_ numbers: [Double]) {
         var decimals = 0
         for number in numbers where decimals < Self.powers.count {
@@ -29,7 +29,9 @@ public struct NumberSeries: Hashable, Sendable, Codable {
         }
     }
 
-    /// Reads a series; fails if it claims more decimals than there can be.
+    /// Reads a series.
+    ///
+    /// Fails if the number of decimals is out of range.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         decimals = try container.decodeIfPresent(Int.self, forKey: .decimals)
@@ -39,7 +41,7 @@ public struct NumberSeries: Hashable, Sendable, Codable {
         }
     }
 
-    /// The numbers.
+    /// The decoded numbers.
     public var numbers: [Double] {
         if let decimals { return ZigZag.sums(codes.map(ZigZag.decode)).map { Double($0) / Self.powers[decimals] } }
         var previous: UInt64 = 0
@@ -49,16 +51,17 @@ public struct NumberSeries: Hashable, Sendable, Codable {
         }
     }
 
-    /// The number times a power of ten, if it comes back from there exactly.
+    /// Returns the number times a power of ten; nil if that does not convert back exactly.
     private static func integer(_ number: Double, _ decimals: Int) -> Int64? {
         let scaled = (number * powers[decimals]).rounded()
-        guard abs(scaled) < 0x1p53 else { return nil }  // Neither infinite nor no number.
+        guard abs(scaled) < 0x1p53 else { return nil }  // Rejects infinity and NaN.
         let integer = Int64(scaled)
         return (Double(integer) / powers[decimals]).bitPattern == number.bitPattern ? integer : nil
     }
 
-    /// What changes in the bits, reversed: the sign and exponent, which seldom change, and the end of a short fraction, which is zero,
-    /// both make the number small.
+    /// Returns the changed bits of each number, reversed, so that the results are small.
+    ///
+    /// Sign and exponent seldom change, and the end of a short fraction is zero.
     private static func bits(_ numbers: [Double]) -> [UInt64] {
         var previous: UInt64 = 0
         return numbers.map { number in
@@ -69,7 +72,7 @@ public struct NumberSeries: Hashable, Sendable, Codable {
 }
 
 extension UInt64 {
-    /// The first bit last.
+    /// The bits in reverse order.
     var bitsReversed: UInt64 {
         var bits = byteSwapped
         bits = (bits >> 4) & 0x0F0F_0F0F_0F0F_0F0F | (bits & 0x0F0F_0F0F_0F0F_0F0F) << 4
@@ -78,25 +81,25 @@ extension UInt64 {
     }
 }
 
-/// A series of integers as its differences: small numbers where neighbours are alike, which every codec writes in few bytes.
+/// A compact, lossless encoding of a series of integers as differences, which are small if neighbours are similar.
 ///
 /// ```swift
 /// let ticks = IntegerSeries([1_700_000_000_000, 1_700_000_000_100, 1_700_000_000_200], differences: .second)
 /// ticks.codes  // [3400000000000, 3399999999799, 0]
 /// ```
-/// Every series comes back exactly, and whatever codes a peer sends stand for some series: one number for each code. Where
-/// JavaScript reads them, mind that it knows integers only up to 2⁵³.
+///
+/// Any list of codes from a peer decodes to a series: one number for each code. JavaScript represents integers exactly only up to 2⁵³.
 public struct IntegerSeries: Hashable, Sendable, Codable {
-    /// What is written in place of the numbers.
+    /// Which differences are stored.
     public enum Differences: Int, Hashable, Sendable, Codable, CaseIterable {
-        /// How much each differs from the one before: for counters and levels.
+        /// The difference from the previous number: for counters and levels.
         case first = 1
-        /// How much that changes: for timestamps at even distances.
+        /// The change of that difference: for timestamps at regular intervals.
         case second = 2
     }
     /// Which differences the codes are.
     public let differences: Differences
-    /// The differences as unsigned numbers: 0, -1, 1, -2 are 0, 1, 2, 3.
+    /// The differences as unsigned numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
     public let codes: [UInt64]
 
     private enum CodingKeys: String, CodingKey {
@@ -104,7 +107,7 @@ public struct IntegerSeries: Hashable, Sendable, Codable {
         case codes = "c"
     }
 
-    /// The series of these numbers.
+    /// Encodes these numbers.
     public init(_ numbers: [Int64], differences: Differences = .first) {
         self.differences = differences
         var rest = ZigZag.differences(numbers)
@@ -112,20 +115,22 @@ public struct IntegerSeries: Hashable, Sendable, Codable {
         codes = rest.map(ZigZag.encode)
     }
 
-    /// The numbers.
+    /// The decoded numbers.
     public var numbers: [Int64] {
         let sums = ZigZag.sums(codes.map(ZigZag.decode))
         return differences == .second ? ZigZag.sums(sums) : sums
     }
 }
 
-/// Signed numbers as unsigned ones that are small whenever the number is near zero: 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Maps signed numbers to unsigned ones that are small for numbers near zero: 0, -1, 1, -2 become 0, 1, 2, 3.
 enum ZigZag {
     static func encode(_ number: Int64) -> UInt64 { UInt64(bitPattern: (number << 1) ^ (number >> 63)) }
 
     static func decode(_ code: UInt64) -> Int64 { Int64(bitPattern: code >> 1) ^ -Int64(bitPattern: code & 1) }
 
-    /// Each number as its difference from the one before; what overflows wraps, and comes back the same way.
+    /// Returns the difference of each number from the previous one.
+    ///
+    /// Overflow wraps, and `sums` reverses it.
     static func differences(_ numbers: [Int64]) -> [Int64] {
         var previous: Int64 = 0
         return numbers.map { number in
@@ -134,7 +139,7 @@ enum ZigZag {
         }
     }
 
-    /// The numbers that have these differences.
+    /// Returns the numbers with these differences.
     static func sums(_ differences: [Int64]) -> [Int64] {
         var sum: Int64 = 0
         return differences.map { difference in

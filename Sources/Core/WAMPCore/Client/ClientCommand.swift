@@ -1,75 +1,78 @@
 package import CodecCore
 
-/// What an app wants of a client.
+/// A command from the app to the client machine.
 ///
-/// Every handle that a command brings for the first time ends with exactly one news: its last result, its acknowledgement, or its failure.
+/// For each handle that a command uses for the first time, exactly one final event follows: the last result, the acknowledgement, or the
+/// failure.
 package enum ClientCommand: Sendable {
     // The session.
 
-    /// The proof that ``ClientNews/challenged(_:method:extra:)`` asked for.
+    /// The signature that ``ClientNews/challenged(_:method:extra:)`` asked for.
     case proven(ClientHandle, signature: String, extra: ValueMap)
-    /// There is no proof: why, in words. The client aborts, and tries again with the next connection unless that is hopeless.
+    /// The app cannot authenticate: the reason as text. The client aborts, and tries again with the next connection unless `isHopeless`.
     case unproven(ClientHandle, String, isHopeless: Bool = false)
-    /// The check of the router's own proof that ``ClientNews/welcomed(_:details:)`` asked for.
+    /// The result of the check of the router's proof that ``ClientNews/welcomed(_:details:)`` asked for.
     case checked(ClientHandle, isGenuine: Bool)
-    /// The app leaves for good; waiting requests end, the router is told goodbye.
+    /// Leaves for good: the client ends waiting requests and says goodbye to the router.
     case leave(reason: String)
-    /// The client no longer hands in the testaments of this scope when it joins again.
+    /// Stops setting the testaments of this scope after each join.
     case forgetTestaments(TestamentScope)
 
     // Calls.
 
-    /// Calls a procedure; ends with ``ClientNews/result(_:details:_:isFinal:)`` that is final, or ``ClientNews/failed(_:_:)``.
+    /// Calls a procedure; ends with a final ``ClientNews/result(_:details:_:isFinal:)``, or with ``ClientNews/failed(_:_:)``.
     case call(ClientHandle, procedure: String, WAMPArguments, CallOptions)
-    /// Calls a procedure with input that comes in parts; the first part is this.
+    /// Calls a procedure with progressive input; these arguments are the first part.
     case callInParts(ClientHandle, procedure: String, WAMPArguments, CallOptions)
     /// The next part of the input.
     case part(ClientHandle, WAMPArguments, isLast: Bool)
-    /// Whoever waits for the call's result, or for the publication, does not any more; without effect once it has ended.
+    /// Cancels a call or publication; without effect once it has ended.
     case cancel(ClientHandle)
 
     // Events.
 
     /// Publishes; ends with ``ClientNews/published(_:publication:)``, or ``ClientNews/failed(_:_:)``.
     case publish(ClientHandle, topic: String, WAMPArguments, PublishOptions)
-    /// A listener wants the events of a topic; ends with ``ClientNews/failed(_:_:)``, or with ``unsubscribe(_:)``.
+    /// Adds a listener for the events of a topic; ends with ``ClientNews/failed(_:_:)``, or with ``unsubscribe(_:)``.
     case subscribe(ClientHandle, TopicKey, SubscribeOptions, patience: Duration?)
-    /// A listener wants no more.
+    /// Ends a listener.
     case unsubscribe(ClientHandle)
-    /// The same; ``ClientNews/unsubscribed(_:)`` says when the router has answered, if it has to be asked, or ``ClientNews/failed(_:_:)``
-    /// that it has not answered in time. Without effect for who is no listener.
+    /// Ends a listener and reports when that is done; without effect if there is no such listener.
+    ///
+    /// ``ClientNews/unsubscribed(_:)`` follows when the router has answered, if it must be asked, or ``ClientNews/failed(_:_:)`` if it
+    /// does not answer in time.
     case endSubscription(ClientHandle)
 
     // Procedures.
 
-    /// Offers a procedure; ends with ``ClientNews/failed(_:_:)``, or with ``unregister(_:)``.
+    /// Registers a procedure; ends with ``ClientNews/failed(_:_:)``, or with ``unregister(_:)``.
     case register(ClientHandle, procedure: String, RegisterOptions, patience: Duration?)
-    /// Offers it no longer.
+    /// Ends a registration.
     case unregister(ClientHandle)
-    /// A result of an invocation, or with `isFinal` false a part of it.
+    /// Returns a result of an invocation; with `isFinal` false, a part of it.
     case yield(ClientHandle, WAMPArguments, isFinal: Bool)
-    /// An invocation failed.
+    /// Reports that an invocation failed.
     case fail(ClientHandle, uri: String, WAMPArguments)
 }
 
-/// A handle of the app's for a request or a listener: chosen by the shell below 2^63, never used twice, and unknown to the wire.
+/// A handle for a request or a listener of the app; it is never reused and never sent to the router.
 ///
-/// Those of challenges and invocations are chosen by the machine, from 2^63 on.
+/// The shell chooses handles below 2^63. The machine chooses the handles of challenges and invocations, from 2^63 on.
 public struct ClientHandle: Hashable, Sendable {
     /// The number.
     public let number: UInt64
 
-    /// A handle.
+    /// Creates a handle.
     public init(_ number: UInt64) { self.number = number }
 }
 
-/// The key under which subscriptions are shared: listeners of the same one need only one SUBSCRIBE.
+/// The key of a shared subscription: listeners with the same key need only one SUBSCRIBE.
 public struct TopicKey: Hashable, Sendable {
     /// The topic, or the pattern.
     public var uri: String
-    /// How it is compared.
+    /// How the URI is matched.
     public var match: WAMPMatch
 
-    /// A topic, or a pattern.
+    /// Creates a key for a topic or a pattern.
     public init(_ uri: String, match: WAMPMatch = .exact) { (self.uri, self.match) = (uri, match) }
 }

@@ -1,23 +1,23 @@
 package import ProtocolCore
 import WebSocketCore
 
-/// Why a request of the app's ended without what it asked for.
+/// Why a request of the app failed.
 public enum ClientFailure: Error, Hashable, Sendable {
     /// The router or the callee answered with an error.
     case refused(uri: String, arguments: WAMPArguments)
-    /// The connection was lost; whether the request may have been sent by then.
+    /// The connection was lost; `wasSent`: the request may have been sent before.
     case connectionLost(wasSent: Bool)
-    /// Its time was over; whether it had been sent by then.
+    /// The time limit was exceeded; `wasSent`: the request had been sent before.
     case timedOut(wasSent: Bool)
-    /// The app cancelled it; whether it had been sent by then.
+    /// The app cancelled the request; `wasSent`: the request had been sent before.
     case cancelled(wasSent: Bool)
-    /// There is no session, and it was not to wait for one.
+    /// There is no session, and the request was not to wait for one.
     case notJoined
     /// The session has ended for good.
     case ended
-    /// The URI breaks the rules; nothing was sent.
+    /// The URI is invalid; nothing was sent.
     case invalidURI(String)
-    /// So many requests wait already; see ``ClientPolicy/maximumWaiting``.
+    /// Too many requests wait already; see ``ClientPolicy/maximumWaiting``.
     case tooManyWaiting
     /// The router lacks a feature that the request needs; nothing was sent.
     case unsupported(String)
@@ -27,23 +27,23 @@ public enum ClientFailure: Error, Hashable, Sendable {
 package enum ClientEnding: Hashable, Sendable {
     /// The app left.
     case left
-    /// The router said goodbye, or cut the session off: the reason as a URI, what it said, and whether another try makes sense.
+    /// The router said goodbye or aborted the session: the reason URI, the message, and whether a new connection may help.
     case dismissed(reason: String, message: String?, isRetryable: Bool)
-    /// The router broke the protocol: how. Another try makes sense.
+    /// The router violated the protocol, in this way. A new connection may help.
     case violation(String)
-    /// The app could not prove who it is: why, and whether another try makes sense.
+    /// The app could not authenticate: the reason, and whether a new connection may help.
     case unproven(String, isRetryable: Bool = true)
-    /// The router is not who it should be. Another try makes none.
-    case imposter
-    /// The router did not let the client join in time. Another try makes sense.
+    /// The router failed to prove its identity. A new connection does not help.
+    case untrustedServer
+    /// The router did not complete the join in time. A new connection may help.
     case joinTimedOut
 }
 
 extension ClientEnding {
-    /// Whether another connection cannot help: then everything that waits ends with ``ClientFailure/ended``.
+    /// Whether a new connection cannot help; then all waiting requests fail with ``ClientFailure/ended``.
     package var isFinal: Bool {
         switch self {
-        case .left, .imposter: true
+        case .left, .untrustedServer: true
         case .dismissed(_, _, let isRetryable), .unproven(_, let isRetryable): !isRetryable
         case .violation, .joinTimedOut: false
         }
@@ -53,11 +53,11 @@ extension ClientEnding {
     package var connectionEnd: ConnectionEnd {
         switch self {
         case _ where isFinal: .stop
-        case .left, .imposter: .stop
+        case .left, .untrustedServer: .stop
         case .violation: .reject(.protocolError, reason: "the router broke the protocol")
-        case .unproven: .reconnect(after: .zero, .normal, reason: "there is no proof")
+        case .unproven: .reconnect(after: .zero, .normal, reason: "the client could not authenticate")
         case .joinTimedOut: .reconnect(after: .zero, .normal, reason: "joining took too long")
-        // Two clients that end each other's sessions do so more and more slowly.
+        // If two clients kill each other's sessions, the backoff slows them down.
         case .dismissed(WAMPURI.Close.killed, _, _): .reject(.normal, reason: "the session was killed")
         case .dismissed: .reconnect(after: .zero, .normal, reason: "the session has ended")
         }
@@ -65,9 +65,9 @@ extension ClientEnding {
 }
 
 extension WAMPURI {
-    /// Whether joining again can help after the router ended the session for this reason.
+    /// Returns whether a new join may help after the router ended the session for this reason.
     ///
-    /// What one router calls `no_matching_auth_method`, others call `no_auth_method`, `not_authorized` or `authentication_failed`.
+    /// Where one router sends `no_matching_auth_method`, others send `no_auth_method`, `not_authorized` or `authentication_failed`.
     static func isWorthAnotherTry(afterEndingFor reason: String) -> Bool { !hopeless.contains(reason) }
 
     private static let hopeless: Set<String> = [
@@ -77,7 +77,7 @@ extension WAMPURI {
         Error.featureNotSupported,
     ]
 
-    /// Whether the same request may succeed a little later.
+    /// Returns whether the same request may succeed a little later.
     static func isPassing(_ uri: String) -> Bool { passing.contains(uri) }
 
     private static let passing: Set<String> = [
@@ -86,10 +86,10 @@ extension WAMPURI {
 }
 
 extension ClientFailure {
-    /// Whether the same request may succeed later, without anybody changing anything.
+    /// Whether the same request may succeed later without any change.
     package var isRetryable: Bool {
         switch self {
-        // Whoever offers the procedure may be about to come; who cancelled a call did not mean it to come again.
+        // A callee may be about to register the procedure. A cancelled call must not be repeated.
         case .refused(WAMPURI.Error.noSuchProcedure, _), .refused(WAMPURI.Close.systemShutdown, _): true
         case .refused(let uri, _): WAMPURI.isPassing(uri) && uri != WAMPURI.Error.canceled
         case .connectionLost, .timedOut, .notJoined, .tooManyWaiting: true

@@ -11,7 +11,7 @@ extension ClientMachine {
             return effects.append(.event(.failed(handle, failure)))
         }
         let due = options.timeout.map { now + $0.bounded }
-        let parts: [CallPart]? = inParts ? [] : nil
+        let parts: [InvocationPart]? = inParts ? [] : nil
         guard phase != .joined else {
             return send(handle, procedure, arguments, options, due: due, parts: parts, at: now, into: &effects)
         }
@@ -30,7 +30,7 @@ extension ClientMachine {
         _ = line.add(handle, .publish(topic: topic, arguments, options, due: due), due: due)
     }
 
-    /// Sends what waited for the session, in its order.
+    /// Sends the requests that waited for the session, in their order.
     mutating func sendLine(at now: Moment, into effects: inout [ClientEffect]) {
         for waiting in line.endAll() {
             switch waiting.request {
@@ -47,7 +47,8 @@ extension ClientMachine {
         into effects: inout [ClientEffect]
     ) {
         var wire = options.wire
-        // A router's history does not tell whom an event was not for: its name does, once that is known.
+        // A router's history does not tell which sessions an event was excluded from. The publication ID identifies the client's own
+        // events.
         let isOwn = wire["exclude_me"] != false && topics.isRecalled(topic)
         if isOwn { wire["acknowledge"] = true }
         let id = options.isAcknowledged ? number(.publish(handle), due: due) : numbers.next()
@@ -58,10 +59,11 @@ extension ClientMachine {
     }
 
     private mutating func send(
-        _ handle: ClientHandle, _ procedure: String, _ arguments: WAMPArguments, _ options: CallOptions, due: Moment?, parts: [CallPart]?,
+        _ handle: ClientHandle, _ procedure: String, _ arguments: WAMPArguments, _ options: CallOptions, due: Moment?,
+        parts: [InvocationPart]?,
         at now: Moment, into effects: inout [ClientEffect]
     ) {
-        // A dealer that does not announce it has to abort the session.
+        // The protocol forbids parts if the dealer does not announce the feature; the dealer would abort the session.
         if parts != nil, !router.takesParts {
             return effects.append(.event(.failed(handle, .unsupported("progressive_call_invocations"))))
         }
@@ -76,8 +78,8 @@ extension ClientMachine {
         for part in parts ?? [] { add(part, to: handle, into: &effects) }
     }
 
-    /// More input of a call; without effect once that is complete, or the call has ended.
-    mutating func add(_ part: CallPart, to handle: ClientHandle, into effects: inout [ClientEffect]) {
+    /// Adds more input to a call; without effect once the input is complete or the call has ended.
+    mutating func add(_ part: InvocationPart, to handle: ClientHandle, into effects: inout [ClientEffect]) {
         guard let id = sent[handle] else {
             var isTaken = true
             line.update(handle) { isTaken = $0.add(part, limit: policy.maximumWaiting) }
@@ -97,7 +99,7 @@ extension ClientMachine {
         _ request: WAMPID, _ details: ValueMap, _ arguments: WAMPArguments, at now: Moment, into effects: inout [ClientEffect]
     ) {
         if !details.isEmpty, details["progress"] == true, let pending = requests[request], pending.kind == .call {
-            // Nobody who did not ask for parts has a use for them.
+            // Ignore parts that the caller did not ask for.
             guard case .call(let call) = pending, call.wantsProgress else { return }
             return effects.append(.event(.result(call.handle, details: details, arguments, isFinal: false)))
         }
@@ -112,7 +114,7 @@ extension ClientMachine {
     }
 
     mutating func published(_ request: WAMPID, publication: WAMPID, at now: Moment, into effects: inout [ClientEffect]) {
-        topics.own.hear(request, publication: publication)
+        topics.own.handle(request, publication: publication)
         guard case .publish(let handle)? = answered(.publish, request, at: now, into: &effects)?.request else { return }
         sent[handle] = nil
         effects.append(.event(.published(handle, publication: publication)))
@@ -120,7 +122,7 @@ extension ClientMachine {
 
     // MARK: Ends
 
-    /// The app no longer wants what comes of it.
+    /// Cancels a call or publication.
     mutating func cancel(_ handle: ClientHandle, into effects: inout [ClientEffect]) {
         guard let request = sent[handle].flatMap({ requests.end($0) }) else {
             return give(up: handle, .cancelled(wasSent: false), into: &effects)
@@ -128,18 +130,18 @@ extension ClientMachine {
         end(request, .cancelled(wasSent: true), into: &effects)
     }
 
-    /// Ends what waits for the session.
+    /// Ends a request that waits for the session.
     private mutating func give(up handle: ClientHandle, _ failure: ClientFailure, into effects: inout [ClientEffect]) {
         if line.end(handle) != nil { effects.append(.event(.failed(handle, failure))) }
     }
 
-    /// Ends what was sent without waiting for what the router says: one that says nothing to CANCEL is in use.
+    /// Ends a sent request without waiting for the router, because some routers do not answer CANCEL.
     mutating func end(
         _ pending: PendingRequests<WAMPID, SentRequest>.Pending, _ failure: ClientFailure, into effects: inout [ClientEffect]
     ) {
         switch pending.request {
         case .call(let call):
-            // What a router takes for granted where no mode is given differs.
+            // Routers have different defaults if no mode is given.
             let options: ValueMap = ["mode": .text(call.cancelMode.rawValue)]
             if router.cancels { effects.append(.send(.cancel(request: pending.id, options: options))) }
             fail(call.handle, failure, into: &effects)
@@ -150,7 +152,7 @@ extension ClientMachine {
         }
     }
 
-    /// Tells that a call or publication failed.
+    /// Reports that a call or publication failed.
     mutating func fail(_ handle: ClientHandle, _ failure: ClientFailure, into effects: inout [ClientEffect]) {
         sent[handle] = nil
         effects.append(.event(.failed(handle, failure)))
@@ -158,7 +160,7 @@ extension ClientMachine {
 
     // MARK: Testaments
 
-    /// Hands in what earlier sessions had; however much waits, for nobody else would try again.
+    /// Sets the testaments of earlier sessions again; it ignores the limit of waiting requests, because nobody would retry.
     mutating func sendTestaments(at now: Moment, into effects: inout [ClientEffect]) {
         for testament in testaments {
             let id = number(.testament, due: now + policy.answerPatience)

@@ -3,20 +3,23 @@ internal import MachineCore
 internal import ProtocolCore
 
 extension ClientMachine {
-    /// An event; one of a subscription that nobody knows was under way when that ended.
+    /// Handles an event; an event of an unknown subscription was in flight when that ended.
     mutating func event(_ subscription: WAMPID, _ event: PastEvent, into effects: inout [ClientEffect]) {
         guard let audience = topics.audiences[subscription], !audience.listeners.isEmpty else { return }
         guard audience.isPlain else { return sort(event, of: subscription, topic: audience.topic, into: &effects) }
         effects.append(.event(event.news(for: audience.listeners, of: subscription)))
     }
 
-    /// Tells an event to those whom it concerns: the retained one to who asked for it, none twice, and none before the past that it follows.
+    /// Delivers an event to the right listeners.
+    ///
+    /// The retained event goes only to listeners that asked for it. No event is delivered twice, and none before the history that it
+    /// follows.
     private mutating func sort(_ event: PastEvent, of subscription: WAMPID, topic number: Int, into effects: inout [ClientEffect]) {
         guard let reception = topics.reception(of: number) else { return }
-        let isRetained = !reception.hungry.isEmpty && event.details["retained"] == true
-        let listeners = isRetained ? reception.hungry : reception.listeners
-        // An exact topic has one retained event, a pattern many.
-        if isRetained, reception.isExact { topics.update(number) { $0.hungry = [] } }
+        let isRetained = !reception.awaitingRetained.isEmpty && event.details["retained"] == true
+        let listeners = isRetained ? reception.awaitingRetained : reception.listeners
+        // An exact topic has one retained event; a pattern may have many.
+        if isRetained, reception.isExact { topics.update(number) { $0.awaitingRetained = [] } }
         if reception.keepsPublications {
             let isNew = topics.remember(event.publication, of: number)
             guard isNew || isRetained else { return }
@@ -33,10 +36,11 @@ extension ClientMachine {
 
     // MARK: History
 
-    /// Tells of a gap, or asks the router first for what was missed.
+    /// Reports a gap, or first asks the router for the missed events.
     ///
-    /// One that keeps no history answers with an error.
-    mutating func tell(_ gap: ClientGap, to listeners: [ClientHandle], of number: Int, at now: Moment, into effects: inout [ClientEffect]) {
+    /// A router without history answers with an error.
+    mutating func notify(_ gap: ClientGap, to listeners: [ClientHandle], of number: Int, at now: Moment, into effects: inout [ClientEffect])
+    {
         guard gap == .reconnected, let topic = topics[number], let subscription = topic.subscription else {
             return effects.append(.event(.gap(listeners, gap)))
         }
@@ -47,7 +51,7 @@ extension ClientMachine {
         let id = self.number(.history(topic: number), due: now + policy.answerPatience)
         topics.update(number) { $0.history = HistoryFetch(request: id, listeners: curious) }
         var options: ValueMap = ["limit": .integer(Int64(topic.historyLength))]
-        // Crossbar, which does not announce its history, has the newest first always, and refuses what it does not know.
+        // Crossbar does not announce its history. It always returns the newest first, and refuses unknown options.
         if router.broker.contains("event_history") { options["reverse"] = true }
         effects.append(
             .send(
@@ -56,13 +60,13 @@ extension ClientMachine {
                     WAMPArguments([Value(subscription)], keywords: options))))
     }
 
-    /// Tells what came from the history, or that nothing did, and then what waited for it.
+    /// Delivers the events of the history, or reports that there are none, and then delivers the events that waited.
     mutating func finishHistory(topic number: Int, _ events: [PastEvent]?, into effects: inout [ClientEffect]) {
         guard let topic = topics[number], let history = topic.history else { return }
         _ = requests.end(history.request)
         topics.update(number) { $0.history = nil }
         guard let subscription = topic.subscription, !history.listeners.isEmpty else { return }
-        // What came since the subscription stands is the end of the history too; the retained event is not, it may be old.
+        // Events since the subscription exists are the end of the history, too. The retained event is not, because it may be old.
         let live = Set(history.held.lazy.filter { $0.details["retained"] != true }.map(\.publication))
         let missed = topic.missed(of: events ?? []).filter { !live.contains($0.publication) && !topics.own.contains($0.publication) }
         let known = Set(missed.map(\.publication))
@@ -74,8 +78,8 @@ extension ClientMachine {
     }
 }
 
-extension Topic {
-    /// What of these was missed: all after the last one that came; of a topic of which nothing came yet, all.
+extension TopicState {
+    /// Returns the missed events: all after the last one that came, or all if none has come yet.
     fileprivate func missed(of events: [PastEvent]) -> [PastEvent] {
         let known = events.lastIndex { seen.contains($0.publication) }
         return Array(known.map { events[($0 + 1)...] } ?? events[...])

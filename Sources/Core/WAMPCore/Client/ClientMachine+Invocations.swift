@@ -3,7 +3,7 @@ internal import MachineCore
 internal import ProtocolCore
 
 extension ClientMachine {
-    /// Ids of invocations are taken as they come: some routers count them through the realm, and so with gaps.
+    /// Handles an invocation; any request ID is accepted, because some routers count them per realm and so with gaps.
     mutating func invoke(
         _ request: WAMPID, _ registration: WAMPID, _ details: ValueMap, _ arguments: WAMPArguments, into effects: inout [ClientEffect]
     ) {
@@ -11,7 +11,7 @@ extension ClientMachine {
         if let handle = invocations.handle(of: request) {
             return add(arguments, to: handle, hasMore: hasMore, into: &effects)
         }
-        // WAMP, "Progressive Call Invocations": what was under way when the handler answered.
+        // WAMP, "Progressive Call Invocations": this input was in flight when the handler answered.
         guard !invocations.isUnread(request, hasMore: hasMore) else { return }
         guard let number = procedures.number(of: registration), let procedure = procedures[number] else {
             return refuse(request, WAMPURI.Error.noSuchRegistration, into: &effects)
@@ -51,7 +51,7 @@ extension ClientMachine {
         refuse(invocation.request, WAMPURI.isValid(uri) ? uri : WAMPURI.Error.runtimeError, arguments, into: &effects)
     }
 
-    private mutating func finish(_ handle: ClientHandle) -> InvocationBook.Invocation? {
+    private mutating func finish(_ handle: ClientHandle) -> InvocationTable.Invocation? {
         guard let invocation = invocations.end(handle) else { return nil }
         procedures.end(invocation.procedure)
         return invocation

@@ -15,7 +15,7 @@ extension ClientMachine {
         let number = procedures.add(procedure)
         alarms.set(.procedure(number), at: now + (patience ?? policy.answerPatience))
         settle(procedure: number, at: now, into: &effects)
-        // An answer that is owed for so long will not come, and the URI is not free before it does.
+        // The overdue answer will not come, and the URI is not free before it does.
         if procedures.isOverdue(key, since: Moment(now.offset - policy.answerPatience)) {
             drop(.violation("REGISTER or UNREGISTER was not answered in time"), at: now, into: &effects)
         }
@@ -26,7 +26,7 @@ extension ClientMachine {
         depart(number, at: now, into: &effects)
     }
 
-    /// Brings a procedure one step nearer to what the app wants: registered, or not.
+    /// Takes the next step towards the state that the app wants: registered or not.
     mutating func settle(procedure number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         guard let procedure = procedures[number], procedure.flight == nil else { return }
         guard procedure.isWanted else {
@@ -68,8 +68,10 @@ extension ClientMachine {
         settle(procedure: number, at: now, into: &effects)
     }
 
-    /// A registration that stood before, or may have, is tried again for a while: the session that was lost may still have it.
-    mutating func refuse(procedure number: Int, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]) {
+    /// Handles a refused registration; one that existed before, or may have, is retried for a while.
+    ///
+    /// The router may still hold the registration of the lost session.
+    mutating func refuse(procedure number: Int, _ refusal: RequestRefusal, at now: Moment, into effects: inout [ClientEffect]) {
         alarms.cancel(.procedure(number))
         procedures.update(number) { $0.flight = nil }
         guard let procedure = procedures[number], procedure.isWanted else {
@@ -89,7 +91,7 @@ extension ClientMachine {
         settle(procedure: number, at: now, into: &effects)
     }
 
-    /// The router took a registration away; it is asked for again, but not for ever.
+    /// Handles a registration that the router revoked; the client registers again, up to a limited number of tries.
     ///
     /// Source: WAMP, "Registration Revocation".
     mutating func revokeRegistration(_ details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
@@ -132,7 +134,7 @@ extension ClientMachine {
         }
     }
 
-    /// A procedure that never stood has waited long enough; of one that did, the router does not answer the REGISTER.
+    /// Handles a timeout: ends a procedure that was never registered, or reconnects if the router does not answer the REGISTER.
     mutating func timeOut(procedure number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         guard let procedure = procedures[number], procedure.isWanted else { return }
         if procedure.hasStood {

@@ -8,7 +8,7 @@ extension ClientMachine {
         case .joined: receiveJoined(message, at: now, into: &effects)
         case .greeted, .proving, .checking: receiveEarly(message, at: now, into: &effects)
         case .leaving:
-            // Whatever else comes was sent before the router knew.
+            // All other messages were sent before the router received the goodbye.
             switch message {
             case .goodbye(let details, let reason, _), .abort(let details, let reason, _):
                 dismiss(reason: reason, details: details, isEcho: false, at: now, into: &effects)
@@ -43,7 +43,7 @@ extension ClientMachine {
             invoke(request, registration, details, arguments, into: &effects)
         case .interrupt(let request, let options): interrupt(request, options: options, into: &effects)
         case .error(let kind, let request, _, let uri, let arguments):
-            refuse(kind, request, Refusal(uri: uri, arguments: arguments), at: now, into: &effects)
+            refuse(kind, request, RequestRefusal(uri: uri, arguments: arguments), at: now, into: &effects)
         case .published(let request, let publication): published(request, publication: publication, at: now, into: &effects)
         case .subscribed(let request, let subscription): subscribed(request, subscription: subscription, at: now, into: &effects)
         case .unsubscribed(0, let details): revokeSubscription(details, at: now, into: &effects)
@@ -64,20 +64,20 @@ extension ClientMachine {
     }
 
     private mutating func refuse(
-        _ kind: WAMPRequestKind, _ request: WAMPID, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]
+        _ kind: WAMPRequestKind, _ request: WAMPID, _ refusal: RequestRefusal, at now: Moment, into effects: inout [ClientEffect]
     ) {
         guard kind != .invocation else { return violate("ERROR of an INVOCATION", at: now, into: &effects) }
         let pending = answered(kind, request, isError: true, at: now, into: &effects)
         switch pending?.request {
         case .call(let call):
-            // The dealer that keeps the timeout as well may be a little earlier than we are.
+            // A dealer that also enforces the timeout may be slightly earlier than the client.
             let isOurTimeout = pending?.due != nil && refusal.uri == WAMPURI.Error.timeout
             fail(call.handle, isOurTimeout ? .timedOut(wasSent: true) : refusal.failure, into: &effects)
         case .publish(let handle): fail(handle, refusal.failure, into: &effects)
         case .history(let topic): finishHistory(topic: topic, nil, into: &effects)
         case .testament: effects.append(.event(.testamentFailed(refusal.failure)))
         case .subscribe(let topic): refuse(topic: topic, refusal, at: now, into: &effects)
-        // It is gone, then.
+        // The subscription no longer exists then.
         case .unsubscribe(let topic): unsubscribed(topic: topic, at: now, into: &effects)
         case .register(let procedure): refuse(procedure: procedure, refusal, at: now, into: &effects)
         case .unregister(let procedure): unregistered(procedure: procedure, at: now, into: &effects)
@@ -85,9 +85,10 @@ extension ClientMachine {
         }
     }
 
-    /// The request of this kind that a message answers, which waits no longer.
+    /// Returns the pending request of this kind that a message answers, and removes it.
     ///
-    /// None if nobody waits any more, for the answer is late. One to a request that was never made, or is of another kind, is a violation.
+    /// Returns nil if the request is no longer pending, because the answer is late. An answer to a request that was never made, or to one
+    /// of another kind, is a protocol violation.
     mutating func answered(
         _ kind: WAMPRequestKind, _ request: WAMPID, isError: Bool = false, at now: Moment, into effects: inout [ClientEffect]
     ) -> PendingRequests<WAMPID, SentRequest>.Pending? {
@@ -101,8 +102,8 @@ extension ClientMachine {
     }
 }
 
-/// What an ERROR says.
-struct Refusal: Hashable, Sendable {
+/// The content of an ERROR.
+struct RequestRefusal: Hashable, Sendable {
     let uri: String
     let arguments: WAMPArguments
 

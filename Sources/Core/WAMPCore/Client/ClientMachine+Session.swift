@@ -4,7 +4,7 @@ internal import ProtocolCore
 
 extension ClientMachine {
     mutating func open(authExtra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
-        if let ending { return tell(ending, into: &effects) }
+        if let ending { return notify(ending, into: &effects) }
         if phase != .apart { lose(unsent: [], at: now, into: &effects) }
         guard phase != .over else { return }
         phase = .greeted
@@ -16,11 +16,11 @@ extension ClientMachine {
     // MARK: Authentication
 
     mutating func challenge(method: String, extra: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
-        // A router that asks for a ticket where a signature was offered might only want the ticket.
+        // A router that asks for a ticket where the client offered a signature might try to steal the ticket.
         guard policy.authMethods.contains(method) else {
             return violate("CHALLENGE by a method that was not offered", at: now, into: &effects)
         }
-        // Each answer is one more guess at the password, and with several methods one more secret.
+        // Each answer allows one more guess at the password, and with several methods it reveals one more secret.
         guard self.method == nil else { return violate("a second CHALLENGE", at: now, into: &effects) }
         let handle = newHandle()
         (phase, self.method) = (.proving(handle), method)
@@ -37,7 +37,7 @@ extension ClientMachine {
         _ handle: ClientHandle, reason: String, isHopeless: Bool, at now: Moment, into effects: inout [ClientEffect]
     ) {
         guard phase == .proving(handle) else { return }
-        // The reason is the app's own; the router does not need to know it.
+        // The reason is meant for the app; the router does not need to know it.
         abort(WAMPURI.Error.authenticationFailed, "no proof", into: &effects)
         drop(.unproven(reason, isRetryable: !isHopeless), at: now, into: &effects)
     }
@@ -53,9 +53,9 @@ extension ClientMachine {
             (phase, candidate) = (.checking(handle), joined)
             effects.append(.event(.welcomed(handle, details: details)))
         } else if method == nil, !policy.authMethods.isEmpty, policy.authMethods.allSatisfy(Self.isMutual) {
-            // Where both sides have to prove themselves, a router that asks for nothing has proven nothing.
-            abort(WAMPURI.Error.authenticationFailed, "the router has proven nothing", into: &effects)
-            drop(.imposter, at: now, into: &effects)
+            // If all methods are mutual, a router that asks for nothing has not proven its identity.
+            abort(WAMPURI.Error.authenticationFailed, "the router did not prove its identity", into: &effects)
+            drop(.untrustedServer, at: now, into: &effects)
         } else {
             join(joined, at: now, into: &effects)
         }
@@ -65,7 +65,7 @@ extension ClientMachine {
         guard phase == .checking(handle), let candidate else { return }
         if isGenuine { return join(candidate, at: now, into: &effects) }
         abort(WAMPURI.Error.authenticationFailed, "the router's proof is wrong", into: &effects)
-        drop(.imposter, at: now, into: &effects)
+        drop(.untrustedServer, at: now, into: &effects)
     }
 
     private static func isMutual(_ method: String) -> Bool { method == "scram" || method == "wamp-scram" }
@@ -94,7 +94,7 @@ extension ClientMachine {
         drop(.dismissed(reason: reason, message: details["message"]?.string, isRetryable: isRetryable), at: now, into: &effects)
     }
 
-    /// The router broke the protocol: it is told so, and the session is over.
+    /// Handles a protocol violation by the router: sends an ABORT and ends the session.
     ///
     /// Source: WAMP, "Protocol Violations".
     mutating func violate(_ description: String, at now: Moment, into effects: inout [ClientEffect]) {
@@ -122,20 +122,20 @@ extension ClientMachine {
         }
     }
 
-    /// Ends the connection, and with it the session; where another try makes no sense, everything.
+    /// Ends the connection and the session; if a new connection cannot help, ends everything.
     mutating func drop(_ ending: ClientEnding, at now: Moment, into effects: inout [ClientEffect]) {
         let wasJoined = phase == .joined
         phase = ending.isFinal ? .over : .dropping
         alarms.cancel(.join)
         alarms.cancel(.goodbye)
         if wasJoined { effects.append(.event(.parted)) }
-        tell(ending, into: &effects)
+        notify(ending, into: &effects)
         if ending.isFinal { self.ending = ending }
         endSession(ending.isFinal ? .ended : .connectionLost(wasSent: true), at: now, into: &effects)
         if ending.isFinal { endEverything(into: &effects) }
     }
 
-    private func tell(_ ending: ClientEnding, into effects: inout [ClientEffect]) {
+    private func notify(_ ending: ClientEnding, into effects: inout [ClientEffect]) {
         effects.append(.event(.ended(ending)))
         effects.append(.end(ending.connectionEnd))
     }
@@ -160,7 +160,7 @@ extension ClientMachine {
         endSession(failure, unsent: unsent, at: now, into: &effects)
     }
 
-    /// Ends what belongs to the session: nothing of it is answered any more.
+    /// Ends everything that belongs to the session, because the router will not answer it any more.
     private mutating func endSession(
         _ failure: ClientFailure, unsent: Set<WAMPID> = [], at now: Moment, into effects: inout [ClientEffect]
     ) {
@@ -168,10 +168,10 @@ extension ClientMachine {
         for pending in requests.endAll() {
             let end = pending.mayHaveArrived ? failure : .connectionLost(wasSent: false)
             switch pending.request {
-            // Of input in parts, perhaps only a later one did not leave.
+            // For progressive input, perhaps only a later part was not sent.
             case .call(let call): effects.append(.event(.failed(call.handle, call.hasContinued ? failure : end)))
             case .publish(let handle): effects.append(.event(.failed(handle, end)))
-            // The next session gets a testament again.
+            // The next session sets its testaments again.
             case .testament, .subscribe, .unsubscribe, .register, .unregister, .history: break
             }
         }
@@ -188,8 +188,8 @@ extension ClientMachine {
         let offered = procedures.inOrder.compactMap { procedures[$0] }.filter(\.isWanted).map(\.handle)
         let handles = waiting + listeners + offered
         for handle in handles { effects.append(.event(.failed(handle, .ended))) }
-        let leavers = topics.leavers.values.joined().sorted { $0.number < $1.number }
-        for handle in leavers { effects.append(.event(.unsubscribed(handle))) }
-        (topics, procedures, alarms) = (TopicBook(), ProcedureBook(), Alarms())
+        let unsubscribing = topics.unsubscribing.values.joined().sorted { $0.number < $1.number }
+        for handle in unsubscribing { effects.append(.event(.unsubscribed(handle))) }
+        (topics, procedures, alarms) = (TopicTable(), ProcedureTable(), Alarms())
     }
 }

@@ -11,7 +11,7 @@ extension ClientMachine {
             return effects.append(.event(.failed(handle, failure)))
         }
         let number = topics.topic(key, options: options)
-        topics.add(handle, Listener(topic: number, options: options, waitsUntil: patience.map { now + $0 }))
+        topics.add(handle, TopicListener(topic: number, options: options, waitsUntil: patience.map { now + $0 }))
         if let topic = topics[number], let subscription = topic.subscription {
             topics.markSubscribed(handle)
             effects.append(.event(.subscribed(handle, subscription: subscription)))
@@ -20,7 +20,7 @@ extension ClientMachine {
             alarms.set(.listener(handle), at: now + (isAsked ? policy.answerPatience : patience ?? policy.answerPatience))
         }
         settle(topic: number, at: now, into: &effects)
-        // An answer that is owed for so long will not come, and nothing more can be asked about the topic before it does.
+        // The overdue answer will not come, and no other request about the topic is possible before it does.
         if let topic = topics[number], let flight = topic.flight, topics.waiting.contains(handle),
             now - topic.askedAt >= policy.answerPatience
         {
@@ -37,25 +37,25 @@ extension ClientMachine {
     mutating func endSubscription(_ handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
         guard let number = topics.listeners[handle]?.topic else { return }
         unsubscribe(handle, at: now, into: &effects)
-        topics.leavers[number, default: []].append(handle)
+        topics.unsubscribing[number, default: []].append(handle)
         alarms.set(.listener(handle), at: now + policy.answerPatience)
-        tellLeavers(of: number, into: &effects)
+        notifyUnsubscribing(of: number, into: &effects)
     }
 
-    /// Tells those who left a topic, unless the router has yet to say that its subscription is gone.
-    mutating func tellLeavers(of number: Int, into effects: inout [ClientEffect]) {
-        guard let leavers = topics.leavers[number] else { return }
+    /// Notifies listeners that have left a topic, unless the answer to UNSUBSCRIBE is pending.
+    mutating func notifyUnsubscribing(of number: Int, into effects: inout [ClientEffect]) {
+        guard let unsubscribing = topics.unsubscribing[number] else { return }
         if let topic = topics[number], topic.flight != nil, topic.flight == .unsubscribe || topic.listeners.isEmpty { return }
-        topics.leavers[number] = nil
-        for handle in leavers {
+        topics.unsubscribing[number] = nil
+        for handle in unsubscribing {
             alarms.cancel(.listener(handle))
             effects.append(.event(.unsubscribed(handle)))
         }
     }
 
-    /// Brings a topic one step nearer to what its listeners want: nobody, and it is unsubscribed; somebody, and it is subscribed.
+    /// Takes the next step towards the state that the listeners want: subscribed if there are any, and otherwise unsubscribed.
     ///
-    /// One more SUBSCRIBE is sent for those who want the retained event of a topic that stands already; only they get that.
+    /// For listeners that want the retained event of an existing subscription, it sends another SUBSCRIBE; only they get that event.
     mutating func settle(topic number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         guard let topic = topics[number], topic.flight == nil else { return }
         guard !topic.listeners.isEmpty else {
@@ -78,7 +78,7 @@ extension ClientMachine {
         if topic.key.match != .exact { options["match"] = .text(topic.key.match.rawValue) }
         if !topic.unserved.isEmpty { options["get_retained"] = true }
         let id = self.number(.subscribe(topic: number))
-        topics.update(number) { ($0.flight, $0.askedAt, $0.hungry, $0.unserved) = (.subscribe, now, $0.unserved, []) }
+        topics.update(number) { ($0.flight, $0.askedAt, $0.awaitingRetained, $0.unserved) = (.subscribe, now, $0.unserved, []) }
         for handle in topic.listeners {
             if topics.waiting.contains(handle) {
                 alarms.set(.listener(handle), at: now + policy.answerPatience)
@@ -101,8 +101,8 @@ extension ClientMachine {
         topics.update(number) {
             if $0.subscription == nil { $0.standsSince = now }
             ($0.flight, $0.subscription, $0.gap) = (nil, subscription, nil)
-            // Asked for already, and behind this answer.
-            if !$0.hungry.isEmpty { ($0.hungry, $0.unserved) = ($0.hungry + $0.unserved, []) }
+            // The retained event was requested already and follows this answer.
+            if !$0.awaitingRetained.isEmpty { ($0.awaitingRetained, $0.unserved) = ($0.awaitingRetained + $0.unserved, []) }
         }
         if let before, before.subscription != subscription {
             let old = before.listeners.filter { !topics.waiting.contains($0) }
@@ -111,20 +111,22 @@ extension ClientMachine {
                 topics.markSubscribed(handle)
                 effects.append(.event(.subscribed(handle, subscription: subscription)))
             }
-            if let gap = before.gap, !old.isEmpty { tell(gap, to: old, of: number, at: now, into: &effects) }
+            if let gap = before.gap, !old.isEmpty { notify(gap, to: old, of: number, at: now, into: &effects) }
         }
         settle(topic: number, at: now, into: &effects)
-        tellLeavers(of: number, into: &effects)
+        notifyUnsubscribing(of: number, into: &effects)
     }
 
-    mutating func refuse(topic number: Int, _ refusal: Refusal, at now: Moment, into effects: inout [ClientEffect]) {
-        defer { tellLeavers(of: number, into: &effects) }
+    mutating func refuse(topic number: Int, _ refusal: RequestRefusal, at now: Moment, into effects: inout [ClientEffect]) {
+        defer { notifyUnsubscribing(of: number, into: &effects) }
         alarms.cancel(.topic(number))
         topics.update(number) {
-            ($0.flight, $0.hungry, $0.unserved) = (nil, [], $0.subscription == nil ? $0.hungry + $0.unserved : $0.unserved)
+            ($0.flight, $0.awaitingRetained, $0.unserved) = (
+                nil, [], $0.subscription == nil ? $0.awaitingRetained + $0.unserved : $0.unserved
+            )
         }
         guard let topic = topics[number], topic.subscription == nil else {
-            // Only the retained event could not be had.
+            // Only the request for the retained event failed.
             return settle(topic: number, at: now, into: &effects)
         }
         let newcomers = topic.listeners.filter { topics.waiting.contains($0) }
@@ -138,11 +140,11 @@ extension ClientMachine {
 
     mutating func unsubscribed(topic number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         topics.update(number) { $0.flight = nil }
-        tellLeavers(of: number, into: &effects)
+        notifyUnsubscribing(of: number, into: &effects)
         settle(topic: number, at: now, into: &effects)
     }
 
-    /// The router took a subscription away; it is asked for again, but not for ever.
+    /// Handles a subscription that the router revoked; the client subscribes again, up to a limited number of tries.
     ///
     /// Source: WAMP, "Subscription Revocation".
     mutating func revokeSubscription(_ details: ValueMap, at now: Moment, into effects: inout [ClientEffect]) {
@@ -151,7 +153,7 @@ extension ClientMachine {
         finishHistory(topic: number, nil, into: &effects)
         topics.update(number) {
             ($0.subscription, $0.gap) = (nil, .revoked(reason: reason))
-            ($0.hungry, $0.unserved) = ([], $0.hungry + $0.unserved)
+            ($0.awaitingRetained, $0.unserved) = ([], $0.awaitingRetained + $0.unserved)
             if now - $0.standsSince >= Self.settledAfter { $0.tries = 0 }
         }
         guard let topic = topics[number], topic.tries < Self.mostTries else {
@@ -180,23 +182,23 @@ extension ClientMachine {
             let retaining = (topics[number]?.listeners ?? []).filter { topics.listeners[$0]?.options.wantsRetained == true }
             topics.update(number) {
                 ($0.subscription, $0.flight, $0.tries, $0.isPausing) = (nil, nil, 0, false)
-                ($0.hungry, $0.unserved, $0.gap) = ([], retaining, .reconnected)
+                ($0.awaitingRetained, $0.unserved, $0.gap) = ([], retaining, .reconnected)
             }
-            tellLeavers(of: number, into: &effects)
+            notifyUnsubscribing(of: number, into: &effects)
             settle(topic: number, at: now, into: &effects)
         }
     }
 
     mutating func timeOut(listener handle: ClientHandle, at now: Moment, into effects: inout [ClientEffect]) {
         guard let listener = topics.listeners[handle] else {
-            if topics.takeLeaver(handle) { effects.append(.event(.failed(handle, .timedOut(wasSent: true)))) }
+            if topics.takeUnsubscribing(handle) { effects.append(.event(.failed(handle, .timedOut(wasSent: true)))) }
             return
         }
         end(listener: handle, .timedOut(wasSent: topics[listener.topic]?.flight == .subscribe), into: &effects)
         settle(topic: listener.topic, at: now, into: &effects)
     }
 
-    /// Either a pause is over, or the router did not answer a SUBSCRIBE for those who listened before: they are better off elsewhere.
+    /// Handles the end of a pause; or reconnects if the router did not answer a SUBSCRIBE for existing listeners.
     mutating func wakeTopic(_ number: Int, at now: Moment, into effects: inout [ClientEffect]) {
         guard let topic = topics[number] else { return }
         if topic.isPausing {
@@ -226,8 +228,8 @@ extension ClientMachine {
         effects.append(.event(.failed(handle, failure)))
     }
 
-    /// How often something is tried again that the router took away, or refused for now.
+    /// The maximum number of tries after the router revoked or temporarily refused something.
     static var mostTries: Int { 8 }
-    /// What has stood so long is not counted as tried before.
+    /// How long a registration or subscription must exist before its earlier tries no longer count.
     static var settledAfter: Duration { .seconds(60) }
 }

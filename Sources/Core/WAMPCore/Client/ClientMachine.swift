@@ -2,12 +2,12 @@ package import CodecCore
 package import MachineCore
 package import ProtocolCore
 
-/// A client's side of WAMP: sessions that come and go, and calls, events and procedures that outlive them.
+/// The client side of WAMP: sessions that come and go, and calls, events and procedures that outlive them.
 ///
-/// It says hello on each connection, and once it has joined it subscribes and registers again, in the order in which the app first did, and
-/// sends what waited. Handles of challenges and invocations are its own: they begin at 2^63, where the app's never get to.
+/// It says hello on each connection. Once joined, it subscribes and registers again, in the order in which the app first did, and sends
+/// the waiting requests. The machine chooses the handles of challenges and invocations from 2^63 on, which the app's handles never reach.
 package struct ClientMachine: ProtocolMachine {
-    /// What the methods of authentication say beforehand, such as a fresh nonce: the `authextra` of HELLO.
+    /// The data that authentication methods send in advance, such as a fresh nonce: the `authextra` of HELLO.
     package typealias Greeting = ValueMap
     package typealias Received = WAMPMessage
     package typealias Sent = WAMPMessage
@@ -16,38 +16,38 @@ package struct ClientMachine: ProtocolMachine {
     package typealias Input = ClientInput
     package typealias Effect = ClientEffect
 
-    /// Who it is, and its bounds.
+    /// The client's identity and limits.
     package let policy: ClientPolicy
 
     var phase = Phase.apart
-    /// The method of the challenge.
+    /// The method of the current challenge.
     var method: String?
-    /// The session while the router's proof is checked.
+    /// The session while the router's proof is being checked.
     var candidate: JoinedSession?
-    /// Why it is over.
+    /// Why the client has ended for good.
     var ending: ClientEnding?
     var router = RouterTraits()
     var numbers = RequestNumbers()
     var alarms = Alarms<Alarm>()
     var generator: SplitMix64
     var lastHandle: UInt64 = 1 << 63
-    /// What was sent, and is not answered.
+    /// The requests that were sent and not answered.
     var requests = PendingRequests<WAMPID, SentRequest>(limit: .max)
-    /// The numbers of the calls and publications among them.
+    /// The request numbers of the calls and publications among them.
     var sent: [ClientHandle: WAMPID] = [:]
-    /// What waits for the session.
+    /// The requests that wait for the session.
     var line = PendingRequests<ClientHandle, WaitingRequest>(limit: .max)
-    var topics = TopicBook()
-    var procedures = ProcedureBook()
-    var invocations = InvocationBook()
-    /// What the router has taken, and gets again in each session.
+    var topics = TopicTable()
+    var procedures = ProcedureTable()
+    var invocations = InvocationTable()
+    /// The testaments that the router has accepted, and that the client sets again in each session.
     var testaments: [Testament] = []
 
-    /// A client that is not connected.
+    /// Creates a client without a connection.
     ///
     /// - Parameters:
-    ///   - policy: Who it is, and its bounds.
-    ///   - seed: Where chance begins: the pauses before a registration is tried again.
+    ///   - policy: The client's identity and limits.
+    ///   - seed: The seed for the random part of the pauses before a registration is retried.
     package init(policy: ClientPolicy, seed: UInt64) {
         var policy = policy
         (policy.joinPatience, policy.answerPatience) = (policy.joinPatience.bounded, policy.answerPatience.bounded)
@@ -55,7 +55,7 @@ package struct ClientMachine: ProtocolMachine {
         (self.policy, generator) = (policy, SplitMix64(seed: seed))
     }
 
-    /// When the next patience ends, or the next pause; nil if nothing waits.
+    /// The earliest time limit or end of a pause; nil if there is none.
     package var deadline: Moment? { .earliest(alarms.next, requests.deadline, line.deadline) }
 
     package mutating func handle(_ input: Input, at now: Moment, into effects: inout [ClientEffect]) {
@@ -81,7 +81,7 @@ package struct ClientMachine: ProtocolMachine {
             call(handle, procedure, arguments, options, inParts: false, at: now, into: &effects)
         case .callInParts(let handle, let procedure, let arguments, let options):
             call(handle, procedure, arguments, options, inParts: true, at: now, into: &effects)
-        case .part(let handle, let arguments, let isLast): add(CallPart(arguments, isLast: isLast), to: handle, into: &effects)
+        case .part(let handle, let arguments, let isLast): add(InvocationPart(arguments, isLast: isLast), to: handle, into: &effects)
         case .cancel(let handle): cancel(handle, into: &effects)
         case .publish(let handle, let topic, let arguments, let options):
             publish(handle, topic, arguments, options, at: now, into: &effects)
@@ -97,9 +97,9 @@ package struct ClientMachine: ProtocolMachine {
         }
     }
 
-    // MARK: Small words
+    // MARK: Helpers
 
-    /// How many requests wait, for the session or their answer.
+    /// The number of requests that wait for the session or for an answer.
     var waiting: Int { requests.count + line.count + topics.waiting.count + procedures.waiting.count }
 
     mutating func newHandle() -> ClientHandle {
@@ -107,15 +107,17 @@ package struct ClientMachine: ProtocolMachine {
         return ClientHandle(lastHandle)
     }
 
-    /// A number for the next request, under which it is remembered.
+    /// Returns a number for a new request, and records the request under it.
     mutating func number(_ request: SentRequest, due: Moment? = nil) -> WAMPID {
         var id = numbers.next()
-        // After 2^53 requests an old one may still be open.
+        // After 2^53 requests, an old one may still be pending under this number.
         while !requests.add(id, request, due: due, isSent: true) { id = numbers.next() }
         return id
     }
 
-    /// Why a new request cannot be taken, if so; without patience it does not wait for the session either.
+    /// Returns why a new request is refused; nil if it is accepted.
+    ///
+    /// Without `mayWait`, it needs a joined session.
     func refusal(of uri: String, match: WAMPMatch = .exact, mayWait: Bool) -> ClientFailure? {
         if phase == .over || phase == .leaving { return .ended }
         guard WAMPURI.isValid(uri, match) else { return .invalidURI(uri) }
@@ -123,7 +125,7 @@ package struct ClientMachine: ProtocolMachine {
         return phase == .joined || mayWait ? nil : .notJoined
     }
 
-    /// A pause before another try: longer each time, with chance in its second half.
+    /// Returns the pause before the next try: it grows each time, and its second half is random.
     mutating func pause(try number: Int) -> Duration {
         let first = min(max(policy.retryPause, .milliseconds(1)), .seconds(3600))
         let backoff = Backoff(base: first, cap: max(first, .seconds(5)), minimum: .zero, jitter: .equal)
@@ -135,7 +137,7 @@ package typealias ClientInput = ProtocolInput<ClientMachine>
 package typealias ClientEffect = ProtocolEffect<ClientMachine>
 
 extension WAMPMessage {
-    /// The number of a call or a publication.
+    /// The request number of a call or a publication.
     fileprivate var ownRequest: WAMPID? {
         switch self {
         case .call(let request, _, _, _), .publish(let request, _, _, _): request
@@ -145,7 +147,7 @@ extension WAMPMessage {
 }
 
 extension ClientMachine {
-    /// What is due: a deadline that has passed, or another try.
+    /// Handles everything that is due: passed time limits and further tries.
     package mutating func wake(at now: Moment, into effects: inout [ClientEffect]) {
         while let alarm = alarms.due(at: now) {
             switch alarm {
@@ -165,18 +167,18 @@ extension ClientMachine {
 }
 
 extension Duration {
-    /// As much of it as a moment can be away: longer than any process lives, where an app means for ever.
+    /// The duration limited to a value that a moment can hold; it is longer than any process lives, so it stands for "for ever".
     package var bounded: Duration { min(max(self, .zero), .seconds(1 << 32)) }
 }
 
 extension ClientMachine {
-    /// Where a client stands with its router.
+    /// The phase of a client's session.
     enum Phase: Hashable, Sendable {
         /// No connection; to `greeted`, or to `over`.
         case apart
         /// HELLO was sent; to `proving` with CHALLENGE, `joined` or `checking` with WELCOME.
         case greeted
-        /// The app looks for its proof; to `greeted` with AUTHENTICATE.
+        /// The app prepares its proof; to `greeted` with AUTHENTICATE.
         case proving(ClientHandle)
         /// The app checks the router's proof; to `joined`.
         case checking(ClientHandle)
@@ -184,25 +186,25 @@ extension ClientMachine {
         case joined
         /// GOODBYE was sent; to `over`.
         case leaving
-        /// The connection is to end; to `apart` once it has.
+        /// The client has ended the connection; to `apart` once it is closed.
         case dropping
-        /// For good.
+        /// Ended for good.
         case over
     }
 
-    /// What can be due.
+    /// A timer of the client.
     enum Alarm: Hashable, Sendable {
-        /// The welcome.
+        /// The time limit for joining.
         case join
-        /// The answer to GOODBYE.
+        /// The time limit for the answer to GOODBYE.
         case goodbye
-        /// The end of a listener's patience.
+        /// The time limit of a listener.
         case listener(ClientHandle)
-        /// The answer to a SUBSCRIBE that was sent again, or another try of it.
+        /// The time limit for the answer to a repeated SUBSCRIBE, or the end of the pause before it.
         case topic(Int)
-        /// The end of a procedure's patience.
+        /// The time limit of a procedure.
         case procedure(Int)
-        /// Another try of a REGISTER.
+        /// The end of the pause before another REGISTER.
         case registering(Int)
     }
 }

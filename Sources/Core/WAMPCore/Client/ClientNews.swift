@@ -1,33 +1,34 @@
 public import CodecCore
 
-/// What an app is told.
+/// News from the client machine to the app.
 package enum ClientNews: Hashable, Sendable {
-    /// The router asks who the app is: answer with `proven` or `unproven` of the same handle.
+    /// The router asks for authentication: the app answers with `proven` or `unproven` for the same handle.
     case challenged(ClientHandle, method: String, extra: ValueMap)
-    /// The router has given its own proof in the details of its welcome: answer with `checked` of the same handle.
+    /// The router has sent its own proof in the details of its welcome: the app answers with `checked` for the same handle.
     ///
-    /// Only after a ``challenged(_:method:extra:)`` whose method is `scram` or `wamp-scram`.
+    /// It comes only after a ``challenged(_:method:extra:)`` whose method is `scram` or `wamp-scram`.
     case welcomed(ClientHandle, details: ValueMap)
     /// The client ends the connection.
     case ended(ClientEnding)
     /// The session has joined.
     case joined(JoinedSession)
-    /// It is joined no longer: the connection is lost, or is about to be ended.
+    /// The session is no longer joined: the connection is lost, or is about to end.
     case parted
 
-    /// A call's result; it is over if that is final.
+    /// A result of a call; if it is final, the call has ended.
     case result(ClientHandle, details: ValueMap, WAMPArguments, isFinal: Bool)
-    /// The router has taken an event; without an acknowledgement, it was sent, and the publication is nil.
+    /// The router has accepted an event; without an acknowledgement the event was sent, and the publication is nil.
     case published(ClientHandle, publication: WAMPID?)
-    /// A testament that an earlier session had is not in this one.
+    /// The current session lacks a testament that an earlier session had.
     case testamentFailed(ClientFailure)
-    /// A call, publication, listener or procedure has ended: it failed.
+    /// A call, publication, listener or procedure has failed.
     case failed(ClientHandle, ClientFailure)
 
-    /// A listener's subscription stands: for the first time, or again after a loss.
+    /// A listener's subscription exists, for the first time or again after a loss.
     case subscribed(ClientHandle, subscription: WAMPID)
-    /// A listener that wanted no more, and to hear of it, is none any more: the router has answered, or others still want the topic, or
-    /// there is no session.
+    /// A listener has ended and its caller wanted to know when.
+    ///
+    /// The router has answered, or other listeners still need the topic, or there is no session.
     case unsubscribed(ClientHandle)
     /// An event for these listeners.
     case event([ClientHandle], subscription: WAMPID, publication: WAMPID, details: ValueMap, WAMPArguments)
@@ -36,46 +37,48 @@ package enum ClientNews: Hashable, Sendable {
 
     /// A procedure is registered: for the first time, or again after a loss.
     case registered(ClientHandle, registration: WAMPID)
-    /// A procedure is not called for now: the connection is lost, or the router took the registration away and it is tried again.
+    /// A procedure cannot be called for now: the connection is lost, or the router revoked the registration and the client repeats it.
     case suspended(ClientHandle)
-    /// A procedure is called; answer with `yield` or `fail` of the invocation's handle.
+    /// A procedure is called; the app answers with `yield` or `fail` for the invocation's handle.
     case invoked(ClientHandle, procedure: ClientHandle, details: ValueMap, WAMPArguments)
-    /// More input for an invocation; the last if it is final.
+    /// More input for an invocation; the last one if `isFinal`.
     case invokedFurther(ClientHandle, WAMPArguments, isFinal: Bool)
-    /// The result of this invocation is no longer wanted; its handler still answers, and nothing of that is sent if the link is gone.
+    /// The caller no longer wants the result of this invocation.
+    ///
+    /// Its handler still answers, but the client sends nothing of that if the connection is lost.
     case interrupted(ClientHandle, reason: String?)
 }
 
-/// Why events may be missing, and which.
+/// Why events may be missing, and which ones.
 public enum ClientGap: Hashable, Sendable {
-    /// The connection was lost, and the subscription stands again: between the two nothing came.
+    /// The connection was lost and the subscription exists again; events between the two are missing.
     case reconnected
-    /// The same, but the router's history fills the gap as far as it goes back: so many of the next events come from there.
+    /// The same, but the router's history fills the gap as far as it goes back: this number of the next events comes from it.
     case filled(events: Int)
-    /// The router took the subscription away, and gave it back.
+    /// The router revoked the subscription and then restored it.
     case revoked(reason: String?)
 }
 
 /// A session that has joined its realm.
 public struct JoinedSession: Hashable, Sendable {
-    /// Its id.
+    /// The ID of the session.
     public var id: WAMPID
     /// The realm.
     public var realm: String
-    /// Who the router says the app is.
+    /// The authid that the router assigned.
     public var authID: String?
-    /// As what it joined.
+    /// The authrole that the router assigned.
     public var authRole: String?
-    /// By which method.
+    /// The authentication method.
     public var authMethod: String?
-    /// What the router's broker can do, in its spelling.
+    /// The features of the router's broker, by their names in WAMP.
     public var brokerFeatures: Set<String>
-    /// What the router's dealer can do, in its spelling.
+    /// The features of the router's dealer, by their names in WAMP.
     public var dealerFeatures: Set<String>
-    /// All that the router said.
+    /// All details of the welcome.
     public var details: ValueMap
 
-    /// A session.
+    /// Creates a joined session.
     public init(
         id: WAMPID, realm: String, authID: String? = nil, authRole: String? = nil, authMethod: String? = nil,
         brokerFeatures: Set<String> = [], dealerFeatures: Set<String> = [], details: ValueMap = ValueMap()

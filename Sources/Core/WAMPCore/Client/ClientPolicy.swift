@@ -1,33 +1,36 @@
 internal import CodecCore
 
-/// Who a client is, and within which bounds it works.
+/// The identity and the limits of a WAMP client.
 public struct ClientPolicy: Hashable, Sendable {
     /// The realm to join.
     public var realm: String
-    /// Who the app says it is, or nil.
+    /// The authid that the client announces, or nil.
     public var authID: String?
-    /// As what it wants to join, or nil.
+    /// The authrole with which the client wants to join, or nil.
     public var authRole: String?
-    /// The methods by which it can prove who it is, the best first; none: anonymous.
+    /// The authentication methods that the client supports, the best first; empty: anonymous.
     public var authMethods: [String]
-    /// What the client calls itself.
+    /// The client's name for the router.
     public var agent: String
-    /// How long joining may take from the opening of the connection.
+    /// The time limit for joining, counted from the opening of the connection.
     public var joinPatience: Duration
-    /// How long the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER may take.
+    /// The time limit for the router's answers to SUBSCRIBE, UNSUBSCRIBE, REGISTER and UNREGISTER.
     ///
-    /// Who comes for a topic or procedure about which one is owed for longer gets another connection.
+    /// If an answer for a topic or procedure is overdue and the app makes a new request for it, the client reconnects.
     public var answerPatience: Duration
-    /// How long the router's answer to GOODBYE may take; the connection ends then.
+    /// The time limit for the router's answer to GOODBYE; then the client ends the connection.
     public var goodbyePatience: Duration
-    /// How many requests may wait for the session, or for their answer, at once.
+    /// The maximum number of requests that wait for the session or for an answer at once.
     public var maximumWaiting: Int
-    /// How many of a procedure's invocations may run at once; more are refused with `wamp.error.unavailable`.
+    /// The maximum number of concurrent invocations of a procedure; the client refuses more with `wamp.error.unavailable`.
     public var maximumInvocations: Int
-    /// How long the first pause is before a registration that was refused is tried again; it doubles up to 5 s.
+    /// The first pause before the client repeats a refused registration; it doubles up to 5 s.
     public var retryPause: Duration
 
-    /// A policy: 10 s to join, 10 s to be answered, 2 s for GOODBYE, 65,536 waiting, 1,024 invocations a procedure, 100 ms.
+    /// Creates a policy.
+    ///
+    /// The defaults: 10 s to join, 10 s for answers, 2 s for GOODBYE, 65,536 waiting requests, 1,024 invocations per procedure, a first
+    /// pause of 100 ms.
     public init(
         realm: String, authID: String? = nil, authRole: String? = nil, authMethods: [String] = [],
         agent: String = "holdfast", joinPatience: Duration = .seconds(10), answerPatience: Duration = .seconds(10),
@@ -42,7 +45,7 @@ public struct ClientPolicy: Hashable, Sendable {
 }
 
 extension ClientPolicy {
-    /// The details of HELLO: who it is, and what this library does in each role.
+    /// Returns the details of HELLO: the identity, and the features of this library in each role.
     ///
     /// Source: WAMP, "Feature Announcement".
     func hello(authExtra: ValueMap) -> ValueMap {

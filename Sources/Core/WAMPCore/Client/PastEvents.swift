@@ -1,6 +1,6 @@
 internal import CodecCore
 
-/// An event that waits to be told, or comes from the router's history.
+/// An event that waits for delivery, or comes from the router's history.
 struct PastEvent: Hashable, Sendable {
     let publication: WAMPID
     let details: ValueMap
@@ -8,10 +8,11 @@ struct PastEvent: Hashable, Sendable {
 }
 
 extension PastEvent {
-    /// What `wamp.subscription.get_events` answered, the oldest first; nil if it is no list of events.
+    /// Reads the answer of `wamp.subscription.get_events`, oldest event first; nil if it is not a list of events.
     ///
-    /// The specification has the events as the arguments, its routers in use put the list in the first one. They are in the order in which
-    /// they happened by the specification, the newest first in Crossbar: their times tell. Source: WAMP, "Event History".
+    /// By the specification the events are the arguments; routers in use put the list into the first argument. By the specification they
+    /// are in the order in which they happened; in Crossbar the newest is first. The timestamps show which order it is. Source: WAMP,
+    /// "Event History".
     static func list(_ arguments: WAMPArguments) -> [PastEvent]? {
         guard let list = try? arguments.list else { return nil }
         let items = if list.count == 1, let inner = list[0].items { inner } else { list }
@@ -32,7 +33,7 @@ extension PastEvent {
         self.init(publication: id, details: details, arguments: arguments)
     }
 
-    /// What is no detail of the event, in routers that put the details beside it.
+    /// The keys that are not details of the event, for routers that put the details beside them.
     private static let ownKeys: Set<String> = ["publication", "subscription", "args", "kwargs", "timestamp", "session", "receiver"]
 
     private static func isNewestFirst(_ items: [Value]) -> Bool {
@@ -43,31 +44,31 @@ extension PastEvent {
     }
 }
 
-/// The router's history of a topic while it is asked for.
+/// The pending history request of a topic.
 struct HistoryFetch: Hashable, Sendable {
-    /// More live events do not wait for it.
+    /// The maximum number of live events that wait for the history.
     static let capacity = 4096
 
     let request: WAMPID
-    /// Who wants it.
+    /// The listeners that want the history.
     var listeners: [ClientHandle]
-    /// What came since, for them.
+    /// The events that came since the request, for these listeners.
     var held: [PastEvent] = []
 }
 
-/// The last publications that came, by their ids, within bounds.
+/// The IDs of the last publications that came, up to a limit.
 struct SeenPublications: Hashable, Sendable {
-    /// More events of the past are never asked for.
+    /// The number of remembered publications, which is also the maximum number of past events that are requested.
     static let capacity = 1024
 
     private var ring: [WAMPID] = []
-    /// Where the next one goes once the ring is full.
+    /// The index of the next write once the ring is full.
     private var place = 0
     private var ids: Set<WAMPID> = []
 
     func contains(_ id: WAMPID) -> Bool { ids.contains(id) }
 
-    /// Remembers it; false if it is known.
+    /// Remembers a publication; returns false if it is known already.
     @discardableResult
     mutating func insert(_ id: WAMPID) -> Bool {
         guard ids.insert(id).inserted else { return false }
@@ -82,29 +83,29 @@ struct SeenPublications: Hashable, Sendable {
     }
 }
 
-/// The last events that this client published, and that were not for itself: a router's history has them for everybody.
+/// The last events that this client published for others only; the router's history includes them.
 struct OwnPublications: Hashable, Sendable {
-    /// More answers are not waited for: a router that gives none is no reason to grow.
+    /// The maximum number of pending answers: a router that never answers must not make memory grow.
     static let capacity = 1024
 
-    /// The numbers of what was published, and not answered.
+    /// The request numbers of publications without an answer.
     private var requests: Set<WAMPID> = []
     private var ids = SeenPublications()
 
     func contains(_ publication: WAMPID) -> Bool { ids.contains(publication) }
 
-    /// The router is to say how it calls what is published.
+    /// Records a publication that the router is to acknowledge.
     mutating func ask(_ request: WAMPID) {
         if requests.count >= Self.capacity { requests.removeAll() }
         requests.insert(request)
     }
 
-    /// The router says how it calls what was published.
-    mutating func hear(_ request: WAMPID, publication: WAMPID) {
+    /// Records the publication ID that the router gave a publication.
+    mutating func handle(_ request: WAMPID, publication: WAMPID) {
         guard !requests.isEmpty, requests.remove(request) != nil else { return }
         ids.insert(publication)
     }
 
-    /// Nothing is answered any more.
+    /// Drops all pending answers.
     mutating func lose() { requests.removeAll() }
 }

@@ -1,38 +1,38 @@
 public import CodecCore
 internal import MachineCore
 
-/// What a caller may ask for.
+/// The options of a call.
 public struct CallOptions: Hashable, Sendable {
     /// How a call is cancelled.
     ///
     /// Source: WAMP, "Call Canceling".
     public enum CancelMode: String, Hashable, Sendable, CaseIterable {
-        /// The caller no longer waits; the callee goes on.
+        /// The caller stops waiting; the callee continues.
         case skip
-        /// The callee is interrupted, and the router waits for what it says; here the call has ended already.
+        /// The router interrupts the callee and waits for its answer; on the caller's side the call has ended already.
         case kill
-        /// The callee is interrupted, and nobody waits.
+        /// The router interrupts the callee and does not wait for its answer.
         case killNoWait = "killnowait"
     }
 
-    /// How long the result may take, from the call on; nil: for ever.
+    /// The time limit for the result, from the start of the call; nil: no limit.
     ///
-    /// Always kept here; what is left of it is also forwarded if the dealer announces `call_timeout`.
+    /// The client always enforces it. If the dealer announces `call_timeout`, the client also sends the remaining time.
     public var timeout: Duration?
-    /// Whether parts of the result are wanted as they come.
+    /// Whether the caller wants partial results as they come.
     public var wantsProgress: Bool
-    /// Whether the callee may learn who calls; nil: as the router likes.
+    /// Whether the router may disclose the caller to the callee; nil: the router decides.
     public var discloseMe: Bool?
-    /// How the call is cancelled when its task is, or its time is over.
+    /// How the call is cancelled when its task is cancelled or its time is over.
     public var cancelMode: CancelMode
-    /// How long the call may wait until the session is joined; nil: not at all, it fails at once with ``ClientFailure/notJoined``.
+    /// How long the call may wait for a joined session; nil: it does not wait and fails at once with ``ClientFailure/notJoined``.
     public var joinPatience: Duration?
-    /// Other options, sent as they are.
+    /// Further options, sent unchanged.
     public var other: ValueMap
-    /// What the call hands in, and what the client keeps once the router has it.
+    /// The testament that the call sets; the client keeps it once the router has accepted it.
     package var testament: Testament?
 
-    /// Options: without a timeout, waiting up to 10 s for the session, cancelled with `killnowait`.
+    /// Creates options; by default without a timeout, waiting up to 10 s for the session, cancelled with `killnowait`.
     public init(
         timeout: Duration? = nil, wantsProgress: Bool = false, discloseMe: Bool? = nil, cancelMode: CancelMode = .killNoWait,
         joinPatience: Duration? = .seconds(10), other: ValueMap = ValueMap()
@@ -42,45 +42,46 @@ public struct CallOptions: Hashable, Sendable {
     }
 }
 
-/// What a publisher may ask for.
+/// The options of a publication.
 public struct PublishOptions: Hashable, Sendable {
-    /// Sessions, by what the router knows of them.
+    /// A set of sessions, selected by ID, authid or authrole.
     ///
     /// Source: WAMP, "Subscriber Black- and Whitelisting".
     public struct Audience: Hashable, Sendable {
-        /// Their ids.
+        /// The IDs of sessions.
         public var sessions: [WAMPID]?
-        /// Who they are.
+        /// The authids of sessions.
         public var authIDs: [String]?
-        /// As what they joined.
+        /// The authroles of sessions.
         public var authRoles: [String]?
 
-        /// Those of any of these; nil: the list is not sent.
+        /// Creates an audience of the sessions that any of the lists names; a list that is nil is not sent.
         public init(sessions: [WAMPID]? = nil, authIDs: [String]? = nil, authRoles: [String]? = nil) {
             (self.sessions, self.authIDs, self.authRoles) = (sessions, authIDs, authRoles)
         }
     }
 
-    /// Whether the router is to say that it has taken the event.
+    /// Whether the router acknowledges the event.
     ///
-    /// Otherwise it counts as published as soon as a session sends it, also if the connection is lost before it has left.
+    /// Without acknowledgement the event counts as published as soon as a session sends it, even if the connection is lost before it
+    /// leaves.
     public var isAcknowledged: Bool
-    /// Whether the publisher itself, as a subscriber, does not get the event.
+    /// Whether the publisher itself gets no event, although it is a subscriber.
     public var excludesMe: Bool
-    /// Who does not get the event.
+    /// The sessions that do not get the event.
     public var excluded: Audience
-    /// Who alone gets the event.
+    /// The only sessions that get the event.
     public var eligible: Audience
-    /// Whether subscribers may learn who publishes; nil: as the router likes.
+    /// Whether the router may disclose the publisher to subscribers; nil: the router decides.
     public var discloseMe: Bool?
-    /// Whether the router keeps the event for those who subscribe later and ask for it.
+    /// Whether the router keeps the event for later subscribers that ask for it.
     public var isRetained: Bool
-    /// How long the event may wait until the session is joined, and for its acknowledgement; nil: it does not wait for the session.
+    /// The time limit for the session to be joined and for the acknowledgement; nil: the event does not wait for the session.
     public var patience: Duration?
-    /// Other options, sent as they are.
+    /// Further options, sent unchanged.
     public var other: ValueMap
 
-    /// Options: without acknowledgement, to all others, waiting up to 10 s.
+    /// Creates options; by default without acknowledgement, to all others, waiting up to 10 s.
     public init(
         isAcknowledged: Bool = false, excludesMe: Bool = true, excluded: Audience = Audience(), eligible: Audience = Audience(),
         discloseMe: Bool? = nil, isRetained: Bool = false, patience: Duration? = .seconds(10), other: ValueMap = ValueMap()
@@ -90,61 +91,62 @@ public struct PublishOptions: Hashable, Sendable {
     }
 }
 
-/// What a subscriber may ask for.
+/// The options of a subscription.
 ///
-/// Listeners of one ``TopicKey`` share a subscription, and ``other`` of the one who came first. One that comes later and wants the retained
-/// event has SUBSCRIBE sent once more for it, and is the only one to get that event.
+/// Listeners with the same ``TopicKey`` share a subscription, and the ``other`` options of the first one. If a later listener wants the
+/// retained event, the client sends SUBSCRIBE again for it, and only this listener gets that event.
 public struct SubscribeOptions: Hashable, Sendable {
-    /// Whether the event that the router keeps for the topic is wanted first.
+    /// Whether the listener first gets the event that the router retains for the topic.
     public var wantsRetained: Bool
-    /// How many events of the router's history are fetched after a gap, at most 1024; 0: none.
+    /// The number of events that the client fetches from the router's history after a gap, at most 1024; 0: none.
     ///
-    /// Of a topic of which no event has come yet, those of the time before the subscription are among them.
+    /// If no event of the topic has come yet, events from before the subscription are included.
     ///
-    /// What this client itself published to others is left out: the router is asked to acknowledge such events, wanted or not, and one is
-    /// among them only if the connection was lost before it did. Source: WAMP, "Event History".
+    /// The events that this client itself published to others are left out. For this, the client asks the router to acknowledge such
+    /// events, whatever the caller wants. One of them is included only if the connection was lost before the acknowledgement came.
+    /// Source: WAMP, "Event History".
     public var historyAfterGap: Int
-    /// Other options, sent as they are.
+    /// Further options, sent unchanged.
     public var other: ValueMap
 
-    /// Options: no retained event, and no history.
+    /// Creates options; by default without the retained event and without history.
     public init(wantsRetained: Bool = false, historyAfterGap: Int = 0, other: ValueMap = ValueMap()) {
         (self.wantsRetained, self.historyAfterGap, self.other) = (wantsRetained, historyAfterGap, other)
     }
 }
 
-/// How a procedure is offered.
+/// The options of a registration.
 public struct RegisterOptions: Hashable, Sendable {
-    /// Who is called where several offer the same procedure.
+    /// Which callee the router calls if several have registered the procedure.
     ///
     /// Source: WAMP, "Shared Registration".
     public enum Sharing: String, Hashable, Sendable, CaseIterable {
-        /// There is one only.
+        /// Only one callee may register the procedure.
         case single
-        /// One after the other.
+        /// The callees take turns.
         case roundRobin = "roundrobin"
-        /// Any.
+        /// A random callee.
         case random
-        /// The one that came first.
+        /// The callee that registered first.
         case first
-        /// The one that came last.
+        /// The callee that registered last.
         case last
     }
 
-    /// How the URI is compared.
+    /// How the URI is matched.
     public var match: WAMPMatch
-    /// Who is called where several offer it.
+    /// Which callee the router calls if several have registered the procedure.
     public var sharing: Sharing
-    /// Whether a registration of another session is taken over (Crossbar's `force_reregister`).
+    /// Whether this registration takes over that of another session (Crossbar's `force_reregister`).
     public var takesOver: Bool
-    /// How long the router may say `procedure_already_exists` after a reconnect, before that counts.
+    /// How long `procedure_already_exists` is ignored after a reconnect.
     ///
-    /// The session that was lost may live there still.
+    /// The router may still hold the registration of the lost session.
     public var takeoverPatience: Duration
-    /// Other options, sent as they are.
+    /// Further options, sent unchanged.
     public var other: ValueMap
 
-    /// Options: exact, alone, and patient for 60 s.
+    /// Creates options; by default an exact match, one callee only, and a takeover patience of 60 s.
     public init(
         match: WAMPMatch = .exact, sharing: Sharing = .single, takesOver: Bool = false, takeoverPatience: Duration = .seconds(60),
         other: ValueMap = ValueMap()
@@ -155,7 +157,7 @@ public struct RegisterOptions: Hashable, Sendable {
 }
 
 extension CallOptions {
-    /// The options of CALL; what the dealer would not understand is left out.
+    /// Returns the options of CALL, without those that the dealer does not support.
     func wire(remaining: Duration?, inParts: Bool, router: RouterTraits) -> ValueMap {
         var options = other
         if let remaining, router.timesOut { options["timeout"] = .integer(min(max(remaining.wholeMilliseconds, 1), 1 << 52)) }

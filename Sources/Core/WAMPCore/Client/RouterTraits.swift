@@ -1,16 +1,16 @@
 internal import CodecCore
 
-/// What the router of the present session can do, by its welcome.
+/// The features of the current session's router, as its welcome announces them.
 struct RouterTraits: Hashable, Sendable {
     private(set) var broker: Set<String> = []
     private(set) var dealer: Set<String> = []
-    /// CANCEL is understood.
+    /// Whether the router supports CANCEL.
     private(set) var cancels = false
-    /// The dealer keeps, or forwards, the timeout of a call.
+    /// Whether the dealer enforces or forwards the timeout of a call.
     private(set) var timesOut = false
-    /// A call's input may come in parts.
+    /// Whether a call's input may be sent in parts.
     private(set) var takesParts = false
-    /// A call's result may come in parts.
+    /// Whether a call's result may come in parts.
     private(set) var givesProgress = false
 
     init() {}
@@ -25,7 +25,9 @@ struct RouterTraits: Hashable, Sendable {
         givesProgress = dealer.contains("progressive_call_results")
     }
 
-    /// The feature that a subscription or registration needs and the router lacks; a router that announces no feature at all is asked.
+    /// Returns the feature that a subscription or registration needs and the router lacks.
+    ///
+    /// If a router announces no features at all, the client assumes that it has them.
     func lacking(match: WAMPMatch, among features: Set<String>, named name: String) -> String? {
         match == .exact || features.isEmpty || features.contains(name) ? nil : name
     }

@@ -1,10 +1,10 @@
 internal import MachineCore
 
-/// The ids of a session's requests: 1, 2, 3… and after 2^53 from 1 again.
+/// The request IDs of a session: 1, 2, 3… and after 2^53 from 1 again.
 ///
 /// Source: WAMP, "Identifiers".
 struct RequestNumbers: Hashable, Sendable {
-    /// The last one that was used; 0: none.
+    /// The last ID that was used; 0: none.
     var last: WAMPID = 0
     var hasWrapped = false
 
@@ -14,11 +14,11 @@ struct RequestNumbers: Hashable, Sendable {
         return last
     }
 
-    /// Whether a request of this session had the id.
+    /// Returns whether a request of this session had the ID.
     func wereUsed(_ id: WAMPID) -> Bool { id > 0 && id <= (hasWrapped ? .largestWAMPID : last) }
 }
 
-/// What a request that was sent, and is not answered, is about.
+/// The subject of a request that was sent and not answered.
 enum SentRequest: Hashable, Sendable {
     case call(SentCall)
     case publish(ClientHandle)
@@ -26,12 +26,12 @@ enum SentRequest: Hashable, Sendable {
     case unsubscribe(topic: Int)
     case register(procedure: Int)
     case unregister(procedure: Int)
-    /// The router's history of a topic, asked for with a CALL.
+    /// A request for the router's history of a topic, sent as a CALL.
     case history(topic: Int)
-    /// A testament of an earlier session, handed in again with a CALL.
+    /// A testament of an earlier session, set again with a CALL.
     case testament
 
-    /// As what an ERROR answers it.
+    /// The request kind in an ERROR that answers it.
     var kind: WAMPRequestKind {
         switch self {
         case .call, .history, .testament: .call
@@ -49,21 +49,21 @@ struct SentCall: Hashable, Sendable {
     let handle: ClientHandle
     let cancelMode: CallOptions.CancelMode
     let wantsProgress: Bool
-    /// Whether more input was sent than the first part.
+    /// Whether more input was sent after the first part.
     var hasContinued = false
-    /// Under what more input is sent; nil: there comes none.
+    /// The procedure for further parts of the input; nil: there are none.
     var openProcedure: String?
-    /// What is kept once the router has it.
+    /// The testament to keep once the router has accepted it.
     var testament: Testament?
 }
 
 /// A call or publication that waits for the session.
 enum WaitingRequest: Hashable, Sendable {
-    case call(procedure: String, WAMPArguments, CallOptions, due: Moment?, parts: [CallPart]?)
+    case call(procedure: String, WAMPArguments, CallOptions, due: Moment?, parts: [InvocationPart]?)
     case publish(topic: String, WAMPArguments, PublishOptions, due: Moment)
 
-    /// Adds a part to a call's input, unless it takes none; false if it has as many already.
-    mutating func add(_ part: CallPart, limit: Int) -> Bool {
+    /// Adds a part to a call's input, if it accepts parts; returns false if it has too many already.
+    mutating func add(_ part: InvocationPart, limit: Int) -> Bool {
         guard case .call(let procedure, let arguments, let options, let due, var parts?) = self, parts.last?.isLast != true else {
             return true
         }
@@ -75,7 +75,7 @@ enum WaitingRequest: Hashable, Sendable {
 }
 
 /// A part of a call's input.
-struct CallPart: Hashable, Sendable {
+struct InvocationPart: Hashable, Sendable {
     let arguments: WAMPArguments
     let isLast: Bool
 

@@ -1,18 +1,18 @@
 package import CodecCore
 
-/// An event that the router publishes when the session is gone.
+/// An event that the router publishes when the session ends.
 ///
-/// A session has those of its own only, so a client hands them in each time it joins.
+/// A testament belongs to one session, so a client sets its testaments again each time it joins.
 ///
 /// Source: WAMP, "Session Testament".
 ///
-/// An object, for each call has room for one.
+/// It is a class, so that it takes little space in the options of each call.
 package final class Testament: Hashable, Sendable {
     package static let procedure = "wamp.session.add_testament"
     package static let flush = "wamp.session.flush_testaments"
 
     package let scope: TestamentScope
-    /// What the call carries.
+    /// The arguments of the call that sets the testament.
     package let call: WAMPArguments
 
     package init(topic: String, arguments: WAMPArguments, options: PublishOptions, scope: TestamentScope) throws(CodecError) {
@@ -39,8 +39,8 @@ package final class Testament: Hashable, Sendable {
 ///
 /// Source: WAMP, "Session Testament".
 public enum TestamentScope: String, Hashable, Sendable, CaseIterable {
-    /// When the session is gone for good.
+    /// When the session has ended for good.
     case destroyed
-    /// When its connection is lost, though the router may keep the session.
+    /// When the connection is lost, even if the router keeps the session.
     case detached
 }

@@ -1,39 +1,41 @@
 internal import CodecCore
 
-/// What the numbers in a session's messages stand for, learned from the messages themselves; bounded, whatever a peer leaves unanswered.
+/// The names of requests, topics and procedures that a session's messages refer to by number.
+///
+/// They are learned from the messages themselves. Their number is limited, even if a peer leaves requests unanswered.
 package struct MessageNames: Sendable {
     private struct Key: Hashable {
         let kind: WAMPRequestKind
         let request: WAMPID
     }
-    /// How many cancelled calls keep their name: not every router answers them.
+    /// The number of cancelled calls that keep their name, because not every router answers them.
     package static let patience = 256
-    /// How many names of a kind are remembered.
+    /// The maximum number of names of a kind.
     ///
-    /// When there are more, all of that kind are forgotten: those that come are of more use.
+    /// When it is reached, all names of that kind are dropped, because new names are more useful.
     package static let capacity = 4096
     private var requests: [Key: String] = [:]
     private var topics: [WAMPID: String] = [:]
     private var procedures: [WAMPID: String] = [:]
-    /// What is no subscription or registration any more once this request is answered.
+    /// The subscription or registration that ends when this request is answered.
     private var leaving: [Key: WAMPID] = [:]
-    /// Calls that were cancelled, the oldest first.
+    /// Cancelled calls, oldest first.
     private var cancelled: [WAMPID] = []
 
-    /// Nothing is known.
+    /// Creates an empty set of names.
     package init() {}
 
-    /// How the names go into words.
+    /// Returns a wording that uses these names.
     package func wording(payloadLimit: Int) -> WAMPWording {
         WAMPWording(
             payloadLimit: payloadLimit, topic: { topics[$0] }, procedure: { procedures[$0] },
             request: { requests[Key(kind: $0, request: $1)] })
     }
 
-    /// This side sends a message.
+    /// Records a message that this side sends.
     package mutating func noteSent(_ message: WAMPMessage) {
         switch message {
-        // Without an acknowledgement nothing more is heard of it.
+        // A publication without acknowledgement gets no answer.
         case .publish(let request, let options, let uri, _): if options["acknowledge"] == true { note(.publish, request, uri) }
         case .subscribe(let request, _, let uri): note(.subscribe, request, uri)
         case .call(let request, _, let uri, _): note(.call, request, uri)
@@ -50,7 +52,7 @@ package struct MessageNames: Sendable {
         }
     }
 
-    /// The peer has sent a message.
+    /// Records a message from the peer.
     package mutating func noteReceived(_ message: WAMPMessage) {
         switch message {
         case .published(let request, _): forget(.publish, request)
@@ -62,7 +64,7 @@ package struct MessageNames: Sendable {
         case .unregistered(let request, _): if let id = forget(.unregister, request) { procedures[id] = nil }
         case .result(let request, let details, _) where details["progress"] != true: forget(.call, request)
         case .error(let kind, let request, _, _, _): forget(kind, request)
-        // A pattern says little.
+        // The called procedure is more useful than the pattern of the registration.
         case .invocation(let request, let id, let details, _):
             note(.invocation, request, details["procedure"]?.string ?? procedures[id])
         default: break
@@ -76,14 +78,14 @@ package struct MessageNames: Sendable {
         leaving[Key(kind: kind, request: request)] = id
     }
 
-    /// What was asked for under a name stands, and is called by an id from now on.
+    /// Moves a name from an answered request to the ID that the router gave it.
     private mutating func take(_ key: Key, as id: WAMPID, of names: WritableKeyPath<MessageNames, [WAMPID: String]>) {
         guard let name = requests.removeValue(forKey: key) else { return }
         if self[keyPath: names].count >= Self.capacity { self[keyPath: names] = [:] }
         self[keyPath: names][id] = name
     }
 
-    /// A request is answered; which subscription or registration it has ended, if it did.
+    /// Forgets an answered request; returns the subscription or registration that the request has ended, if any.
     @discardableResult private mutating func forget(_ kind: WAMPRequestKind, _ request: WAMPID) -> WAMPID? {
         requests[Key(kind: kind, request: request)] = nil
         return leaving.removeValue(forKey: Key(kind: kind, request: request))

@@ -2,10 +2,10 @@ import CodecCore
 import MachineCore
 
 extension WAMPMessage {
-    /// The message in words, for logs: `CALL #7 com.app.add2 (2 args, timeout 5 s)`, `EVENT com.app.chat #5862354 (1 arg)`.
+    /// Returns a readable text for logs: `CALL #7 com.app.add2 (2 args, timeout 5 s)`, `EVENT com.app.chat #5862354 (1 arg)`.
     ///
-    /// Numbers with a `#` are those of requests and publications. What proves an identity is never shown: signatures, tickets, and what
-    /// comes with them.
+    /// Numbers with a `#` are those of requests and publications. Credentials are never shown: signatures, tickets, and the values that
+    /// come with them.
     ///
     /// - Parameter wording: Names for numbers, and whether payloads are shown.
     public func words(_ wording: WAMPWording = WAMPWording()) -> String {
@@ -18,7 +18,7 @@ extension WAMPMessage {
         return words
     }
 
-    /// What follows the name, and what stands in brackets.
+    /// Returns the text after the message's name, and the notes in brackets.
     private func sentence(_ wording: WAMPWording) -> (subject: String, notes: [String]) {
         func shown(_ uri: String) -> String { WAMPWording.shown(uri) }
         func about(_ kind: WAMPRequestKind, _ request: WAMPID) -> String {
@@ -100,7 +100,7 @@ extension WAMPMessage {
         return notes
     }
 
-    /// The options and details that say how a request runs, or is running.
+    /// Returns notes on the options and details that say how a request runs.
     private static func optionNotes(_ options: ValueMap) -> [String] {
         var notes: [String] = []
         for entry in options {
@@ -133,28 +133,28 @@ extension WAMPMessage {
 }
 
 extension WAMPMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The message in words, without its payload.
+    /// The message as a readable text, without its payload.
     public var description: String { words() }
 
-    /// The message in words, with the first 1,000 characters of its payload; secrets are not shown here either.
+    /// The message as a readable text, with the first 1,000 characters of its payload; secrets are hidden here, too.
     public var debugDescription: String { words(WAMPWording(payloadLimit: 1000)) }
 
-    /// The message in words: neither `dump` nor a crash report tells secrets.
+    /// The message as a readable text, so that neither `dump` nor a crash report shows secrets.
     public var customMirror: Mirror { Mirror(self, children: ["message": description]) }
 }
 
-/// What a message's words may tell beside the message: names for numbers, and whether payloads are shown.
+/// How a message is described in a text: names for numbers, and whether payloads are shown.
 public struct WAMPWording {
-    /// How many characters of a payload are shown; 0: none, only how many values it has.
+    /// The number of characters of a payload that are shown; 0: only the number of its values is shown.
     public var payloadLimit: Int
-    /// The topic of a subscription's id, if it is known.
+    /// Returns the topic of a subscription ID, if it is known.
     public var topic: (WAMPID) -> String?
-    /// The procedure of a registration's id, if it is known.
+    /// Returns the procedure of a registration ID, if it is known.
     public var procedure: (WAMPID) -> String?
-    /// What a request was about, if it is known: the procedure of a call, the topic of a subscription.
+    /// Returns the subject of a request, if it is known: the procedure of a call, the topic of a subscription.
     public var request: (WAMPRequestKind, WAMPID) -> String?
 
-    /// Wording without payloads and names, unless told otherwise.
+    /// Creates a wording; by default it has no payloads and no names.
     public init(
         payloadLimit: Int = 0, topic: @escaping (WAMPID) -> String? = { _ in nil }, procedure: @escaping (WAMPID) -> String? = { _ in nil },
         request: @escaping (WAMPRequestKind, WAMPID) -> String? = { _, _ in nil }
@@ -162,14 +162,14 @@ public struct WAMPWording {
         (self.payloadLimit, self.topic, self.procedure, self.request) = (payloadLimit, topic, procedure, request)
     }
 
-    /// What is shown of a text that a peer chose: no control characters and no spaces without quotes, and 200 characters at most.
+    /// Returns a text of a peer for display: control characters and spaces only in quotes, and 200 characters at most by default.
     static func shown(_ text: String, limit: Int = 200) -> String {
         let isPlain = !text.isEmpty && text.unicodeScalars.allSatisfy { $0.properties.isGraphic }
         let short = text.count > limit ? String(text.prefix(limit)) + "…" : text
         return isPlain ? short : quoted(short)
     }
 
-    /// A text in quotes, its control characters as escapes.
+    /// Returns a text in quotes, with control characters as escapes.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -181,7 +181,7 @@ public struct WAMPWording {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Whether it is seen where it stands, and changes nothing around it.
+    /// Whether the character is visible and does not change how its neighbours are shown.
     fileprivate var isGraphic: Bool {
         switch generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator, .spaceSeparator: false

@@ -1,66 +1,65 @@
 public import CodecCore
 
-/// A message of WAMP v2: the basic profile, and the advanced features that this library has.
+/// A message of WAMP v2: the basic profile, and the advanced features that this library supports.
 ///
-/// Dictionaries keep what is in them, also what nobody here knows: unknown attributes are ignored, never refused.
-/// Source: WAMP, "Messages".
+/// Dictionaries keep unknown attributes; these are ignored, never refused. Source: WAMP, "Messages".
 public enum WAMPMessage: Hashable, Sendable {
     /// 1: a client asks to join a realm.
     case hello(realm: String, details: ValueMap)
-    /// 2: the router lets it join.
+    /// 2: the router accepts the client in the realm.
     case welcome(session: WAMPID, details: ValueMap)
     /// 3: either side ends the session at once; never answered.
     case abort(details: ValueMap, reason: String, WAMPArguments)
-    /// 4: the router asks the client to prove who it is.
+    /// 4: the router asks the client to authenticate.
     case challenge(method: String, extra: ValueMap)
-    /// 5: the proof.
+    /// 5: the client's answer to the challenge.
     case authenticate(signature: String, extra: ValueMap)
     /// 6: either side leaves the realm; answered with the same.
     case goodbye(details: ValueMap, reason: String, WAMPArguments)
     /// 8: a request failed.
     case error(WAMPRequestKind, request: WAMPID, details: ValueMap, uri: String, WAMPArguments)
-    /// 16: something happened, to be told to all subscribers of a topic.
+    /// 16: a client publishes an event to all subscribers of a topic.
     case publish(request: WAMPID, options: ValueMap, topic: String, WAMPArguments)
-    /// 17: the router has taken it, and names the publication.
+    /// 17: the router has accepted the event, and gives its publication ID.
     case published(request: WAMPID, publication: WAMPID)
-    /// 32: a client wants the events of a topic, or of a pattern.
+    /// 32: a client subscribes to a topic, or to a pattern of topics.
     case subscribe(request: WAMPID, options: ValueMap, topic: String)
-    /// 33: it gets them from now on, under this id.
+    /// 33: the subscription exists from now on, under this ID.
     case subscribed(request: WAMPID, subscription: WAMPID)
-    /// 34: it wants them no longer.
+    /// 34: a client ends a subscription.
     case unsubscribe(request: WAMPID, subscription: WAMPID)
-    /// 35: it gets them no longer.
+    /// 35: the subscription has ended.
     ///
-    /// With the request 0 nobody asked: the router took the subscription away, and the details say which and why.
+    /// With request 0 the router itself ended the subscription; the details say which one and why.
     case unsubscribed(request: WAMPID, details: ValueMap)
     /// 36: an event of a subscription.
     case event(subscription: WAMPID, publication: WAMPID, details: ValueMap, WAMPArguments)
-    /// 48: a procedure is to be called. The same request again continues a call with progressive input.
+    /// 48: a client calls a procedure. The same request again continues a call with progressive input.
     case call(request: WAMPID, options: ValueMap, procedure: String, WAMPArguments)
     /// 49: the caller no longer wants the result of this call.
     case cancel(request: WAMPID, options: ValueMap)
-    /// 50: the result, or with `progress` a part of it.
+    /// 50: the result of a call, or with `progress` a part of it.
     case result(request: WAMPID, details: ValueMap, WAMPArguments)
-    /// 64: a client offers a procedure, or a pattern of them.
+    /// 64: a client registers a procedure, or a pattern of procedures.
     case register(request: WAMPID, options: ValueMap, procedure: String)
-    /// 65: it is called from now on, under this id.
+    /// 65: the registration exists from now on, under this ID.
     case registered(request: WAMPID, registration: WAMPID)
-    /// 66: it offers that no longer.
+    /// 66: a client ends a registration.
     case unregister(request: WAMPID, registration: WAMPID)
-    /// 67: it is called no longer.
+    /// 67: the registration has ended.
     ///
-    /// With the request 0 nobody asked: the router took the registration away, and the details say which and why.
+    /// With request 0 the router itself ended the registration; the details say which one and why.
     case unregistered(request: WAMPID, details: ValueMap)
     /// 68: the router calls a procedure of this client. The same request again brings more input.
     case invocation(request: WAMPID, registration: WAMPID, details: ValueMap, WAMPArguments)
-    /// 69: the result of this invocation is no longer wanted.
+    /// 69: the caller no longer wants the result of this invocation.
     case interrupt(request: WAMPID, options: ValueMap)
     /// 70: the result of an invocation, or with `progress` a part of it.
     case yield(request: WAMPID, options: ValueMap, WAMPArguments)
 }
 
 extension WAMPMessage {
-    /// The number that the message begins with on the wire.
+    /// The type number of the message on the wire.
     public var type: UInt64 {
         switch self {
         case .hello: 1
@@ -90,10 +89,10 @@ extension WAMPMessage {
         }
     }
 
-    /// What the specification calls the message, such as `PUBLISH`.
+    /// The name of the message in the specification, such as `PUBLISH`.
     public var name: String { Self.name(ofType: type) ?? "" }
 
-    /// What the specification calls messages of this number; nil if it has none.
+    /// Returns the name of a message type in the specification; nil if there is none.
     static func name(ofType type: UInt64) -> String? { names[type] }
 
     private static let names: [UInt64: String] = [
@@ -104,9 +103,9 @@ extension WAMPMessage {
     ]
 }
 
-/// The requests that an ERROR can answer, each with the number of its message.
+/// The kinds of requests that an ERROR can answer, each with its message type.
 public enum WAMPRequestKind: UInt64, Hashable, Sendable, CaseIterable {
-    /// PUBLISH, when it asked for an acknowledgement.
+    /// PUBLISH with a request for an acknowledgement.
     case publish = 16
     /// SUBSCRIBE.
     case subscribe = 32
@@ -118,16 +117,16 @@ public enum WAMPRequestKind: UInt64, Hashable, Sendable, CaseIterable {
     case register = 64
     /// UNREGISTER.
     case unregister = 66
-    /// INVOCATION: the callee's answer to the dealer.
+    /// INVOCATION, which the callee answers to the dealer.
     case invocation = 68
 }
 
-/// A number that WAMP gives to sessions, requests, subscriptions, registrations and publications: 1 to 2^53.
+/// An ID of a session, request, subscription, registration or publication in WAMP: 1 to 2^53.
 ///
-/// Ids of session scope go up by one from 1, in each direction; those of global scope are drawn by chance. Source: WAMP, "Identifiers".
+/// IDs of session scope count up from 1, in each direction; IDs of global scope are random. Source: WAMP, "Identifiers".
 public typealias WAMPID = UInt64
 
 extension WAMPID {
-    /// The largest id, 2^53: what a double still holds exactly.
+    /// The largest ID, 2^53, which a double still holds exactly.
     public static var largestWAMPID: WAMPID { 1 << 53 }
 }

@@ -1,33 +1,33 @@
-/// How much clients of an address have together: connections, where whoever opens them cannot count (behind a proxy), or bytes.
+/// The amounts that the clients of each address use: bytes, or connections if the listener behind a proxy cannot count them itself.
 package struct AddressQuota: Hashable, Sendable {
     private let most: Int?
     private var taken: [String: Int] = [:]
 
-    /// Nobody has anything, and so much may one address have; nil: any amount.
+    /// Creates a quota with this maximum per address; nil: no limit.
     package init(most: Int?) { self.most = most.map { max($0, 1) } }
 
-    /// How many addresses have something.
+    /// The number of addresses that use something.
     var count: Int { taken.count }
 
-    /// How much more this address may have.
+    /// Returns how much more this address may use.
     package func left(for address: String?) -> Int {
         guard let most, let address else { return .max }
         return most - taken[address, default: 0]
     }
 
-    /// Whether this address may have so much more; who has no address may.
+    /// Returns whether this address may use this much more; always true without an address.
     package func hasRoom(for address: String?, _ amount: Int = 1) -> Bool {
         left(for: address) >= amount
     }
 
-    /// This address takes so much more; false if it has as much as it may.
+    /// Charges this address; returns false if that exceeds its maximum.
     package mutating func take(_ address: String?, _ amount: Int = 1) -> Bool {
         guard hasRoom(for: address, amount) else { return false }
         if most != nil, let address { taken[address, default: 0] += amount }
         return true
     }
 
-    /// It gives so much back.
+    /// Returns an amount to the address's quota.
     package mutating func leave(_ address: String?, _ amount: Int = 1) {
         guard let address, let here = taken[address] else { return }
         taken[address] = here > amount ? here - amount : nil

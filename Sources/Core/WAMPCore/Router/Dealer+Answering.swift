@@ -3,9 +3,9 @@ import MachineCore
 
 // WAMP, "Calling and Invocations" and "Progressive Call Results".
 extension Dealer {
-    /// A callee answers.
+    /// Handles a YIELD of a callee.
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func yield(
         _ request: WAMPID, _ options: ValueMap, _ arguments: WAMPArguments, by callee: Participant, at now: Moment,
         into effects: inout [RouterEffect]
@@ -22,27 +22,27 @@ extension Dealer {
         return nil
     }
 
-    /// A callee failed.
+    /// Handles an ERROR of a callee.
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func fail(
         _ request: WAMPID, uri: String, _ arguments: WAMPArguments, by callee: Participant, into effects: inout [RouterEffect]
     ) -> String? {
         guard let key = members[callee.session]?.call(of: request) else { return judge("ERROR", request, of: callee) }
         guard let caller = settle(key, request, of: callee) else { return nil }
-        // An error without arguments always has room in its caller's queue, so it has to be short.
+        // An error without arguments is always accepted into its caller's queue, so it must be short.
         let uri = uri.utf8.count <= policy.maximumURI ? uri : WAMPURI.Error.runtimeError
         effects.append(.send(.error(.call, request: key.request, details: details(naming: callee), uri: uri, arguments), to: caller))
         return nil
     }
 
-    /// What an answer says of its callee: nothing, unless the habit of another router is wanted.
+    /// Returns the details of an answer: empty, unless a quirk names the callee.
     private func details(naming callee: Participant) -> ValueMap {
         guard policy.quirks.namesCallees else { return [:] }
         return ["callee": Value(callee.session), "callee_authid": .text(callee.authID), "callee_authrole": .text(callee.authRole)]
     }
 
-    /// A part of a result; one that the caller does not want is dropped.
+    /// Sends a partial result; it is dropped if the caller does not want partial results.
     private mutating func progress(
         _ key: CallKey, _ arguments: WAMPArguments, by callee: Participant, at now: Moment, into effects: inout [RouterEffect]
     ) {
@@ -54,7 +54,7 @@ extension Dealer {
         effects.append(.send(.result(request: key.request, details: details, arguments), to: caller))
     }
 
-    /// An invocation is answered, and with the last one of a call the call; returns where its caller is.
+    /// Ends an invocation, and the call if it was the last one; returns the caller's connection.
     private mutating func settle(_ key: CallKey, _ request: WAMPID, of callee: Participant) -> RouterConnection? {
         guard let (caller, found) = members[key.caller]?.caller(of: key.request) else { return nil }
         guard !found.others.isEmpty else {
@@ -69,10 +69,10 @@ extension Dealer {
         return caller
     }
 
-    /// What to think of an answer to an invocation that does not wait for one: it may be late, but not invented.
+    /// Returns a description of a violation for an answer to an unknown invocation: a late answer is allowed, an invented one is not.
     private func judge(_ kind: String, _ request: WAMPID, of callee: Participant) -> String? {
         let last = members[callee.session]?.lastInvocation ?? 0
         guard request == 0 || request > last, !policy.quirks.acceptsAnyRequestID else { return nil }
-        return "\(kind) for an invocation #\(request) that there never was"
+        return "\(kind) for invocation #\(request), which was never made"
     }
 }

@@ -3,15 +3,15 @@ import MachineCore
 
 // WAMP, "Calling and Invocations", "Progressive Call Invocations", "Caller Identification" and "Call Timeouts".
 extension Dealer {
-    /// A call begins, or more input comes for one.
+    /// Handles a CALL: starts a call or adds input to one.
     ///
     /// - Parameters:
-    ///   - isNew: The request is the next of its session; otherwise it came before.
-    ///   - weight: What the call takes while it waits, in bytes.
-    /// - Returns: How the protocol was broken, or nil.
+    ///   - isNew: Whether the request is the next one of its session; if not, it was used before.
+    ///   - weight: The bytes that the call takes while it is pending.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func call(
         _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, isNew: Bool, by caller: Participant,
-        weight: Int = 0, room: KeepingRoom = .unbounded, at now: Moment, into effects: inout [RouterEffect]
+        weight: Int = 0, room: RetentionBudget = .unbounded, at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
         let isLast: Bool
         do throws(OptionError) { isLast = try !(options.flag("progress") ?? false) } catch { return error.words }
@@ -20,21 +20,21 @@ extension Dealer {
         let standing = members[key.caller]?.standing(of: request)
         if let call = standing?.call {
             guard call.isOpen, call.procedure == procedure else {
-                return policy.quirks.acceptsAnyRequestID ? nil : "CALL #\(request) comes again"
+                return policy.quirks.acceptsAnyRequestID ? nil : "CALL #\(request) is repeated"
             }
             proceed(key, call, arguments, isLast: isLast, into: &effects)
             return nil
         }
         // "A Caller may be unaware that a progressive invocation transfer is completed while sending a CALL continuation."
         guard isNew else {
-            return members[key.caller]?.expects(request, isLast: isLast) ?? false ? nil : "CALL #\(request) comes again"
+            return members[key.caller]?.expects(request, isLast: isLast) ?? false ? nil : "CALL #\(request) is repeated"
         }
         do throws(Fault) {
             guard standing?.count ?? 0 < policy.maximumCalls else {
-                throw .refused(uri: WAMPURI.Error.unavailable, "too many calls of this session wait")
+                throw .refused(uri: WAMPURI.Error.unavailable, "too many pending calls in this session")
             }
             guard room.holds(weight) else { throw .refused(uri: room.refusal.uri, room.refusal.words) }
-            try start(key, try CallWish(options), procedure, arguments, isLast: isLast, by: caller, at: now, into: &effects)
+            try start(key, try CallRequest(options), procedure, arguments, isLast: isLast, by: caller, at: now, into: &effects)
             if weight > 0 { count(weight, for: key) }
             return nil
         } catch {
@@ -43,58 +43,58 @@ extension Dealer {
         }
     }
 
-    /// A call takes so many bytes until it has ended.
+    /// Counts the bytes of a call until it has ended.
     private mutating func count(_ bytes: Int, for key: CallKey) {
         members[key.caller]?.calls[key.request]?.bytes = bytes
         members[key.caller]?.callBytes += bytes
         keptBytes += bytes
     }
 
-    /// A call with parts is over before its last one came.
+    /// Records a call with progressive input that ended before its last part came.
     mutating func abandon(_ request: WAMPID, of caller: Participant) {
         members[caller.session, default: Member(caller)].abandon(request, limit: policy.maximumCalls)
     }
 
     private mutating func start(
-        _ key: CallKey, _ wish: CallWish, _ procedure: String, _ arguments: WAMPArguments, isLast: Bool, by caller: Participant,
+        _ key: CallKey, _ request: CallRequest, _ procedure: String, _ arguments: WAMPArguments, isLast: Bool, by caller: Participant,
         at now: Moment, into effects: inout [RouterEffect]
     ) throws(Fault) {
-        guard wish.disclosesMe != true || policy.discloses != false else {
-            throw .refused(uri: WAMPURI.Error.discloseMeDisallowed, "this router names no callers")
+        guard request.disclosesMe != true || policy.discloses != false else {
+            throw .refused(uri: WAMPURI.Error.discloseMeDisallowed, "this router does not disclose callers")
         }
         let (registration, callee) = try route(procedure, isLast: isLast)
-        // Whoever is registered has an offer.
+        // Every registered callee has an offer.
         guard let (offer, abilities) = members[callee]?.offer(registration.id) else {
-            throw .refused(uri: WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
+            throw .refused(uri: WAMPURI.Error.noSuchProcedure, "no callee has registered \(procedure)")
         }
         var details = ValueMap()
         if registration.match != .exact { details["procedure"] = .text(procedure) }
-        if policy.discloses ?? wish.disclosesMe ?? offer.wantsCaller {
+        if policy.discloses ?? request.disclosesMe ?? offer.wantsCaller {
             details["caller"] = Value(caller.session)
             details["caller_authid"] = .text(caller.authID)
             details["caller_authrole"] = .text(caller.authRole)
         }
-        // A callee that takes no INTERRUPT counts as one without progressive results.
-        if wish.wantsProgress, abilities.contains(.interrupts) { details["receive_progress"] = true }
-        var patience = wish.timeout.map { Duration.milliseconds($0) }
-        if let timeout = wish.timeout, offer.keepsTimeouts || policy.quirks.onlyForwardsTimeouts {
+        // A callee without support for INTERRUPT is treated as one without progressive results.
+        if request.wantsProgress, abilities.contains(.interrupts) { details["receive_progress"] = true }
+        var patience = request.timeout.map { Duration.milliseconds($0) }
+        if let timeout = request.timeout, offer.keepsTimeouts || policy.quirks.onlyForwardsTimeouts {
             details["timeout"] = .integer(timeout)
             patience = nil
         }
         let invocation = invoke(callee, through: registration.id, for: key, details, arguments, isLast: isLast, into: &effects)
         let call = Call(
             procedure: procedure, invocation: invocation, details: details, isOpen: !isLast, comesInParts: !isLast,
-            wantsProgress: wish.wantsProgress, timeout: patience)
+            wantsProgress: request.wantsProgress, timeout: patience)
         members[key.caller, default: Member(caller)].calls[key.request] = call
         if let patience { alarms.set(key, at: now + patience) }
     }
 
-    /// More input of a call.
+    /// Passes on more input of a call.
     private mutating func proceed(
         _ key: CallKey, _ call: Call, _ arguments: WAMPArguments, isLast: Bool, into effects: inout [RouterEffect]
     ) {
         if isLast { members[key.caller]?.calls[key.request]?.isOpen = false }
-        // What was told to stop needs no more.
+        // An interrupted callee needs no more input.
         guard !call.isInterrupted else { return }
         guard !policy.quirks.invokesEachPart else {
             guard call.others.count < policy.maximumCalls, let (registration, callee) = try? route(call.procedure, isLast: isLast)
@@ -128,20 +128,20 @@ extension Dealer {
         return .invocation(request: made.request, registration: made.registration, details: details, arguments)
     }
 
-    /// The registration and the callee to which a call goes.
+    /// Returns the registration and the callee for a call.
     private mutating func route(_ procedure: String, isLast: Bool) throws(Fault) -> (registration: Registration, callee: WAMPID) {
-        // What is registered has been found valid.
+        // Registered URIs are known to be valid.
         guard let id = procedures.exactly(procedure) ?? pattern(for: procedure), let registration = registrations[id] else {
             let isNamed = policy.allows(uri: procedure) || policy.quirks.callsInvalidURIsUnknown
             throw isNamed
-                ? .refused(uri: WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
-                : .refused(uri: WAMPURI.Error.invalidURI, "no procedure can be called this")
+                ? .refused(uri: WAMPURI.Error.noSuchProcedure, "no callee has registered \(procedure)")
+                : .refused(uri: WAMPURI.Error.invalidURI, "the procedure URI is invalid")
         }
         guard let callee = pick(id) else {
-            throw .refused(uri: WAMPURI.Error.noAvailableCallee, "all who offer \(procedure) are busy")
+            throw .refused(uri: WAMPURI.Error.noAvailableCallee, "all callees of \(procedure) are busy")
         }
         guard isLast || members[callee]?.participant.takesParts ?? false else {
-            throw .refused(uri: WAMPURI.Error.featureNotSupported, "who offers \(procedure) takes no input in parts")
+            throw .refused(uri: WAMPURI.Error.featureNotSupported, "the callee of \(procedure) does not accept progressive input")
         }
         return (registration, callee)
     }
@@ -152,7 +152,7 @@ extension Dealer {
         return registrations[id]?.pick(using: &chance) { members[$0]?.offers[id]?.isFree ?? false }
     }
 
-    /// The pattern that a procedure matches best; those of WAMP itself match none.
+    /// Returns the best pattern for a procedure; URIs reserved for WAMP match no pattern.
     private func pattern(for procedure: String) -> WAMPID? {
         guard procedures.hasPatterns, policy.allows(uri: procedure), !WAMPURI.isReserved(procedure) else { return nil }
         return procedures.best(for: procedure)

@@ -3,9 +3,9 @@ import MachineCore
 
 // WAMP, "Call Canceling" and "Call Timeouts".
 extension Dealer {
-    /// A caller no longer wants a result; without effect once the call has ended.
+    /// Handles a CANCEL; without effect once the call has ended.
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func cancel(
         _ request: WAMPID, _ options: ValueMap, by caller: Participant, at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
@@ -13,7 +13,7 @@ extension Dealer {
         do throws(OptionError) { word = try options.text("mode") } catch { return error.words }
         let key = CallKey(caller: caller.session, request: request)
         guard let call = members[key.caller]?.calls[request] else { return nil }
-        // The specification names no mode for a CANCEL without one; routers in use take this.
+        // The specification does not define a default mode for CANCEL; routers in use choose this one.
         var mode = word.flatMap(CallOptions.CancelMode.init) ?? .killNoWait
         // "If the callee does not support call canceling, then behavior is skip."
         if !(members[call.invocation.callee]?.participant.abilities.contains(.interrupts) ?? false) { mode = .skip }
@@ -32,7 +32,7 @@ extension Dealer {
         return nil
     }
 
-    /// The time of a call is over, or that of its callee to answer an interrupt.
+    /// Handles the timeout of a call, or the time limit for the callee's answer to an interrupt.
     mutating func expire(_ key: CallKey, into effects: inout [RouterEffect]) {
         guard let call = members[key.caller]?.calls[key.request] else { return }
         guard !call.isInterrupted else {
@@ -42,12 +42,12 @@ extension Dealer {
         end(key, WAMPURI.Error.timeout, "the call took too long", into: &effects)
     }
 
-    /// A callee or a caller could not be sent its part of a call: that ends, for neither may miss a part and not know.
+    /// Ends a call because a part of it could not be sent to the callee or the caller; neither may miss a part without knowing.
     mutating func giveUp(_ message: WAMPMessage, to session: WAMPID, reason: String, into effects: inout [RouterEffect]) {
         switch message {
         case .invocation(let request, _, _, _):
             guard let key = members[session]?.call(of: request), let call = members[key.caller]?.calls[key.request] else { return }
-            // It may have begun with the parts that it got.
+            // The callee may have started with the parts that it received.
             if call.comesInParts, !call.isInterrupted { interrupt(call, .killNoWait, reason, into: &effects) }
             end(key, reason, "the callee cannot take the call", into: &effects)
         case .result(let request, _, _):
@@ -59,7 +59,7 @@ extension Dealer {
         }
     }
 
-    /// Ends a call with an error of the router's own.
+    /// Ends a call with an error of the router itself.
     mutating func end(_ key: CallKey, _ uri: String, _ message: String, into effects: inout [RouterEffect]) {
         guard let caller = members[key.caller]?.participant, remove(key) != nil else { return }
         effects.append(.refuse(.call, key.request, of: caller, uri, message))
@@ -68,10 +68,10 @@ extension Dealer {
 
 // WAMP, "Caller Leaving During an RPC Invocation" and "Callee Leaving During an RPC Invocation".
 extension Dealer {
-    /// A session has ended; nothing is sent to it any more.
+    /// Removes a session that has ended; nothing is sent to it any more.
     mutating func leave(_ session: WAMPID, into effects: inout [RouterEffect]) {
         guard let member = members[session] else { return }
-        // Dictionaries have an order of chance; a machine has none.
+        // Sorted, because dictionaries have a random order and a machine must be deterministic.
         for request in member.calls.keys.sorted() {
             guard let call = remove(CallKey(caller: session, request: request)), !call.isInterrupted else { continue }
             interrupt(call, except: session, into: &effects)

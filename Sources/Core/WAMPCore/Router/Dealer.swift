@@ -1,61 +1,61 @@
 import CodecCore
 import MachineCore
 
-/// The procedures of a realm, and the calls of them that wait.
+/// The procedures of a realm, and their pending calls.
 ///
-/// Source: WAMP, "Remote Procedure Calls". Everything that it holds belongs to a session, and goes with it.
+/// Source: WAMP, "Remote Procedure Calls". Everything in the dealer belongs to a session and is removed with it.
 struct Dealer: Sendable {
     let policy: RouterPolicy
     var registrations: [WAMPID: Registration] = [:]
     var procedures = PatternIndex<WAMPID>()
-    /// The sessions that offer or have called something.
+    /// The sessions that have registered or called a procedure.
     var members: [WAMPID: Member] = [:]
-    /// Timeouts, and ends of patience.
+    /// The timers of calls: timeouts and time limits for interrupts.
     var alarms = Alarms<CallKey>()
     var chance: SplitMix64
-    /// Counts the realm's invocations; see ``RouterPolicy/Quirks/numbersInvocationsByRealm``.
+    /// The number of the realm's last invocation; see ``RouterPolicy/Quirks/numbersInvocationsByRealm``.
     var lastInvocation: WAMPID = 0
-    /// What has happened to registrations and is not told yet.
+    /// The pending events about registrations for the meta API.
     var metaEvents: [MetaEvent] = []
 
-    /// How many bytes its registrations take, and the calls that count, about.
+    /// The approximate number of bytes of registrations and counted calls.
     var keptBytes = 0
-    /// Sessions of which a call that counted has ended, since that was asked for.
+    /// Sessions with a counted call that ended since the last `takeRelieved`.
     private var relieved: Set<WAMPID> = []
-    /// So many waiting calls of a session cost nothing: the usual call is not to pay for the account.
+    /// The number of pending calls per session that are not counted, so that usual calls cause no accounting.
     static let freeCalls = 64
 
     init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
-    /// Whether it holds nothing of any session.
+    /// Whether the dealer holds nothing.
     var isEmpty: Bool { registrations.isEmpty && procedures.isEmpty && members.isEmpty && alarms.next == nil }
 
-    /// How many bytes of those are a session's.
+    /// Returns the number of bytes that count for a session.
     func keptBytes(by session: WAMPID) -> Int { members[session].map { $0.offerBytes + $0.callBytes } ?? 0 }
 
-    /// What one more call of a session takes, about; 0: it is one of those that cost nothing.
+    /// Returns the approximate number of bytes of one more call; 0: it is not counted.
     mutating func weight(ofCall procedure: String, by session: WAMPID) -> Int {
         members[session]?.waiting ?? 0 < Self.freeCalls ? 0 : 512 + 2 * procedure.utf8.count
     }
 
-    /// The sessions that have less kept than when this was last asked, for calls of theirs have ended.
+    /// Returns the sessions that have fewer bytes kept since the last call, because calls of theirs have ended.
     mutating func takeRelieved() -> Set<WAMPID> {
         guard !relieved.isEmpty else { return [] }
         defer { relieved = [] }
         return relieved
     }
 
-    /// When to wake it if nothing else happens first.
+    /// When to call `wake` if nothing else happens first.
     var deadline: Moment? { alarms.next }
 
-    /// How many calls wait for their results.
+    /// The number of pending calls.
     var waitingCalls: Int { members.values.reduce(0) { $0 + $1.calls.count } }
 
     mutating func wake(at now: Moment, into effects: inout [RouterEffect]) {
         while let key = alarms.due(at: now) { expire(key, into: &effects) }
     }
 
-    /// Answers a request that is not granted, or returns how it broke the protocol.
+    /// Answers a refused request with an error, or returns the description of a protocol violation.
     func answer(
         _ fault: Fault, _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, into effects: inout [RouterEffect]
     ) -> String? {
@@ -67,7 +67,7 @@ struct Dealer: Sendable {
         }
     }
 
-    /// Ends a call; nobody is told.
+    /// Removes a call without telling anybody.
     @discardableResult
     mutating func remove(_ key: CallKey) -> Call? {
         guard let call = members[key.caller]?.calls.removeValue(forKey: key.request) else { return nil }
@@ -83,12 +83,12 @@ struct Dealer: Sendable {
         return call
     }
 
-    /// Forgets an invocation: what the callee still says of it is ignored.
+    /// Removes an invocation: later answers of the callee to it are ignored.
     mutating func release(_ invocation: Invocation) {
         members[invocation.callee]?.release(invocation.request, through: invocation.registration)
     }
 
-    /// Tells all callees of a call to stop, if they can be told.
+    /// Interrupts all callees of a call that support it.
     func interrupt(_ call: Call, _ mode: CallOptions.CancelMode, _ reason: String, into effects: inout [RouterEffect]) {
         interrupt(call.invocation, mode, reason, into: &effects)
         for invocation in call.others { interrupt(invocation, mode, reason, into: &effects) }

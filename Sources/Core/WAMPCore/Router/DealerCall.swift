@@ -2,18 +2,18 @@ import CodecCore
 import MachineCore
 
 extension Dealer {
-    /// A procedure, or a pattern of them, and who offers it.
+    /// A registered procedure or pattern, and its callees.
     struct Registration: Hashable, Sendable {
         let id: WAMPID
         let uri: String
         let match: WAMPMatch
         let sharing: RegisterOptions.Sharing
         let created: Moment
-        /// The sessions that offer it, in the order in which they came.
+        /// The sessions of the callees, in the order of their registration.
         private(set) var callees: [WAMPID] = []
-        /// Whether some of them take only so many calls at once.
+        /// Whether some callees limit the number of concurrent calls.
         private(set) var isBounded = false
-        /// Whose turn it is.
+        /// The index of the next callee for round-robin.
         private var turn = 0
 
         init(id: WAMPID, uri: String, match: WAMPMatch, sharing: RegisterOptions.Sharing, created: Moment) {
@@ -31,7 +31,7 @@ extension Dealer {
             if place < turn { turn -= 1 }
         }
 
-        /// The callee that is called next, of those that are free.
+        /// Returns the next callee among those that are free.
         ///
         /// Source: WAMP, "Shared Registration".
         mutating func pick(using chance: inout SplitMix64, isFree: (WAMPID) -> Bool) -> WAMPID? {
@@ -56,21 +56,21 @@ extension Dealer {
         }
     }
 
-    /// What a session said when it offered a procedure.
+    /// The options of a callee for a registration.
     struct Offer: Hashable, Sendable {
-        /// It wants to know who calls.
+        /// Whether the callee wants to know the caller.
         let wantsCaller: Bool
-        /// It keeps the timeouts of calls itself.
+        /// Whether the callee enforces the timeouts of calls itself.
         let keepsTimeouts: Bool
-        /// How many calls it takes at once, or nil.
+        /// The maximum number of concurrent calls; nil: no limit.
         let capacity: Int?
-        /// How many it has now.
+        /// The current number of calls.
         var load = 0
 
         var isFree: Bool { capacity.map { load < $0 } ?? true }
     }
 
-    /// A call, by its caller's session and request.
+    /// The identification of a call: its caller's session and request.
     struct CallKey: Hashable, Sendable, Comparable {
         let caller: WAMPID
         let request: WAMPID
@@ -78,81 +78,81 @@ extension Dealer {
         static func < (one: CallKey, other: CallKey) -> Bool { (one.caller, one.request) < (other.caller, other.request) }
     }
 
-    /// An invocation, by its callee's session and request, and the registration through which it came.
+    /// The identification of an invocation: its callee's session and request, and its registration.
     struct Invocation: Hashable, Sendable {
         let callee: WAMPID
         let request: WAMPID
         let registration: WAMPID
     }
 
-    /// A call that waits for its result.
+    /// A pending call.
     struct Call: Hashable, Sendable {
         let procedure: String
-        /// What it made of its callee.
+        /// The invocation of the callee.
         var invocation: Invocation
-        /// What its further parts made; see ``RouterPolicy/Quirks/invokesEachPart``.
+        /// The invocations for further parts; see ``RouterPolicy/Quirks/invokesEachPart``.
         var others: [Invocation] = []
-        /// What every INVOCATION of it says, but for `progress`: options of further parts do not count.
+        /// The details of each INVOCATION, without `progress`; the options of further parts are ignored.
         ///
         /// Source: WAMP, "Freezing of Options in Progressive Call Invocations".
         let details: ValueMap
-        /// More input comes.
+        /// Whether more input follows.
         var isOpen: Bool
-        /// More input came, or was to.
+        /// Whether the call's input comes in parts.
         let comesInParts: Bool
-        /// The caller takes results in parts.
+        /// Whether the caller wants partial results.
         let wantsProgress: Bool
-        /// How long the first result, and each after another, may take; nil: for ever, or the callee keeps it.
+        /// The time limit for the first result, and between results; nil: no limit, or the callee enforces it.
         let timeout: Duration?
-        /// The callee was told to stop, and the caller waits for what it says.
+        /// Whether the callee was interrupted and the caller waits for its answer.
         var isInterrupted = false
-        /// What it counts for its caller, in bytes; see ``Dealer/freeCalls``.
+        /// The bytes that count for the caller; see ``Dealer/freeCalls``.
         var bytes = 0
     }
 
-    /// What a session has to do with the dealer.
+    /// The state of a session in the dealer.
     struct Member: Hashable, Sendable {
         let participant: Participant
         /// By registration.
         var offers: [WAMPID: Offer] = [:]
-        /// What those take, in bytes.
+        /// The bytes of the registrations.
         var offerBytes = 0
         /// By the caller's request.
         var calls: [WAMPID: Call] = [:]
-        /// What those take that count, in bytes.
+        /// The bytes of the counted calls.
         var callBytes = 0
-        /// By the request of INVOCATION.
+        /// By the request of the INVOCATION.
         var invocations: [WAMPID: CallKey] = [:]
         var lastInvocation: WAMPID = 0
-        /// Calls that ended before their last part came: what still comes of them is no violation.
+        /// Calls that ended before their last part came; further parts of them are not violations.
         private(set) var abandoned: Set<WAMPID> = []
-        /// More of them than are remembered.
+        /// Whether there were more of them than are remembered.
         private(set) var hasForgotten = false
 
         init(_ participant: Participant) { self.participant = participant }
 
-        // These change nothing, but are mutating: so a member is looked at where it stands, and not copied out of its place.
+        // These members change nothing. They are mutating so that a `Member` is read in place and not copied.
 
-        /// How many calls wait.
+        /// The number of pending calls.
         var waiting: Int { mutating get { calls.count } }
 
-        /// A call that waits, and how many do.
+        /// Returns a pending call, and the number of pending calls.
         mutating func standing(of request: WAMPID) -> (call: Call?, count: Int) { (calls[request], calls.count) }
 
-        /// What it said when it offered this, and what it can do.
+        /// Returns the session's options for a registration, and its abilities.
         mutating func offer(_ registration: WAMPID) -> (offer: Offer, abilities: PeerAbilities)? {
             offers[registration].map { ($0, participant.abilities) }
         }
 
-        /// The call of an invocation.
+        /// Returns the call of an invocation.
         mutating func call(of request: WAMPID) -> CallKey? { invocations[request] }
 
-        /// Where it is, and a call of its own.
+        /// Returns the session's connection and one of its calls.
         mutating func caller(of request: WAMPID) -> (connection: RouterConnection, call: Call)? {
             calls[request].map { (participant.connection, $0) }
         }
 
-        /// Is called; under this number, or the next of its own.
+        /// Records an invocation of this session, under the given number or the next one.
         mutating func take(
             _ key: CallKey, through registration: WAMPID, as number: WAMPID?
         ) -> (request: WAMPID, connection: RouterConnection) {
@@ -162,13 +162,13 @@ extension Dealer {
             return (lastInvocation, participant.connection)
         }
 
-        /// An invocation is over.
+        /// Removes an invocation that has ended.
         mutating func release(_ request: WAMPID, through registration: WAMPID) {
             guard invocations.removeValue(forKey: request) != nil, offers[registration]?.capacity != nil else { return }
             offers[registration]?.load -= 1
         }
 
-        /// How many calls are remembered that ended before their last part came.
+        /// The maximum number of remembered calls that ended before their last part came.
         static let mostAbandoned = 256
 
         mutating func abandon(_ request: WAMPID, limit: Int) {
@@ -176,7 +176,7 @@ extension Dealer {
             abandoned.insert(request)
         }
 
-        /// Whether a part may be of a call that ended before.
+        /// Returns whether a part may belong to a call that has ended.
         mutating func expects(_ request: WAMPID, isLast: Bool) -> Bool {
             (isLast ? abandoned.remove(request) != nil : abandoned.contains(request)) || hasForgotten
         }

@@ -3,14 +3,14 @@ import CodecCore
 extension Dealer {
     /// Why a request is not granted.
     enum Fault: Error {
-        /// It is answered with an error, and words for people.
+        /// It is answered with an error URI and a text for people.
         case refused(uri: String, String)
-        /// It breaks the protocol.
+        /// It violates the protocol.
         case breach(String)
     }
 
-    /// What a REGISTER says of itself; unknown options are ignored.
-    struct RegisterWish {
+    /// The options of a REGISTER; unknown options are ignored.
+    struct RegisterRequest {
         let match: WAMPMatch
         let sharing: RegisterOptions.Sharing
         let takesOver: Bool
@@ -29,51 +29,51 @@ extension Dealer {
             } catch { throw .breach(error.words) }
             guard let match = WAMPMatch(rawValue: words.match ?? WAMPMatch.exact.rawValue),
                 let sharing = RegisterOptions.Sharing(rawValue: words.invoke ?? RegisterOptions.Sharing.single.rawValue), count ?? 1 > 0
-            else { throw .refused(uri: WAMPURI.Error.invalidArgument, "an option has a value that it cannot have") }
+            else { throw .refused(uri: WAMPURI.Error.invalidArgument, "an option has an invalid value") }
             (self.match, self.sharing) = (match, sharing)
         }
     }
 
-    /// What a CALL that begins one says of itself; unknown options are ignored.
-    struct CallWish {
+    /// The options of a CALL that starts a call; unknown options are ignored.
+    struct CallRequest {
         var wantsProgress = false
-        /// nil: the caller does not care.
+        /// Whether the caller wants to be disclosed; nil: no preference.
         var disclosesMe: Bool?
-        /// In milliseconds; nil: for ever.
+        /// In milliseconds; nil: no timeout.
         var timeout: Int64?
 
         init(_ options: ValueMap) throws(Fault) {
-            // Most have none.
+            // Most calls have no options.
             guard !options.entries.isEmpty else { return }
             do throws(OptionError) {
                 wantsProgress = try options.flag("receive_progress") ?? false
                 disclosesMe = try options.flag("disclose_me")
                 timeout = try options.integer("timeout").map { Int64($0) }
             } catch { throw .breach(error.words) }
-            if let timeout, timeout < 0 { throw .refused(uri: WAMPURI.Error.invalidArgument, "a timeout is at least 0") }
+            if let timeout, timeout < 0 { throw .refused(uri: WAMPURI.Error.invalidArgument, "a timeout must be at least 0") }
             if timeout == 0 { timeout = nil }
         }
     }
 }
 
-/// An option is of another type than the specification has: a breach of the protocol.
+/// An option has the wrong type, which is a protocol violation.
 struct OptionError: Error, Hashable, Sendable {
-    /// Which.
+    /// The name of the option.
     let name: String
 
-    /// What the client is told.
+    /// The text for the client.
     var words: String { "the option \(name) is of the wrong type" }
 }
 
 extension ValueMap {
-    /// An option that is true or false, or nil if it is missing.
+    /// Returns a Boolean option; nil if it is missing.
     func flag(_ name: String) throws(OptionError) -> Bool? { try option(name) { $0.bool } }
-    /// An option that is a text, or nil if it is missing.
+    /// Returns a text option; nil if it is missing.
     func text(_ name: String) throws(OptionError) -> String? { try option(name) { $0.string } }
-    /// An option that is an integer, or nil if it is missing.
+    /// Returns an integer option; nil if it is missing.
     func integer(_ name: String) throws(OptionError) -> Int? { try option(name) { $0.int } }
 
-    /// An option that is a list of these, or nil if it is missing.
+    /// Returns an option that is a list of such items; nil if it is missing.
     func set<Item: Hashable>(_ name: String, _ read: (Value) -> Item?) throws(OptionError) -> Set<Item>? {
         guard let items = try option(name, { $0.items }) else { return nil }
         let read = items.compactMap(read)
@@ -90,7 +90,7 @@ extension ValueMap {
 
 // See ``RouterPolicy/Quirks/ignoresMistakes``.
 extension WAMPMessage {
-    /// The same without the options that are of a wrong type.
+    /// The message without the options that have a wrong type.
     var withoutMistakes: WAMPMessage {
         switch self {
         case .publish(let request, let options, let topic, let arguments):
@@ -112,7 +112,7 @@ extension ValueMap {
 }
 
 extension ValueMap.Entry {
-    /// Whether an option is of the type that the specification has; so is one that nobody here knows.
+    /// Whether an option has the type of the specification; unknown options count as correct.
     fileprivate var isOfItsType: Bool {
         switch key {
         case "acknowledge", "disclose_caller", "disclose_me", "exclude_me", "force_reregister", "forward_timeout", "get_retained",

@@ -1,11 +1,11 @@
 package import MachineCore
 
-/// Slows down who tries to log in again and again: by address, and by the user that is named.
+/// Slows down repeated login attempts, per address and per claimed user name.
 ///
-/// A login is charged when it is examined, and paid back if it succeeds; so those that are examined at once count as well. Nothing here
-/// tells whether there is such a user.
+/// A login is charged when its check begins and paid back if it succeeds; so concurrent checks count as well. The throttle does not
+/// reveal whether a user exists.
 package struct LoginThrottle: Sendable {
-    /// How many failed logins may come at once, and how long it takes until there may be another.
+    /// How many failed logins may come at once, and how long it takes until one more is allowed.
     package struct Rate: Hashable, Sendable {
         let burst: Int
         let pause: Duration
@@ -13,15 +13,15 @@ package struct LoginThrottle: Sendable {
         package init(burst: Int, pause: Duration) { (self.burst, self.pause) = (max(burst, 1), max(pause, .zero)) }
     }
 
-    /// What becomes of a login.
+    /// The decision on a login.
     package enum Verdict: Hashable, Sendable {
-        /// It is examined after so long.
+        /// The login is checked after this delay.
         case examine(after: Duration, Charge)
-        /// It is not: another may come after so long.
+        /// The login is refused; another may come after this time.
         case refused(until: Duration)
     }
 
-    /// A login that is examined.
+    /// A login whose check has begun.
     package struct Charge: Hashable, Sendable {
         fileprivate let address: String?
         fileprivate let user: String?
@@ -31,36 +31,36 @@ package struct LoginThrottle: Sendable {
     fileprivate enum Key: Hashable, Sendable {
         case address(String)
         case user(String)
-        /// All addresses that there is no room to remember.
+        /// All addresses that do not fit into the table.
         case otherAddresses
-        /// All users of this kind.
+        /// All users that do not fit into the table.
         case otherUsers
     }
-    /// A user where it has logged in.
+    /// A user, and an address from which the user has logged in.
     private struct Place: Hashable {
         let user: String
         let address: String
     }
 
-    /// A login that would wait for longer is refused.
+    /// The maximum delay of a login; a login that would wait longer is refused.
     static let patience: Duration = .seconds(3)
-    /// How many addresses and users are remembered, and how many places.
+    /// The maximum number of addresses and users in the table, and of places.
     static let most = 10_000
-    /// A longer name is none that is remembered.
+    /// The maximum length of a user name in the table; longer names are counted together.
     static let longestName = 256
 
     private let byAddress: Rate
     private let byUser: Rate
-    /// When all that was charged is paid back by time.
+    /// When time has paid back all charges.
     private var debts: [Key: Moment] = [:]
     private var tidiedAt: Moment?
     private var places: Set<Place> = []
     private var placesInOrder: [Place] = []
 
-    /// Nobody has failed.
+    /// Creates a throttle without failed logins.
     package init(byAddress: Rate, byUser: Rate) { (self.byAddress, self.byUser) = (byAddress, byUser) }
 
-    /// Somebody wants to log in.
+    /// Decides on a login.
     package mutating func begin(address: String?, user: String?, at now: Moment) -> Verdict {
         var keys: [Key] = []
         if let address { keys.append(place(.address(address), or: .otherAddresses, at: now)) }
@@ -73,8 +73,8 @@ package struct LoginThrottle: Sendable {
         return .examine(after: wait, Charge(address: address, user: user, keys: keys))
     }
 
-    /// A login was no failure; where it was proven, the user is known there from now on.
-    package mutating func payBack(_ charge: Charge, isProven: Bool, at now: Moment) {
+    /// Pays back a login that did not fail; if it was proven, the user is familiar at that address from now on.
+    package mutating func refund(_ charge: Charge, isProven: Bool, at now: Moment) {
         for key in charge.keys {
             guard let debt = debts[key] else { continue }
             let left = Moment(debt.offset - rate(of: key).pause)
@@ -106,10 +106,10 @@ package struct LoginThrottle: Sendable {
         return max(debt - rate.pause * (rate.burst - 1), .zero)
     }
 
-    /// Where this is remembered; without room, with all others.
+    /// Returns the key to charge; if the table is full, the key of all others.
     private mutating func place(_ key: Key, or others: Key, at now: Moment) -> Key {
         guard debts[key] == nil, debts.count >= Self.most else { return key }
-        // It takes its time: not for each login.
+        // This is slow, so it does not run for each login.
         if tidiedAt.map({ now - $0 >= .seconds(1) }) ?? true {
             debts = debts.filter { $0.value > now }
             tidiedAt = now

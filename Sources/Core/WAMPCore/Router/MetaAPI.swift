@@ -29,14 +29,14 @@ enum MetaProcedure: String, CaseIterable {
     case subscriptionCountSubscribers = "wamp.subscription.count_subscribers"
     case subscriptionGetEvents = "wamp.subscription.get_events"
 
-    /// Whether it ends sessions of others.
+    /// Whether the procedure ends other sessions.
     var kills: Bool { rawValue.hasPrefix("wamp.session.kill") }
 }
 
-/// Why the router itself does not do what it is called for.
+/// Why the router refuses a call of one of its own procedures.
 struct MetaRefusal: Error, Hashable {
     let uri: String
-    /// For people.
+    /// A description for people.
     let words: String
 
     init(_ uri: String, _ words: String) { (self.uri, self.words) = (uri, words) }
@@ -44,11 +44,11 @@ struct MetaRefusal: Error, Hashable {
     static func argument(_ words: String) -> MetaRefusal { MetaRefusal(WAMPURI.Error.invalidArgument, words) }
 }
 
-/// What the router tells of itself to whoever subscribes.
+/// An event about the router itself, published to its subscribers.
 ///
 /// Source: WAMP, "Meta API".
 enum MetaEvent: Hashable, Sendable {
-    /// Somebody has joined: `session`, `authid`, `authrole`, `authmethod`, `authprovider`, `transport`.
+    /// A session has joined: `session`, `authid`, `authrole`, `authmethod`, `authprovider`, `transport`.
     case joined(details: ValueMap)
     case left(session: WAMPID, authID: String, authRole: String)
     /// With `id`, `created`, `uri`, `match`, `invoke`.
@@ -62,7 +62,7 @@ enum MetaEvent: Hashable, Sendable {
     case unsubscribed(WAMPID, subscription: WAMPID)
     case subscriptionDeleted(by: WAMPID, subscription: WAMPID)
 
-    /// Where it is published.
+    /// The topic of the event.
     var topic: String {
         switch self {
         case .joined: "wamp.session.on_join"
@@ -78,7 +78,7 @@ enum MetaEvent: Hashable, Sendable {
         }
     }
 
-    /// What it carries.
+    /// The arguments of the event.
     var arguments: WAMPArguments {
         switch self {
         case .joined(let details): WAMPArguments([.map(details)])
@@ -92,17 +92,17 @@ enum MetaEvent: Hashable, Sendable {
     }
 }
 
-/// What a procedure of the router itself is called with.
+/// The arguments of a call to a procedure of the router itself.
 struct MetaCall {
-    /// How many ids or events an answer has at most; of longer lists it has the first.
+    /// The maximum number of IDs or events in an answer; a longer list is cut off.
     static let listLimit = 10_000
-    /// How many bytes of events an answer has, about, unless a single one is longer; of more it has the first.
+    /// The approximate maximum of event bytes in an answer, unless a single event is longer; more events are cut off.
     static let eventBytes = 512 * 1024
 
     let list: [Value]
     let keywords: ValueMap
 
-    /// - Parameter carriesEvent: What follows the first argument is an event's, and nobody compares it.
+    /// - Parameter carriesEvent: Whether the arguments after the first belong to an event, so that they are not compared.
     init(_ arguments: WAMPArguments, carriesEvent: Bool = false) throws(MetaRefusal) {
         do throws(CodecError) { (list, keywords) = (try arguments.list, try arguments.keywords) } catch {
             throw .argument("the arguments cannot be read")
@@ -111,52 +111,52 @@ struct MetaCall {
         guard compared.allSatisfy(\.isQuickToCompare), keywords.isQuickToCompare else { throw .argument("a text is too long") }
     }
 
-    /// An argument by its place; nil if it is missing, or null.
+    /// Returns the argument at an index; nil if it is missing or null.
     subscript(place: Int) -> Value? {
         guard list.indices.contains(place), !list[place].isNull else { return nil }
         return list[place]
     }
 
-    /// An argument by its name; nil if it is missing, or null.
+    /// Returns a keyword argument; nil if it is missing or null.
     subscript(name: String) -> Value? { keywords[.text(name)].flatMap { $0.isNull ? Value?.none : $0 } }
 
-    /// The id that has to come first.
+    /// Returns the ID that is required as the first argument.
     func id() throws(MetaRefusal) -> WAMPID {
-        guard let id = self[0].flatMap({ Self.id($0) }) else { throw .argument("the first argument is an id") }
+        guard let id = self[0].flatMap({ Self.id($0) }) else { throw .argument("the first argument must be an id") }
         return id
     }
 
-    /// The text that has to stand at a place.
+    /// Returns the text that is required at an index.
     func text(_ place: Int, _ what: String) throws(MetaRefusal) -> String {
-        guard let text = self[place]?.string else { throw .argument("argument \(place + 1) is \(what)") }
+        guard let text = self[place]?.string else { throw .argument("argument \(place + 1) must be \(what)") }
         return text
     }
 
-    /// A text that may be there by its name.
+    /// Returns an optional keyword argument that is a text.
     func text(_ name: String) throws(MetaRefusal) -> String? {
         guard let value = self[name] else { return nil }
-        guard let text = value.string else { throw .argument("\(name) is a text") }
+        guard let text = value.string else { throw .argument("\(name) must be a text") }
         return text
     }
 
-    /// The roles to which an answer is confined; nil: all.
+    /// Returns the roles that filter the answer; nil: all.
     func roles() throws(MetaRefusal) -> Set<String>? {
         guard let value = self[0] ?? self["filter_authroles"] else { return nil }
-        guard let items = value.items else { throw .argument("the roles are a list") }
+        guard let items = value.items else { throw .argument("the roles must be a list") }
         var roles: Set<String> = []
         for item in items {
-            guard let role = item.string else { throw .argument("a role is a text") }
+            guard let role = item.string else { throw .argument("a role must be a text") }
             roles.insert(role)
         }
         return roles
     }
 
-    /// How the options of a lookup compare URIs.
+    /// Returns the match policy in the options of a lookup.
     func match() throws(MetaRefusal) -> WAMPMatch {
         guard let options = self[1] else { return .exact }
-        guard let map = options.entries else { throw .argument("the options are a map") }
+        guard let map = options.entries else { throw .argument("the options must be a map") }
         guard let word = map["match"] else { return .exact }
-        guard let match = word.string.flatMap(WAMPMatch.init) else { throw .argument("no such way to match") }
+        guard let match = word.string.flatMap(WAMPMatch.init) else { throw .argument("unknown match policy") }
         return match
     }
 
@@ -164,7 +164,7 @@ struct MetaCall {
 
     static func ids(_ ids: some Collection<WAMPID>) -> Value { .array(ids.prefix(listLimit).map { Value($0) }) }
 
-    /// The ids of a realm's registrations or subscriptions by how they compare URIs.
+    /// Returns the IDs of a realm's registrations or subscriptions by match policy.
     static func ids(of each: (WAMPMatch) -> [WAMPID]) -> Value {
         .map(ValueMap(WAMPMatch.allCases.map { ValueMap.Entry(key: .text($0.rawValue), value: ids(each($0))) }))
     }

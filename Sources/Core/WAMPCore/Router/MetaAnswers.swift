@@ -3,7 +3,7 @@ import MachineCore
 
 // WAMP, "Registration Meta API" and "Subscription Meta API".
 extension Realm {
-    /// What the router itself says of registrations and subscriptions.
+    /// Answers a call of the meta API about registrations and subscriptions.
     func answer(_ procedure: MetaProcedure, _ call: MetaCall, for caller: Participant) throws(MetaRefusal) -> WAMPArguments {
         switch procedure {
         case .registrationList:
@@ -27,14 +27,14 @@ extension Realm {
         case .subscriptionCountSubscribers:
             return WAMPArguments([Value(UInt64(try found(broker.countSubscribers(of: try call.id()))))])
         case .subscriptionGetEvents: return try events(call, for: caller)
-        default: throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure.rawValue)")
+        default: throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "no callee has registered \(procedure.rawValue)")
         }
     }
 
-    /// All others would wait while a very long list is made.
+    /// Refuses a very long list, because all other clients would wait while it is built.
     private static func checkLength(_ count: Int) throws(MetaRefusal) {
         guard count > MetaCall.listLimit else { return }
-        throw MetaRefusal(WAMPURI.Error.unavailable, "there are more than \(MetaCall.listLimit): look up single ones, or match a URI")
+        throw MetaRefusal(WAMPURI.Error.unavailable, "there are more than \(MetaCall.listLimit): look up single entries, or match a URI")
     }
 
     private static func one(_ id: WAMPID?) -> WAMPArguments { WAMPArguments([id.map { Value($0) } ?? .null]) }
@@ -51,7 +51,7 @@ extension Realm {
         return answer
     }
 
-    /// The past events of a subscription, as the arguments.
+    /// Returns past events of a subscription as arguments.
     ///
     /// Source: WAMP, "Event History".
     private func events(_ call: MetaCall, for caller: Participant) throws(MetaRefusal) -> WAMPArguments {
@@ -78,7 +78,7 @@ extension Realm {
 }
 
 extension Dealer {
-    /// The registrations of a way to match, in the order of their ids.
+    /// Returns the registrations with a match policy, in the order of their IDs.
     func registrations(matching match: WAMPMatch) -> [WAMPID] {
         registrations.values.filter { $0.match == match }.map(\.id).sorted()
     }

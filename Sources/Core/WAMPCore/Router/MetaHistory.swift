@@ -1,6 +1,6 @@
 import CodecCore
 
-/// Which past events are asked for; all conditions count together.
+/// A filter for past events; an event must meet all conditions.
 ///
 /// Source: WAMP, "Event History".
 struct MetaHistory {
@@ -8,16 +8,16 @@ struct MetaHistory {
     private var limit = MetaCall.listLimit
     private var topic: String?
     private var times: [(limit: Timestamp, holds: (Timestamp, Timestamp) -> Bool)] = []
-    /// The event, whether what follows it is meant or what precedes it, and whether it is meant itself.
+    /// A publication, whether later or earlier events are wanted, and whether the publication itself is included.
     private var publications: [(id: WAMPID, follows: Bool, isIncluded: Bool)] = []
 
     init(_ call: MetaCall) throws(MetaRefusal) {
         if let value = call["reverse"] {
-            guard let reverse = value.bool else { throw .argument("reverse is true or false") }
+            guard let reverse = value.bool else { throw .argument("reverse must be true or false") }
             isReverse = reverse
         }
         if let value = call["limit"] {
-            guard let count = value.int, count > 0 else { throw .argument("limit is a number from 1") }
+            guard let count = value.int, count > 0 else { throw .argument("limit must be a number of at least 1") }
             limit = min(count, limit)
         }
         topic = try call.text("topic")
@@ -31,25 +31,25 @@ struct MetaHistory {
         try add(call, "until_publication", follows: false, isIncluded: true)
     }
 
-    /// The events that are meant, in the order that is.
+    /// Returns the events that the filter selects, in the requested order.
     func pick(_ events: [HistoricEvent], time: (HistoricEvent) -> Timestamp) -> [HistoricEvent] {
         var range = events.indices
         for (id, follows, isIncluded) in publications {
-            // One that is not there happened before all that are: it was kept once.
+            // A publication that is not in the history happened before all events in it, because it was kept once.
             let place = events.firstIndex { $0.publication == id } ?? -1
             let bound = isIncluded == follows ? place : place + 1
             range = range.clamped(to: follows ? max(bound, 0)..<max(events.endIndex, bound) : 0..<max(bound, 0))
         }
         let meant = events[range].filter { event in
             if let topic, event.topic != topic { return false }
-            // The times that are told have no more than milliseconds, and are given back like that.
+            // The router reports times in milliseconds, and clients send them back in that form.
             let time = Self.milliseconds(time(event))
             return times.allSatisfy { $0.holds(time, $0.limit) }
         }
         return isReverse ? Array(meant.reversed().prefix(limit)) : Array(meant.prefix(limit))
     }
 
-    /// A time as the specification writes it: `yyyy-MM-ddThh:mm:ss.SSSZ`, so that texts compare as the times do.
+    /// Returns a time in the format of the specification, `yyyy-MM-ddThh:mm:ss.SSSZ`, so that texts sort like the times.
     static func text(_ time: Timestamp) -> String {
         let digits = String(time.nanoseconds / 1_000_000)
         return "\(Timestamp(seconds: time.seconds))".dropLast() + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
@@ -61,13 +61,13 @@ struct MetaHistory {
 
     private mutating func add(_ call: MetaCall, _ name: String, _ holds: @escaping (Timestamp, Timestamp) -> Bool) throws(MetaRefusal) {
         guard let text = try call.text(name) else { return }
-        guard let time = Timestamp(text) else { throw .argument("\(name) is a time as in RFC 3339") }
+        guard let time = Timestamp(text) else { throw .argument("\(name) must be a time as in RFC 3339") }
         times.append((time, holds))
     }
 
     private mutating func add(_ call: MetaCall, _ name: String, follows: Bool, isIncluded: Bool) throws(MetaRefusal) {
         guard let value = call[name] else { return }
-        guard let id = MetaCall.id(value) else { throw .argument("\(name) is an id") }
+        guard let id = MetaCall.id(value) else { throw .argument("\(name) must be an id") }
         publications.append((id, follows, isIncluded))
     }
 }

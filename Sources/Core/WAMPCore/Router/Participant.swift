@@ -1,42 +1,42 @@
 import CodecCore
 
-/// A session as the broker and the dealer of its realm know it.
+/// A session from the point of view of its realm's broker and dealer.
 struct Participant: Hashable, Sendable {
     let connection: RouterConnection
     let session: WAMPID
     let authID: String
     let authRole: String
-    /// What it announced in its hello.
+    /// The features that the client announced in its hello.
     let abilities: PeerAbilities
-    /// For whom is kept what it leaves.
-    var holder: KeepingHolder?
+    /// The user or address for which its retained events are kept after it has left.
+    var holder: RetentionOwner?
 
-    /// As a callee it takes more input for an INVOCATION: only who can be interrupted may.
+    /// Whether the session, as a callee, accepts progressive input; this also requires that it can be interrupted.
     ///
     /// Source: WAMP, "Progressive Call Invocations".
     var takesParts: Bool { abilities.isSuperset(of: [.parts, .interrupts]) }
 }
 
-/// What a client announces, as far as the router goes by it.
+/// The announced features of a client that the router uses.
 struct PeerAbilities: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
-    /// As a callee it takes INTERRUPT.
+    /// The callee supports INTERRUPT.
     static let interrupts = PeerAbilities(rawValue: 1)
-    /// As a callee it takes more input for an INVOCATION.
+    /// The callee accepts more input for an INVOCATION.
     static let parts = PeerAbilities(rawValue: 2)
-    /// As a caller it may send the input of a call in parts.
+    /// The caller may send the input of a call in parts.
     static let sendsParts = PeerAbilities(rawValue: 4)
-    /// As a subscriber it understands that a subscription is taken away.
+    /// The subscriber understands a revoked subscription.
     static let lostSubscriptions = PeerAbilities(rawValue: 8)
-    /// As a callee it understands that a registration is taken away.
+    /// The callee understands a revoked registration.
     static let lostRegistrations = PeerAbilities(rawValue: 16)
 }
 
 extension PeerAbilities {
-    /// What the details of a HELLO announce.
+    /// Reads the features that the details of a HELLO announce.
     ///
-    /// - Returns: nil if they name no role, which every hello has to. Source: WAMP, "Client: Role and Feature Announcement".
+    /// - Returns: Nil if they name no role, although each hello must. Source: WAMP, "Client: Role and Feature Announcement".
     init?(hello details: ValueMap) {
         guard let roles = details["roles"]?.entries else { return nil }
         let known: [Value] = ["publisher", "subscriber", "caller", "callee"]

@@ -1,19 +1,19 @@
-/// Entries by the URIs and patterns that they stand under.
+/// An index of entries by URI and pattern.
 ///
 /// Prefixes are compared by characters, as in WAMP, "Prefix Matching": `com.app` matches `com.apple`, too.
 struct PatternIndex<Entry: Sendable>: Sendable {
     private var exact: [String: Entry] = [:]
     private var prefixes: [String: Entry] = [:]
-    /// The lengths of the prefixes in UTF-8 and how many have each, the longest first.
+    /// The prefix lengths in UTF-8 bytes, and the number of prefixes of each, longest first.
     private var lengths: [(length: Int, count: Int)] = []
     private var wildcards = WildcardTree<Entry>()
 
-    /// Nothing stands under anything.
+    /// Creates an empty index.
     init() {}
 
     var isEmpty: Bool { exact.isEmpty && prefixes.isEmpty && wildcards.isEmpty }
 
-    /// The entry under this URI or pattern itself; nil removes it.
+    /// The entry of exactly this URI or pattern; nil removes it.
     subscript(uri: String, match: WAMPMatch) -> Entry? {
         get {
             switch match {
@@ -34,10 +34,11 @@ struct PatternIndex<Entry: Sendable>: Sendable {
         }
     }
 
-    /// All entries that match a URI, the best first.
+    /// Returns all entries that match a URI, the best first.
     ///
-    /// The exact one goes before all others, then longer prefixes before shorter ones, then patterns with names longest before the first
-    /// place left empty, and so on from place to place. Source: WAMP, "Calls matching multiple registrations".
+    /// The exact entry comes before all others, then longer prefixes before shorter ones, and then wildcard patterns. Of these, the
+    /// pattern with the longer run of named components before its first empty component comes first, and so on for later components.
+    /// Source: WAMP, "Calls matching multiple registrations".
     func matches(of uri: String) -> [Entry] {
         var found: [Entry] = []
         forEachMatch(of: uri) {
@@ -47,7 +48,7 @@ struct PatternIndex<Entry: Sendable>: Sendable {
         return found
     }
 
-    /// The entry that matches a URI best.
+    /// Returns the best entry for a URI.
     func best(for uri: String) -> Entry? {
         var found: Entry?
         forEachMatch(of: uri) {
@@ -57,19 +58,19 @@ struct PatternIndex<Entry: Sendable>: Sendable {
         return found
     }
 
-    /// Whether any pattern could match what no exact entry does.
+    /// Whether there are any patterns.
     var hasPatterns: Bool { !prefixes.isEmpty || !wildcards.isEmpty }
 
-    /// The entry of a URI without patterns.
+    /// Returns the exact entry of a URI, ignoring patterns.
     func exactly(_ uri: String) -> Entry? { exact[uri] }
 
-    /// Goes through all entries that match a URI, the best first, until the body returns false.
+    /// Calls the body for each entry that matches a URI, the best first, until the body returns false.
     func forEachMatch(of uri: String, _ body: (Entry) -> Bool) {
         if let entry = exact[uri], !body(entry) { return }
         guard hasPatterns else { return }
         let size = uri.utf8.count
         for (length, _) in lengths where length <= size {
-            // A prefix that ends within a character is none.
+            // A prefix that ends within a character does not match.
             guard let prefix = String(uri.utf8.prefix(length)), let entry = prefixes[prefix] else { continue }
             guard body(entry) else { return }
         }
@@ -87,11 +88,11 @@ struct PatternIndex<Entry: Sendable>: Sendable {
     }
 }
 
-/// Patterns with places left empty, as a tree of their components.
+/// The wildcard patterns, as a tree of their components.
 ///
 /// Source: WAMP, "Wildcard Matching".
 ///
-/// Nothing here calls itself, so that a peer's long patterns never use up the stack.
+/// The code is not recursive, so long patterns of a peer cannot overflow the stack.
 struct WildcardTree<Entry: Sendable>: Sendable {
     private struct Node: Sendable {
         let parent: Int
@@ -99,16 +100,16 @@ struct WildcardTree<Entry: Sendable>: Sendable {
         var children: [String: Int] = [:]
         var entry: Entry?
     }
-    /// The first is the root.
+    /// The first node is the root.
     private var nodes = [Node(parent: 0, component: "")]
     private var free: [Int] = []
 
-    /// No patterns.
+    /// Creates an empty tree.
     init() {}
 
     var isEmpty: Bool { nodes.count - free.count == 1 }
 
-    /// The entry under this pattern; nil removes it.
+    /// The entry of this pattern; nil removes it.
     subscript(pattern: String) -> Entry? {
         get {
             var node = 0
@@ -123,7 +124,7 @@ struct WildcardTree<Entry: Sendable>: Sendable {
         }
     }
 
-    /// Goes through all entries that match a URI, those named further at the start first, until the body returns false.
+    /// Calls the body for each entry that matches a URI, those with more named components at the start first, until the body returns false.
     func forEachMatch(of uri: String, _ body: (Entry) -> Bool) {
         guard !isEmpty else { return }
         let components = Self.components(of: uri)
@@ -174,7 +175,7 @@ struct WildcardTree<Entry: Sendable>: Sendable {
             free.append(node)
             node = parent
         }
-        // What was once needed for many patterns is given back.
+        // Free memory that was once needed for many patterns.
         if isEmpty { self = WildcardTree() }
     }
 

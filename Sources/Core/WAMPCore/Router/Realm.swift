@@ -1,43 +1,42 @@
 import MachineCore
 
-/// A realm: sessions in different realms know nothing of each other.
+/// A realm: sessions in different realms are isolated from each other.
 struct Realm: Sendable {
     let name: String
-    /// The address of the client that made it.
+    /// The address of the client that created the realm.
     let founder: String?
     var broker: Broker
     var dealer: Dealer
     var sessions: [WAMPID: RouterConnection] = [:]
-    /// What the testaments of its sessions take.
+    /// The bytes of its sessions' testaments.
     var testamentBytes = 0
-    /// What it kept when that was last noted.
+    /// The kept bytes when they were last counted.
     var notedBytes = 0
-    /// When the dealer is woken.
+    /// When the dealer is to be woken.
     var waking: Moment?
-    /// When its last session left, counted through all realms.
+    /// The position of its last session's end in the order of all sessions' ends.
     private(set) var leftAt: UInt64 = 0
 
-    /// A realm without sessions.
+    /// Creates a realm without sessions.
     init(name: String, founder: String?, policy: RouterPolicy, chance: inout SplitMix64) {
         (self.name, self.founder) = (name, founder)
         broker = Broker(policy: policy, seed: chance.next())
         dealer = Dealer(policy: policy, seed: chance.next())
     }
 
-    /// Whether nothing would be lost without it.
+    /// Whether the realm holds no data.
     var isEmpty: Bool { sessions.isEmpty && broker.isEmpty && dealer.isEmpty }
 }
 
 extension Realm {
-    /// A session has left.
+    /// Removes a session that has left.
     mutating func remove(_ session: WAMPID, turn: UInt64) {
         sessions[session] = nil
         leftAt = turn
     }
 }
 
-// What is asked of a realm after every call. They change nothing, or next to it, but are mutating: so the realm is looked at where it
-// stands, and not copied out of its place.
+// Checks after every call. They change little or nothing, but are mutating so that the realm is read in place and not copied.
 extension Realm {
     mutating func hasNews() -> Bool { !broker.metaEvents.isEmpty || !dealer.metaEvents.isEmpty }
 
@@ -48,9 +47,9 @@ extension Realm {
 
     mutating func isOver() -> Bool { sessions.isEmpty && isEmpty }
 
-    /// Takes note of when the dealer wants to be woken.
+    /// Records when the dealer is to be woken.
     ///
-    /// - Returns: Whether that is another moment than before.
+    /// - Returns: Whether the time has changed.
     mutating func notesDeadline() -> Bool {
         let deadline = dealer.deadline
         defer { waking = deadline }

@@ -1,21 +1,21 @@
 public import CodecCore
 
-/// What a router asks for, or tells.
+/// An effect that a router orders.
 public enum RouterEffect: Hashable, Sendable {
-    /// Send this to a client.
+    /// Sends a message to a client.
     case send(WAMPMessage, to: RouterConnection)
-    /// Send the same to several clients; the shell writes it once for each serialization.
+    /// Sends the same message to several clients; the shell encodes it once per serialization.
     case sendToAll(WAMPMessage, [RouterConnection])
-    /// Find out who a client is: answer with `examined`.
+    /// Authenticates a client: answer with `examined`.
     case examine(RouterConnection, RouterCredentials)
-    /// End a connection after what was sent on it.
+    /// Ends a connection after everything that was sent on it.
     case close(RouterConnection, RouterClosing)
-    /// Tell whoever runs the router.
+    /// Reports news to the operator.
     case news(RouterNews)
 }
 
 extension RouterEffect {
-    /// A request is answered with an error of the router's own, in words for people.
+    /// Answers a request with an error of the router itself, with a text for people.
     static func refuse(
         _ kind: WAMPRequestKind, _ request: WAMPID, of participant: Participant, _ uri: String, _ words: String
     ) -> RouterEffect {
@@ -23,16 +23,16 @@ extension RouterEffect {
     }
 }
 
-/// What a client shows to be let in.
+/// The credentials of a client that wants to join.
 public enum RouterCredentials: Hashable, Sendable {
-    /// Its hello: the realm that it wants to join, and all that it said.
+    /// The client's hello: the requested realm, and all details.
     case hello(realm: String, details: ValueMap)
-    /// Its answer to the challenge.
+    /// The client's answer to the challenge.
     case answer(signature: String, extra: ValueMap)
 }
 
 extension RouterCredentials: CustomStringConvertible {
-    /// What is shown, without anything that could be a secret.
+    /// The kind of credentials, without anything that could be secret.
     public var description: String {
         switch self {
         case .hello(let realm, _): "hello to \(realm)"
@@ -43,40 +43,40 @@ extension RouterCredentials: CustomStringConvertible {
 
 /// How a connection ends.
 public enum RouterClosing: Hashable, Sendable {
-    /// The session has ended as it should: WebSocket's code 1000.
+    /// The session has ended normally: WebSocket code 1000.
     case goodbye
-    /// The client broke the protocol: 1002.
+    /// The client violated the protocol: 1002.
     case violation
-    /// The client does not take what it asked for: 1013.
+    /// The client does not take the answers to its own requests: 1013.
     case overrun
-    /// The router stops: 1001.
+    /// The router is shutting down: 1001.
     case stopping
-    /// The router fails at what the client asks for: 1011.
+    /// The router failed on a request of the client: 1011.
     case failure
     /// Without a close frame.
     case cut
 }
 
-/// What a router tells.
+/// News from a router.
 public enum RouterNews: Hashable, Sendable {
     /// A session has joined.
     case joined(WAMPID, realm: String, authID: String, authRole: String)
-    /// A session has left: why, as a URI, or nil if its connection was lost.
+    /// A session has left: the reason as a URI, or nil if its connection was lost.
     case left(WAMPID, realm: String, reason: String?)
-    /// A client was not let in: why, as a URI.
+    /// A client was refused: the reason as a URI.
     case refused(RouterConnection, reason: String)
-    /// A client broke the protocol: how.
+    /// A client violated the protocol in this way.
     case violation(RouterConnection, String)
-    /// A client was cut off, for too much waited for it.
+    /// A client was disconnected, because too much waited to be sent to it.
     case overrun(WAMPID, realm: String)
-    /// The last session is gone after `stop`.
+    /// The last session has ended after `stop`.
     case stopped
 }
 
 extension RouterNews {
-    /// What is shown of a text in it that a client chose: on one line, and of 200 characters at most.
+    /// Returns a client's text for display: on one line, and 200 characters at most.
     package static func shown(_ text: String) -> String {
-        // Cut by scalars first: one character may be as long as a message.
+        // Cut by scalars first: a single character may be as long as a message.
         let start = text.unicodeScalars.prefix(200)
         return WAMPWording.shown(String(start)) + (start.endIndex == text.unicodeScalars.endIndex ? "" : "…")
     }

@@ -1,68 +1,68 @@
 public import CodecCore
 
-/// A connection to the router: chosen by the shell, never used twice.
+/// A connection to the router; the shell chooses the number and never reuses it.
 public struct RouterConnection: Hashable, Sendable {
     /// The number.
     public let number: UInt64
 
-    /// A connection.
+    /// Creates a connection from its number.
     public init(_ number: UInt64) { self.number = number }
 }
 
-/// What can happen to a router.
+/// An input of a router.
 public enum RouterInput: Sendable {
-    /// A client has connected; it has to say hello in time. Details are shown by the meta API as the session's transport.
+    /// A client has connected and must say hello in time; the meta API shows the details as the session's transport.
     ///
-    /// The address is what limits per address count; nil: there is none, as of a Unix domain socket.
+    /// Limits per address apply to the address; nil: there is none, as for a Unix domain socket.
     case opened(RouterConnection, transport: ValueMap, address: String? = nil)
-    /// A message came.
+    /// A client has sent a message.
     case received(RouterConnection, WAMPMessage)
-    /// A request came that whoever runs the router does not allow: it is counted, and answered with an ERROR of this URI.
+    /// A client has sent a request that the operator does not allow: it is counted and answered with an ERROR of this URI.
     ///
-    /// Only PUBLISH, SUBSCRIBE, REGISTER and CALL; any other message is taken as received.
+    /// This applies to PUBLISH, SUBSCRIBE, REGISTER and CALL; any other message is handled as received.
     case forbidden(RouterConnection, WAMPMessage, reason: String)
-    /// Something came that is no message.
+    /// A client has sent something that is not a message.
     case undecodable(RouterConnection, WAMPFormatError)
-    /// The connection is gone.
+    /// The connection is closed.
     case closed(RouterConnection)
-    /// More waits to be sent to this client than it may: it is cut off.
+    /// Too much waits to be sent to this client: the router disconnects it.
     case overrun(RouterConnection)
-    /// An INVOCATION, or a part of a RESULT, could not be sent to this client: its call ends with an ERROR of this URI.
+    /// An INVOCATION or a part of a RESULT could not be sent to this client: its call ends with an ERROR of this URI.
     case undelivered(RouterConnection, WAMPMessage, reason: String)
-    /// What ``RouterEffect/examine(_:_:)`` asked for.
+    /// The answer to ``RouterEffect/examine(_:_:)``.
     case examined(RouterConnection, RouterVerdict)
     /// Ends a session, as `wamp.session.kill` does.
     case kill(session: WAMPID, reason: String, message: String?)
-    /// Takes a registration away from its callees, or a subscription from its subscribers.
+    /// Revokes a registration from its callees, or a subscription from its subscribers.
     case revoke(realm: String, id: WAMPID, reason: String)
-    /// The router stops: every session is told goodbye, and answers or not within ``RouterPolicy/goodbyePatience``.
+    /// Shuts down the router: every session gets a goodbye, and has ``RouterPolicy/goodbyePatience`` to answer it.
     case stop
 }
 
-/// What becomes of a client that wants to join.
+/// The decision on a client that wants to join.
 public enum RouterVerdict: Hashable, Sendable {
-    /// It joins as this.
+    /// The client joins as this principal.
     case accepted(RouterPrincipal)
-    /// It has to prove who it is.
+    /// The client must authenticate.
     case challenged(method: String, extra: ValueMap)
-    /// It may not: why, as a URI and in words.
+    /// The client is refused: the reason as a URI, and a text.
     case refused(reason: String, message: String)
 }
 
-/// Who has joined.
+/// The identity of a client that has joined.
 public struct RouterPrincipal: Hashable, Sendable {
-    /// Who it is; nil: a name is made up.
+    /// The authid; nil: the router makes one up.
     public var authID: String?
-    /// As what.
+    /// The authrole.
     public var authRole: String
-    /// By which method.
+    /// The authentication method.
     public var authMethod: String
-    /// Who vouches for it.
+    /// The authentication provider.
     public var authProvider: String
-    /// More that the welcome tells the client.
+    /// Additional details for the welcome.
     public var authExtra: ValueMap
 
-    /// Somebody.
+    /// Creates a principal.
     public init(
         authID: String? = nil, authRole: String = "anonymous", authMethod: String = "anonymous", authProvider: String = "static",
         authExtra: ValueMap = ValueMap()
@@ -73,12 +73,12 @@ public struct RouterPrincipal: Hashable, Sendable {
 }
 
 extension RouterPrincipal {
-    /// A character that nobody sees in who it is or as what, such as `U+202E`; nil if all are seen.
+    /// The first invisible character in the authid or authrole, such as `U+202E`; nil if there is none.
     var hiddenCharacter: String? { authID?.firstHidden ?? authRole.firstHidden }
 }
 
 extension RouterInput {
-    /// The client whose doing it is; nil: nobody's.
+    /// The client that caused the input; nil: none.
     package var connection: RouterConnection? {
         switch self {
         case .opened(let connection, _, _), .received(let connection, _), .forbidden(let connection, _, _), .undecodable(let connection, _),

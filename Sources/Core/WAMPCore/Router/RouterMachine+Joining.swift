@@ -1,59 +1,60 @@
 import CodecCore
 import MachineCore
 
-/// How a client joins. Source: WAMP, "Session Establishment".
+/// Joining of clients. Source: WAMP, "Session Establishment".
 extension RouterMachine {
     mutating func open(
         _ connection: RouterConnection, _ transport: ValueMap, _ address: String?, at now: Moment, into effects: inout [RouterEffect]
     ) {
-        guard visits[connection] == nil else { return }
+        guard peers[connection] == nil else { return }
         guard !isStopping else { return effects.append(.close(connection, .stopping)) }
-        visits[connection] = Visit(transport: transport, address: address)
+        peers[connection] = RouterPeer(transport: transport, address: address)
         alarms.set(.join(connection), at: now + policy.joinPatience)
     }
 
-    /// A message of a client that has not joined.
+    /// Handles a message of a client that has not joined.
     mutating func greet(
-        _ message: WAMPMessage, from connection: RouterConnection, in phase: Visit.Phase, at now: Moment, into effects: inout [RouterEffect]
+        _ message: WAMPMessage, from connection: RouterConnection, in phase: RouterPeer.Phase, at now: Moment,
+        into effects: inout [RouterEffect]
     ) {
         switch (message, phase) {
         case (.hello(let realm, let details), .silent):
             guard let abilities = PeerAbilities(hello: details) else {
-                return violate(connection, "HELLO names no role", at: now, into: &effects)
+                return violate(connection, "HELLO announces no role", at: now, into: &effects)
             }
-            if let (reason, words) = refusal(ofRealm: realm, from: visits[connection]?.address) {
+            if let (reason, words) = refusal(ofRealm: realm, from: peers[connection]?.address) {
                 return refuse(connection, reason: reason, words, into: &effects)
             }
-            examine(connection, Visit.Greeting(realm: realm, abilities: abilities), at: now)
+            examine(connection, RouterPeer.Greeting(realm: realm, abilities: abilities), at: now)
             effects.append(.examine(connection, .hello(realm: realm, details: details)))
         case (.authenticate(let signature, let extra), .challenged(let greeting)):
             examine(connection, greeting, at: now)
             effects.append(.examine(connection, .answer(signature: signature, extra: extra)))
         case (.abort(_, let reason, _), _):
-            // It is never answered.
+            // An ABORT is never answered.
             effects.append(.news(.refused(connection, reason: reason)))
             close(connection, .goodbye, into: &effects)
-        default: violate(connection, "\(message.name) out of place", at: now, into: &effects)
+        default: violate(connection, "unexpected \(message.name)", at: now, into: &effects)
         }
     }
 
-    private mutating func examine(_ connection: RouterConnection, _ greeting: Visit.Greeting, at now: Moment) {
-        visits[connection]?.phase = .examining(greeting)
-        // The examination, too, has an end.
+    private mutating func examine(_ connection: RouterConnection, _ greeting: RouterPeer.Greeting, at now: Moment) {
+        peers[connection]?.phase = .examining(greeting)
+        // The check has a time limit, too.
         alarms.set(.join(connection), at: now + policy.joinPatience)
     }
 
     mutating func take(_ verdict: RouterVerdict, of connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
-        // The client may be gone by now.
-        guard case .examining(let greeting) = visits[connection]?.phase else { return }
+        // The client may have disconnected meanwhile.
+        guard case .examining(let greeting) = peers[connection]?.phase else { return }
         switch verdict {
         case .accepted(let principal) where principal.hiddenCharacter != nil:
             refuse(
                 connection, reason: WAMPURI.Error.authenticationFailed,
-                "the name or the role holds a character that nobody sees: \(principal.hiddenCharacter ?? "")", into: &effects)
+                "the name or the role contains an invisible character: \(principal.hiddenCharacter ?? "")", into: &effects)
         case .accepted(let principal): welcome(connection, greeting, as: principal, at: now, into: &effects)
         case .challenged(let method, let extra):
-            visits[connection]?.phase = .challenged(greeting)
+            peers[connection]?.phase = .challenged(greeting)
             alarms.set(.join(connection), at: now + policy.joinPatience)
             effects.append(.send(.challenge(method: method, extra: extra), to: connection))
         case .refused(WAMPURI.Error.noMatchingAuthMethod, let message):
@@ -64,30 +65,30 @@ extension RouterMachine {
     }
 
     private mutating func welcome(
-        _ connection: RouterConnection, _ greeting: Visit.Greeting, as principal: RouterPrincipal, at now: Moment,
+        _ connection: RouterConnection, _ greeting: RouterPeer.Greeting, as principal: RouterPrincipal, at now: Moment,
         into effects: inout [RouterEffect]
     ) {
-        let address = visits[connection]?.address
+        let address = peers[connection]?.address
         guard let place = place(of: greeting.realm, from: address) else {
-            let (reason, words) = refusal(ofRealm: greeting.realm, from: address) ?? (WAMPURI.Error.unavailable, "there is no room")
+            let (reason, words) = refusal(ofRealm: greeting.realm, from: address) ?? (WAMPURI.Error.unavailable, "too many realms")
             return refuse(connection, reason: reason, words, into: &effects)
         }
         var id = chance.nextWAMPID()
         while sessions[id] != nil { id = chance.nextWAMPID() }
         var principal = principal
-        // A name that is made up is another one for each session.
+        // A made-up name differs for each session.
         let isNamed = principal.authID != nil && principal.authMethod != "anonymous"
         let name = principal.authID ?? String(chance.next(), radix: 36)
         principal.authID = name
-        let holders = KeepingHolder.holders(of: principal, isNamed: isNamed, address: address)
+        let holders = RetentionOwner.holders(of: principal, isNamed: isNamed, address: address)
         let participant = Participant(
             connection: connection, session: id, authID: name, authRole: principal.authRole, abilities: greeting.abilities,
             holder: holders.first)
-        var session = RouterSession(participant: participant, realm: place, principal: principal)
+        var session = PeerSession(participant: participant, realm: place, principal: principal)
         session.holders = holders
         alarms.cancel(.join(connection))
-        visits[connection]?.phase = .joined
-        visits[connection]?.session = session
+        peers[connection]?.phase = .joined
+        peers[connection]?.session = session
         sessions[id] = connection
         realms[place]?.sessions[id] = connection
         effects.append(.send(.welcome(session: id, details: welcome(to: principal, in: greeting.realm)), to: connection))
@@ -96,14 +97,14 @@ extension RouterMachine {
         settle(place, at: now, into: &effects)
     }
 
-    /// Does not let a client in.
+    /// Refuses a client.
     mutating func refuse(_ connection: RouterConnection, reason: String, _ words: String, into effects: inout [RouterEffect]) {
         effects.append(.send(.abort(details: ["message": .text(words)], reason: reason, .none), to: connection))
         effects.append(.news(.refused(connection, reason: reason)))
         close(connection, .goodbye, into: &effects)
     }
 
-    /// The details of a WELCOME: who has joined, and what there is here.
+    /// Returns the details of a WELCOME: the client's identity, and the router's features.
     func welcome(to principal: RouterPrincipal, in realm: String) -> ValueMap {
         var details: ValueMap = [
             "realm": .text(realm), "authid": principal.authID.map { .text($0) } ?? .null, "authrole": .text(principal.authRole),

@@ -1,16 +1,16 @@
 import CodecCore
 import MachineCore
 
-/// How sessions and connections end. Source: WAMP, "Session Close".
+/// The end of sessions and connections. Source: WAMP, "Session Close".
 extension RouterMachine {
-    /// A client broke the protocol: it is told with an ABORT, and loses session and connection.
+    /// Handles a protocol violation: sends an ABORT and ends the session and the connection.
     mutating func violate(
         _ connection: RouterConnection, _ words: String, as closing: RouterClosing = .violation, at now: Moment,
         into effects: inout [RouterEffect]
     ) {
-        guard let visit = visits[connection] else { return }
-        // Who is leaving has been told all that it has to know.
-        if visit.phase != .leaving, closing == .violation, !policy.quirks.closesWithoutAbort {
+        guard let peer = peers[connection] else { return }
+        // A client that is leaving needs no ABORT.
+        if peer.phase != .leaving, closing == .violation, !policy.quirks.closesWithoutAbort {
             let reason = WAMPURI.Error.protocolViolation
             effects.append(.send(.abort(details: ["message": .text(words)], reason: reason, .none), to: connection))
         }
@@ -19,10 +19,10 @@ extension RouterMachine {
         close(connection, closing, into: &effects)
     }
 
-    /// A client says goodbye.
+    /// Handles a client's goodbye.
     ///
-    /// It is answered with the same; then the router closes the connection, though WAMP would let another session begin on it: a client
-    /// that wants one connects again. With the quirk it stays open for as long as joining may take.
+    /// The router answers it and closes the connection. WAMP would allow another session on it, but here a client must connect again.
+    /// With the quirk, the connection stays open for the time limit of joining.
     mutating func part(_ connection: RouterConnection, reason: String, at now: Moment, into effects: inout [RouterEffect]) {
         let answer = policy.quirks.staysOpenAfterGoodbye ? WAMPURI.Close.normal : WAMPURI.Close.goodbyeAndOut
         effects.append(.send(.goodbye(details: ValueMap(), reason: answer, .none), to: connection))
@@ -30,7 +30,7 @@ extension RouterMachine {
         finish(connection, at: now, into: &effects)
     }
 
-    /// A message of a client that was told goodbye: what was under way is ignored.
+    /// Handles a message of a client that was sent a goodbye; messages in flight are ignored.
     mutating func listen(
         for message: WAMPMessage, of connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]
     ) {
@@ -43,7 +43,7 @@ extension RouterMachine {
 
     /// Ends a session with a goodbye.
     ///
-    /// - Returns: Whether there was one of this id.
+    /// - Returns: Whether there was such a session.
     @discardableResult
     mutating func kill(
         _ session: WAMPID, reason: String, message: String?, at now: Moment, into effects: inout [RouterEffect]
@@ -52,52 +52,52 @@ extension RouterMachine {
         let details = message.map { ["message": .text($0)] } ?? ValueMap()
         effects.append(.send(.goodbye(details: details, reason: reason, .none), to: connection))
         leave(connection, reason: reason, at: now, into: &effects)
-        visits[connection]?.phase = .leaving
+        peers[connection]?.phase = .leaving
         alarms.set(.goodbye(connection), at: now + policy.goodbyePatience)
         return true
     }
 
-    /// A client does not take what is sent to it.
+    /// Disconnects a client that does not take what is sent to it.
     mutating func overrun(_ connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
-        guard let visit = visits[connection] else { return }
-        if let session = visit.session, let realm = realms[session.realm] {
+        guard let peer = peers[connection] else { return }
+        if let session = peer.session, let realm = realms[session.realm] {
             effects.append(.news(.overrun(session.participant.session, realm: realm.name)))
         }
         leave(connection, reason: WAMPURI.Error.unavailable, at: now, into: &effects)
         close(connection, .overrun, into: &effects)
     }
 
-    /// A connection is gone.
+    /// Handles a lost connection.
     mutating func lose(_ connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
         leave(connection, reason: nil, at: now, into: &effects)
         forget(connection, into: &effects)
     }
 
-    /// Every session is told goodbye; who has not joined is told that it cannot.
+    /// Shuts down: sends every session a goodbye, and aborts clients that have not joined.
     mutating func stop(at now: Moment, into effects: inout [RouterEffect]) {
         guard !isStopping else { return }
         isStopping = true
         let reason = WAMPURI.Close.systemShutdown
-        guard !visits.isEmpty else { return effects.append(.news(.stopped)) }
-        // Nobody hears that the others go, for everybody does.
+        guard !peers.isEmpty else { return effects.append(.news(.stopped)) }
+        // Sessions are not told that others leave, because all of them do.
         var unheard: [RouterEffect] = []
         for session in sessions.keys.sorted() {
             guard let connection = sessions[session] else { continue }
             flushTestaments(of: connection) { $0 = Testaments() }
             if !policy.quirks.goesWithoutGoodbye {
                 effects.append(.send(.goodbye(details: ValueMap(), reason: reason, .none), to: connection))
-                visits[connection]?.phase = .leaving
+                peers[connection]?.phase = .leaving
                 alarms.set(.goodbye(connection), at: now + policy.goodbyePatience)
             }
             leave(connection, reason: reason, at: now, into: &unheard)
         }
         effects += unheard.filter { if case .news = $0 { true } else { false } }
-        for connection in visits.keys.sorted(by: { $0.number < $1.number }) {
+        for connection in peers.keys.sorted(by: { $0.number < $1.number }) {
             guard !policy.quirks.goesWithoutGoodbye else {
                 close(connection, .cut, into: &effects)
                 continue
             }
-            guard visits[connection]?.phase != .leaving else { continue }
+            guard peers[connection]?.phase != .leaving else { continue }
             effects.append(.send(.abort(details: ValueMap(), reason: reason, .none), to: connection))
             close(connection, .stopping, into: &effects)
         }
@@ -105,11 +105,11 @@ extension RouterMachine {
 
     // MARK: Steps
 
-    /// A session ends, if there is one: nothing of it stays, and its testaments are published.
+    /// Ends a session if there is one: removes its data and publishes its testaments.
     mutating func leave(_ connection: RouterConnection, reason: String?, at now: Moment, into effects: inout [RouterEffect]) {
-        guard let session = visits[connection]?.session else { return }
+        guard let session = peers[connection]?.session else { return }
         let (place, participant) = (session.realm, session.participant)
-        visits[connection]?.session = nil
+        peers[connection]?.session = nil
         sessions[participant.session] = nil
         leavings += 1
         realms[place]?.remove(participant.session, turn: leavings)
@@ -131,27 +131,27 @@ extension RouterMachine {
         settle(place, at: now, into: &effects)
     }
 
-    /// Both have said goodbye.
+    /// Ends a connection after both sides have said goodbye.
     private mutating func finish(_ connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
         guard policy.quirks.staysOpenAfterGoodbye, !isStopping else {
             return close(connection, isStopping ? .stopping : .goodbye, into: &effects)
         }
-        visits[connection]?.phase = .silent
+        peers[connection]?.phase = .silent
         alarms.cancel(.goodbye(connection))
         alarms.set(.join(connection), at: now + policy.joinPatience)
     }
 
-    /// Ends a connection; what still comes from it is ignored.
+    /// Closes a connection; further messages from it are ignored.
     mutating func close(_ connection: RouterConnection, _ closing: RouterClosing, into effects: inout [RouterEffect]) {
-        guard visits[connection] != nil else { return }
+        guard peers[connection] != nil else { return }
         effects.append(.close(connection, closing))
         forget(connection, into: &effects)
     }
 
     private mutating func forget(_ connection: RouterConnection, into effects: inout [RouterEffect]) {
-        guard visits.removeValue(forKey: connection) != nil else { return }
+        guard peers.removeValue(forKey: connection) != nil else { return }
         alarms.cancel(.join(connection))
         alarms.cancel(.goodbye(connection))
-        if isStopping, visits.isEmpty { effects.append(.news(.stopped)) }
+        if isStopping, peers.isEmpty { effects.append(.news(.stopped)) }
     }
 }

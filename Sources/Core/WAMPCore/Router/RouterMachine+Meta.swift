@@ -3,19 +3,19 @@ import MachineCore
 
 // WAMP, "Meta API".
 extension RouterMachine {
-    /// A call of a procedure of the router itself; its request is new, and counted.
+    /// Handles a call of a procedure of the router itself; its request is new and counted.
     mutating func callMeta(
         _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, by caller: Participant, in place: Int,
         at now: Moment, into effects: inout [RouterEffect]
     ) {
         do throws(MetaRefusal) {
             guard options["progress"]?.bool != true else {
-                // What still comes of it is late, and no violation.
+                // Further parts of the call are late, which is not a violation.
                 realms[place]?.dealer.abandon(request, of: caller)
-                throw MetaRefusal(WAMPURI.Error.featureNotSupported, "the router itself takes no input in parts")
+                throw MetaRefusal(WAMPURI.Error.featureNotSupported, "the router itself does not accept progressive input")
             }
             guard let known = MetaProcedure(rawValue: procedure) else {
-                throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "nobody offers \(procedure)")
+                throw MetaRefusal(WAMPURI.Error.noSuchProcedure, "no callee has registered \(procedure)")
             }
             let call = try MetaCall(arguments, carriesEvent: known == .addTestament)
             let result = try perform(known, call, by: caller, in: place, at: now, into: &effects)
@@ -25,7 +25,7 @@ extension RouterMachine {
         }
     }
 
-    /// Tells what has happened in a realm since the last time, to whoever has subscribed to that.
+    /// Publishes the pending meta events of a realm.
     mutating func publishMetaEvents(in place: Int, at now: Moment, into effects: inout [RouterEffect]) {
         for event in realms[place]?.takeNews() ?? [] {
             realms[place]?.broker.publishMeta(event.topic, event.arguments, at: now, into: &effects)
@@ -37,7 +37,7 @@ extension RouterMachine {
         into effects: inout [RouterEffect]
     ) throws(MetaRefusal) -> WAMPArguments {
         guard policy.allowsKilling || !procedure.kills else {
-            throw MetaRefusal(WAMPURI.Error.notAuthorized, "no session may end others here")
+            throw MetaRefusal(WAMPURI.Error.notAuthorized, "sessions may not end others on this router")
         }
         switch procedure {
         case .sessionCount: return WAMPArguments([Value(UInt64(countSessions(in: place, ofRoles: try call.roles())))])
@@ -72,7 +72,7 @@ extension RouterMachine {
             flushTestaments(of: caller.connection) { $0.removeAll(isDetached: isDetached) }
             return .none
         default:
-            // A session that calls has a realm.
+            // The session of a caller has a realm.
             guard let realm = realms[place] else { throw Self.noSuchSession }
             return try realm.answer(procedure, call, for: caller)
         }
@@ -94,7 +94,7 @@ extension RouterMachine {
         _ sessions: [WAMPID], _ call: MetaCall, at now: Moment, into effects: inout [RouterEffect]
     ) throws(MetaRefusal) {
         let reason = call["reason"].map { $0.string ?? "" } ?? WAMPURI.Close.killed
-        guard policy.allows(uri: reason) else { throw MetaRefusal(WAMPURI.Error.invalidURI, "the reason is no URI") }
+        guard policy.allows(uri: reason) else { throw MetaRefusal(WAMPURI.Error.invalidURI, "the reason is not a valid URI") }
         let message = try call.text("message")
         for session in sessions { kill(session, reason: reason, message: message, at: now, into: &effects) }
     }
@@ -105,11 +105,11 @@ extension RouterMachine {
         let topic = try call.text(0, "a topic")
         guard let list = (call[1] ?? []).items, let keywords = (call[2] ?? [:]).entries,
             let options = (call["publish_options"] ?? [:]).entries
-        else { throw .argument("a testament has a topic, a list, a map, and a map of options") }
+        else { throw .argument("a testament needs a topic, a list, a map, and a map of options") }
         let isDetached = try isDetached(call)
-        let testament: Publication
+        let testament: BrokerPublication
         do throws(OptionError) {
-            testament = try Publication(topic, WAMPArguments(list, keywords: keywords), options: options)
+            testament = try BrokerPublication(topic, WAMPArguments(list, keywords: keywords), options: options)
         } catch { throw .argument(error.words) }
         if let (uri, words) = addTestament(testament, isDetached: isDetached, of: caller) { throw MetaRefusal(uri, words) }
     }
@@ -118,7 +118,7 @@ extension RouterMachine {
         switch try call.text("scope") {
         case nil, "destroyed"?: false
         case "detached"?: true
-        default: throw .argument("a scope is detached or destroyed")
+        default: throw .argument("the scope must be detached or destroyed")
         }
     }
 }

@@ -1,16 +1,16 @@
 import CodecCore
 import MachineCore
 
-/// What clients send.
+/// Handling of messages from clients.
 extension RouterMachine {
     mutating func receive(_ message: WAMPMessage, from connection: RouterConnection, at now: Moment, into effects: inout [RouterEffect]) {
-        if let (participant, place) = visits[connection]?.seat() {
+        if let (participant, place) = peers[connection]?.participation() {
             guard !policy.quirks.ignoresMistakes else {
                 return serve(message.withoutMistakes, of: participant, in: place, at: now, into: &effects)
             }
             return serve(message, of: participant, in: place, at: now, into: &effects)
         }
-        guard let phase = visits[connection]?.phase else { return }
+        guard let phase = peers[connection]?.phase else { return }
         switch phase {
         case .leaving: listen(for: message, of: connection, at: now, into: &effects)
         default: greet(message, from: connection, in: phase, at: now, into: &effects)
@@ -22,20 +22,20 @@ extension RouterMachine {
     ) {
         let connection = participant.connection
         var breach: String?
-        // A call is counted later: it may continue one that was counted already.
+        // A call is counted later, because it may continue one that was counted already.
         let counted: WAMPID? = if case .call = message { nil } else { message.countedRequest }
         if let counted, let breach = count(counted, of: connection) { return violate(connection, breach, at: now, into: &effects) }
         switch message {
         case .publish(let request, let options, let topic, let arguments):
-            // Most are not kept.
+            // Most publications are not kept.
             let isKept = policy.historyLength > 0 || !options.entries.isEmpty
             let room = isKept ? room(for: participant, in: place) : .unbounded
             breach = realms[place]?.broker.publish(request, options, topic, arguments, by: participant, room: room, at: now, into: &effects)
             if isKept { noteKept(in: place, of: participant) }
-            // Nobody comes or goes by it, and no call: there is nothing to settle.
+            // A publication changes no session, subscription or call, so there is nothing to settle.
             if breach == nil { return }
         case .subscribe(let request, let options, let topic):
-            let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: topic, .wildcard))
+            let room = room(for: participant, in: place, needing: RetentionBudget.weight(of: topic, .wildcard))
             breach = realms[place]?.broker.subscribe(request, options, topic, by: participant, room: room, at: now, into: &effects)
             noteKept(in: place, of: participant)
         case .unsubscribe(let request, let subscription):
@@ -46,7 +46,7 @@ extension RouterMachine {
         case .cancel(let request, let options):
             breach = realms[place]?.dealer.cancel(request, options, by: participant, at: now, into: &effects)
         case .register(let request, let options, let procedure):
-            let room = room(for: participant, in: place, needing: KeepingRoom.weight(of: procedure, .wildcard))
+            let room = room(for: participant, in: place, needing: RetentionBudget.weight(of: procedure, .wildcard))
             breach = realms[place]?.dealer.register(request, options, procedure, by: participant, room: room, at: now, into: &effects)
             noteKept(in: place, of: participant)
         case .unregister(let request, let registration):
@@ -56,23 +56,23 @@ extension RouterMachine {
             breach = realms[place]?.dealer.yield(request, options, arguments, by: participant, at: now, into: &effects)
         case .error(.invocation, let request, _, let uri, let arguments):
             breach = realms[place]?.dealer.fail(request, uri: uri, arguments, by: participant, into: &effects)
-        case .error: breach = "ERROR answers what the router has not asked"
+        case .error: breach = "ERROR does not answer a request of the router"
         case .goodbye(_, let reason, _): return part(connection, reason: reason, at: now, into: &effects)
         case .abort(_, let reason, _):
             leave(connection, reason: reason, at: now, into: &effects)
             return close(connection, .goodbye, into: &effects)
-        default: breach = "\(message.name) out of place"
+        default: breach = "unexpected \(message.name)"
         }
         if let breach { violate(connection, breach, at: now, into: &effects) } else { settle(place, at: now, into: &effects) }
     }
 
-    /// A call: to a procedure of some callee, or of the router itself.
+    /// Handles a call to a procedure of a callee or of the router itself.
     private mutating func call(
         _ request: WAMPID, _ options: ValueMap, _ procedure: String, _ arguments: WAMPArguments, by caller: Participant, in place: Int,
         at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
         if policy.quirks.closesOnInvalidURIs, !policy.allows(uri: procedure) {
-            violate(caller.connection, "a call of what no procedure can be called", as: .failure, at: now, into: &effects)
+            violate(caller.connection, "a call with an invalid procedure URI", as: .failure, at: now, into: &effects)
             return nil
         }
         let isNew = begins(request, of: caller.connection)
@@ -89,19 +89,19 @@ extension RouterMachine {
         return nil
     }
 
-    /// Whether a CALL begins one; an id that was used before may bring more input of its call, and the dealer knows which.
+    /// Returns whether a CALL starts a call; with an ID that was used before it may bring more input, which the dealer checks.
     ///
     /// Source: WAMP, "Progressive Call Invocations".
     func begins(_ request: WAMPID, of connection: RouterConnection) -> Bool {
-        let last = visits[connection]?.session?.lastRequest ?? 0
+        let last = peers[connection]?.session?.lastRequest ?? 0
         return policy.quirks.acceptsAnyRequestID || request > last || request == 0 || last == .largestWAMPID && request == 1
     }
 
-    /// A request that whoever runs the router does not allow.
+    /// Handles a request that the operator does not allow.
     mutating func forbid(
         _ message: WAMPMessage, of connection: RouterConnection, reason: String, at now: Moment, into effects: inout [RouterEffect]
     ) {
-        guard let session = visits[connection]?.session else { return receive(message, from: connection, at: now, into: &effects) }
+        guard let session = peers[connection]?.session else { return receive(message, from: connection, at: now, into: &effects) }
         let kind: WAMPRequestKind
         let number: WAMPID
         var isAnswered = true
@@ -111,16 +111,16 @@ extension RouterMachine {
         case .subscribe(let request, _, _): (kind, number) = (.subscribe, request)
         case .register(let request, _, _): (kind, number) = (.register, request)
         case .call(let request, let options, _, _):
-            // Where any id will do, only the dealer knows which calls are under way.
+            // If any request ID is accepted, only the dealer knows which calls are pending.
             let waits = realms[session.realm]?.dealer.members[session.participant.session]?.calls[request] != nil
             guard !waits, begins(request, of: connection) else {
-                // More input for a call that is under way: it ends.
+                // More input for a pending call: end the call.
                 _ = realms[session.realm]?.dealer.cancel(
                     request, ["mode": "killnowait"], by: session.participant, at: now, into: &effects)
                 return settle(session.realm, at: now, into: &effects)
             }
             (kind, number) = (.call, request)
-            // Its further parts may be allowed: then they are late, and no violation.
+            // Its further parts may be allowed; then they are late, which is not a violation.
             if options["progress"]?.bool == true { realms[session.realm]?.dealer.abandon(request, of: session.participant) }
         default: return receive(message, from: connection, at: now, into: &effects)
         }
@@ -129,22 +129,22 @@ extension RouterMachine {
         effects.append(.send(.error(kind, request: number, details: ValueMap(), uri: reason, .none), to: connection))
     }
 
-    /// What could not be sent to a client belongs to a call, which ends.
+    /// Handles a message that could not be sent to a client: ends its call.
     mutating func giveUp(
         _ message: WAMPMessage, to connection: RouterConnection, reason: String, at now: Moment, into effects: inout [RouterEffect]
     ) {
-        guard let (participant, place) = visits[connection]?.seat() else { return }
+        guard let (participant, place) = peers[connection]?.participation() else { return }
         realms[place]?.dealer.giveUp(message, to: participant.session, reason: reason, into: &effects)
         settle(place, at: now, into: &effects)
     }
 
-    /// Takes note of a request; its id has to be the next one.
+    /// Counts a request; its ID must be the next one.
     ///
     /// Source: WAMP, "Identifiers".
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func count(_ request: WAMPID, of connection: RouterConnection) -> String? {
-        guard !policy.quirks.acceptsAnyRequestID, let next = visits[connection]?.count(request) else { return nil }
-        return "the id of the request is \(request), and should be \(next)"
+        guard !policy.quirks.acceptsAnyRequestID, let next = peers[connection]?.count(request) else { return nil }
+        return "the id of the request is \(request), but should be \(next)"
     }
 }

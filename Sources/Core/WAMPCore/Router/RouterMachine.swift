@@ -1,56 +1,56 @@
 public import MachineCore
 
-/// A router's side of WAMP: realms, sessions, broker and dealer.
+/// The router side of WAMP: realms, sessions, broker and dealer.
 ///
-/// It is strict: whoever breaks the protocol is told so with an ABORT and loses the connection. Source: WAMP, "Protocol Violations".
-/// Nothing that a client sends grows without a bound of ``RouterPolicy``, and a client that does not go on is dropped after its patience.
+/// It is strict: a client that violates the protocol gets an ABORT and is disconnected. Source: WAMP, "Protocol Violations".
+/// ``RouterPolicy`` limits all memory that clients can use, and a client that does not answer in time is disconnected.
 public struct RouterMachine: Machine {
-    /// What a moment is waited for.
+    /// A timer of the router.
     enum Alarm: Hashable, Sendable {
-        /// A client has not joined in time.
+        /// The time limit for a client to join.
         case join(RouterConnection)
-        /// A client has not answered a goodbye.
+        /// The time limit for a client's answer to a goodbye.
         case goodbye(RouterConnection)
-        /// The dealer of a realm wants to be woken.
+        /// The next deadline of a realm's dealer.
         case dealer(realm: Int)
     }
 
-    /// What it allows, and its bounds.
+    /// The rules and limits of the router.
     public let policy: RouterPolicy
     var chance: SplitMix64
-    var visits: [RouterConnection: Visit] = [:]
-    /// Who has which session.
+    var peers: [RouterConnection: RouterPeer] = [:]
+    /// The connection of each session.
     var sessions: [WAMPID: RouterConnection] = [:]
-    /// The realms; a place that is nil is free.
+    /// The realms; an index whose value is nil is free.
     var realms: [Realm?] = []
-    /// Where each realm stands.
+    /// The index of each realm.
     var places: [String: Int] = [:]
-    /// How many bytes all realms keep, about; see ``RouterPolicy/maximumKept``.
+    /// The approximate number of bytes kept in all realms; see ``RouterPolicy/maximumKept``.
     var kept = 0
-    /// How many bytes of them are kept for a user or an address whose sessions are present.
-    var holdings: [KeepingHolder: Int] = [:]
-    /// How many sessions have left.
+    /// The bytes kept for users and addresses with present sessions.
+    var holdings: [RetentionOwner: Int] = [:]
+    /// The number of sessions that have left.
     var leavings: UInt64 = 0
     var alarms = Alarms<Alarm>() { didSet { deadline = alarms.next } }
     var isStopping = false
 
-    /// A router without sessions.
+    /// Creates a router without sessions.
     ///
     /// - Parameters:
-    ///   - policy: What it allows, and its bounds.
-    ///   - seed: Where chance begins: ids of global scope follow from it. They are no secrets.
+    ///   - policy: The rules and limits of the router.
+    ///   - seed: The seed for random values, such as IDs of global scope. These are not secret.
     public init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
-    /// Whether it remembers nothing of anybody.
-    var isEmpty: Bool { visits.isEmpty && holdings.isEmpty && sessions.isEmpty && places.isEmpty && alarms.next == nil }
+    /// Whether the router holds no state about any client.
+    var isEmpty: Bool { peers.isEmpty && holdings.isEmpty && sessions.isEmpty && places.isEmpty && alarms.next == nil }
 
-    /// How many sessions there are.
+    /// The number of sessions.
     public var sessionCount: Int { sessions.count }
 
-    /// When to wake it if nothing else happens first.
+    /// When to call `wake` if nothing else happens first.
     public private(set) var deadline: Moment?
 
-    /// Applies what happened.
+    /// Handles an input.
     public mutating func handle(_ input: RouterInput, at now: Moment, into effects: inout [RouterEffect]) {
         wake(at: now, into: &effects)
         switch input {
@@ -60,7 +60,7 @@ public struct RouterMachine: Machine {
             forbid(message, of: connection, reason: reason, at: now, into: &effects)
         case .undecodable(let connection, let error):
             guard !policy.quirks.ignoresMistakes else { return }
-            violate(connection, "what came is no message: \(error)", at: now, into: &effects)
+            violate(connection, "invalid message: \(error)", at: now, into: &effects)
         case .closed(let connection): lose(connection, at: now, into: &effects)
         case .overrun(let connection): overrun(connection, at: now, into: &effects)
         case .undelivered(let connection, let message, let reason):
@@ -72,7 +72,7 @@ public struct RouterMachine: Machine {
         }
     }
 
-    /// Applies the passing of time.
+    /// Handles the passing of time.
     public mutating func wake(at now: Moment, into effects: inout [RouterEffect]) {
         guard let deadline, deadline <= now else { return }
         while let alarm = alarms.due(at: now) {
@@ -90,13 +90,13 @@ public struct RouterMachine: Machine {
 
     // MARK: Realms
 
-    /// The index of a realm that can be joined by a client of an address, made if need be; nil if it cannot.
+    /// Returns the index of a realm for a client of an address, and creates the realm if needed; nil if the client cannot join it.
     mutating func place(of name: String, from address: String?) -> Int? {
         if let place = places[name] { return place }
         guard refusal(ofRealm: name, from: address) == nil else { return nil }
         if policy.realms == nil {
-            if hasManyRealms(address), let place = forsakenRealm(of: address) { forget(place) }
-            if places.count >= policy.maximumRealms, let place = forsakenRealm() { forget(place) }
+            if hasManyRealms(address), let place = abandonedRealm(of: address) { forget(place) }
+            if places.count >= policy.maximumRealms, let place = abandonedRealm() { forget(place) }
         }
         let realm = Realm(name: name, founder: address, policy: policy, chance: &chance)
         let place = realms.firstIndex { $0 == nil } ?? realms.endIndex
@@ -105,45 +105,45 @@ public struct RouterMachine: Machine {
         return place
     }
 
-    /// Why a client of an address cannot join a realm; nil: it can.
+    /// Returns why a client of an address cannot join a realm; nil if it can.
     ///
-    /// Where there is no room for one more realm, there may be later: that is not `no_such_realm`, after which clients give up.
+    /// A router without space for another realm may have space later. So it does not answer `no_such_realm`, after which clients give up.
     func refusal(ofRealm name: String, from address: String?) -> (uri: String, words: String)? {
         guard policy.realms?.contains(name) ?? policy.allows(uri: name) else {
-            return (WAMPURI.Error.noSuchRealm, "there is no realm of this name")
+            return (WAMPURI.Error.noSuchRealm, "there is no such realm")
         }
         guard policy.realms == nil, places[name] == nil else { return nil }
-        if hasManyRealms(address), forsakenRealm(of: address) == nil {
-            return (WAMPURI.Error.unavailable, "clients of this address have made as many realms as they may")
+        if hasManyRealms(address), abandonedRealm(of: address) == nil {
+            return (WAMPURI.Error.unavailable, "clients of this address have created too many realms")
         }
-        guard places.count < policy.maximumRealms || forsakenRealm() != nil else {
-            return (WAMPURI.Error.unavailable, "there are as many realms as there may be")
+        guard places.count < policy.maximumRealms || abandonedRealm() != nil else {
+            return (WAMPURI.Error.unavailable, "there are too many realms")
         }
         return nil
     }
 
-    /// Whether clients of an address have made as many realms as they may.
+    /// Returns whether clients of an address have created the maximum number of realms.
     private func hasManyRealms(_ address: String?) -> Bool {
         guard let address else { return false }
         return realms.count { $0?.founder == address } >= policy.maximumRealmsByAddress
     }
 
-    /// The realm that goes if another is wanted: nobody is in it, its maker has most in such realms, and it was left first.
+    /// Returns the realm to remove for a new one: it is empty, its creator has the most data in empty realms, and it was left first.
     ///
-    /// - Parameter address: Only realms that were made from here count; nil: all.
-    func forsakenRealm(of address: String? = nil) -> Int? {
-        let forsaken = realms.compactMap(\.self).filter { $0.sessions.isEmpty && (address == nil || $0.founder == address) }
+    /// - Parameter address: Only realms created from this address count; nil: all.
+    func abandonedRealm(of address: String? = nil) -> Int? {
+        let abandoned = realms.compactMap(\.self).filter { $0.sessions.isEmpty && (address == nil || $0.founder == address) }
         var weights: [String?: Int] = [:]
-        // A realm counts, too, and not only what is kept in it.
-        for realm in forsaken { weights[realm.founder, default: 0] += 1024 + realm.notedBytes }
-        let first = forsaken.max { one, other in
+        // The realm itself counts, too, besides the bytes kept in it.
+        for realm in abandoned { weights[realm.founder, default: 0] += 1024 + realm.notedBytes }
+        let first = abandoned.max { one, other in
             let (weight, otherWeight) = (weights[one.founder] ?? 0, weights[other.founder] ?? 0)
             return weight != otherWeight ? weight < otherWeight : one.leftAt > other.leftAt
         }
         return first.flatMap { places[$0.name] }
     }
 
-    /// What is to be done after anything in a realm: its news are told, its dealer is woken in time, and it goes if it is empty.
+    /// Finishes a change in a realm: publishes its meta events, schedules its dealer, and removes it if it is empty.
     mutating func settle(_ place: Int, at now: Moment, into effects: inout [RouterEffect]) {
         noteRelieved(in: place)
         if realms[place]?.hasNews() == true { publishMetaEvents(in: place, at: now, into: &effects) }
@@ -157,14 +157,14 @@ public struct RouterMachine: Machine {
         if realms[place]?.isOver() == true { forget(place) }
     }
 
-    /// Takes a registration from its callees, or a subscription from its subscribers.
+    /// Revokes a registration from its callees, or a subscription from its subscribers.
     mutating func revoke(_ id: WAMPID, in realm: String, reason: String, at now: Moment, into effects: inout [RouterEffect]) {
         guard let place = places[realm] else { return }
         if realms[place]?.broker.revoke(id, reason: reason, into: &effects) != true {
             _ = realms[place]?.dealer.revoke(id, reason: reason, into: &effects)
         }
         noteKept(in: place)
-        // It may have been held by many.
+        // Many sessions may have had it.
         for session in sessions(in: place) { note(session) }
         settle(place, at: now, into: &effects)
     }

@@ -1,48 +1,48 @@
 public import CodecCore
 import MachineCore
 
-/// What a router allows, and within which bounds it works.
+/// The rules and limits of a router.
 public struct RouterPolicy: Hashable, Sendable {
-    /// Habits of other routers, for tests of clients.
+    /// Behaviour of other routers, for tests of clients.
     ///
-    /// All off: as the specification has it.
+    /// By default everything is off, as the specification requires.
     public struct Quirks: Hashable, Sendable {
-        /// Ids of requests may have gaps, come again, or be 0.
+        /// Accepts request IDs with gaps, repeated request IDs, and 0.
         public var acceptsAnyRequestID = false
-        /// INVOCATION counts through the realm, not through each session.
+        /// Counts INVOCATION requests per realm, not per session.
         public var numbersInvocationsByRealm = false
-        /// A CANCEL with `skip`, or for a callee that cannot be interrupted, is never answered.
+        /// Never answers a CANCEL with `skip`, or a CANCEL for a callee that cannot be interrupted.
         public var leavesSkippedCallsUnanswered = false
-        /// A timeout is forwarded to the callee, and not kept here.
+        /// Forwards a timeout to the callee and does not enforce it.
         public var onlyForwardsTimeouts = false
-        /// Input that comes in parts makes a new INVOCATION for each.
+        /// Sends a new INVOCATION for each part of progressive input.
         public var invokesEachPart = false
-        /// A GOODBYE is answered with `wamp.close.normal`, and the connection stays open.
+        /// Answers a GOODBYE with `wamp.close.normal` and keeps the connection open.
         public var staysOpenAfterGoodbye = false
-        /// A registration or subscription that is taken away is not told.
+        /// Does not report that it revoked a registration or subscription.
         public var concealsRevocation = false
-        /// An invalid URI in a CALL is answered as one that nobody offers.
+        /// Answers a CALL with an invalid URI as if nobody had registered the procedure.
         public var callsInvalidURIsUnknown = false
-        /// `force_reregister` takes a registration over.
+        /// Lets `force_reregister` take over a registration.
         public var allowsTakeover = false
-        /// An invalid URI in a CALL ends the connection with WebSocket's code 1011, and no word of WAMP.
+        /// Closes the connection on an invalid URI in a CALL, with WebSocket code 1011 and without a WAMP message.
         public var closesOnInvalidURIs = false
-        /// Whoever breaks the protocol is cut off without an ABORT.
+        /// Disconnects a client that violates the protocol without an ABORT.
         public var closesWithoutAbort = false
-        /// A router that stops cuts all connections, without GOODBYE and without a close frame.
+        /// Drops all connections at shutdown, without GOODBYE and without a close frame.
         public var goesWithoutGoodbye = false
-        /// A call's RESULT and ERROR name who answered: `callee`, `callee_authid`, `callee_authrole`.
+        /// Names the callee in RESULT and ERROR of a call: `callee`, `callee_authid`, `callee_authrole`.
         public var namesCallees = false
-        /// What clients are told that offer no method the router has; nil: `wamp.error.no_matching_auth_method`.
+        /// The error URI for clients without a common authentication method; nil: `wamp.error.no_matching_auth_method`.
         public var refusesMethodsAs: String?
-        /// Bytes go to clients that speak JSON as Base64 alone, so that it cannot be told from a text.
+        /// Sends bytes to JSON clients as plain Base64, so that they cannot be distinguished from texts.
         public var writesPlainBase64 = false
-        /// Options of a wrong type count as missing, and what is no message is ignored.
+        /// Treats options of a wrong type as missing, and ignores invalid messages.
         public var ignoresMistakes = false
 
-        /// No habits.
+        /// Creates quirks with everything off.
         public init() {}
-        /// What Crossbar does, as seen of 26.10.1.
+        /// The behaviour of Crossbar, as observed with 26.10.1.
         public static var crossbar: Quirks {
             var quirks = Quirks()
             (quirks.acceptsAnyRequestID, quirks.numbersInvocationsByRealm, quirks.leavesSkippedCallsUnanswered) = (true, true, true)
@@ -52,7 +52,7 @@ public struct RouterPolicy: Hashable, Sendable {
             quirks.refusesMethodsAs = "wamp.error.no_auth_method"
             return quirks
         }
-        /// What nexus does, as seen of 3.3.
+        /// The behaviour of nexus, as observed with 3.3.
         public static var nexus: Quirks {
             var quirks = Quirks()
             (quirks.acceptsAnyRequestID, quirks.concealsRevocation, quirks.callsInvalidURIsUnknown) = (true, true, true)
@@ -62,78 +62,83 @@ public struct RouterPolicy: Hashable, Sendable {
         }
     }
 
-    /// The realms that can be joined; nil: any, each made with its first session.
+    /// The realms that clients can join; nil: any realm, created with its first session.
     public var realms: Set<String>?
-    /// Whether URIs consist of lower-case letters, digits and `_` only.
+    /// Whether URIs may contain only lower-case letters, digits and `_`.
     public var hasStrictURIs: Bool
-    /// Whether clients may call the meta API, and hear its events.
+    /// Whether clients may call the meta API and receive its events.
     public var hasMetaAPI: Bool
-    /// Whether a session may end others by the meta API (`wamp.session.kill` and its kin); if not, `wamp.error.not_authorized`.
+    /// Whether sessions may kill others through the meta API (`wamp.session.kill` and similar); if not: `wamp.error.not_authorized`.
     ///
     /// It lets every session end all others, unless the router's authorization denies the call.
     public var allowsKilling: Bool
-    /// Whether callers and publishers are told to everybody; nil: as they wish.
+    /// Whether the router discloses callers and publishers to everybody; nil: they decide themselves.
     public var discloses: Bool?
-    /// How long a client may take to say hello, and to answer a challenge.
+    /// The time limit for a client's hello, and for its answer to a challenge.
     public var joinPatience: Duration
-    /// How long a client may take to answer a goodbye.
+    /// The time limit for a client's answer to a goodbye.
     public var goodbyePatience: Duration
-    /// How long a callee may take to answer an interrupt of the mode `kill`.
+    /// The time limit for a callee's answer to an interrupt of mode `kill`.
     public var interruptPatience: Duration
-    /// How many realms there may be at a time, if any can be joined.
+    /// The maximum number of realms at once, if any realm can be joined.
     ///
-    /// When another is wanted, one that nobody is in goes with all that it keeps, the one left first; if there is none, nobody gets in.
+    /// When a further realm is needed, the router removes an empty realm with all its data, the one that was left first. If no realm is
+    /// empty, it refuses the client.
     public var maximumRealms: Int
-    /// How many of them clients of one address may have made; beyond that, too, the one goes that nobody is in, or nobody gets in.
+    /// The maximum number of these realms created from one address; above it, the router also removes an empty realm or refuses the client.
     public var maximumRealmsByAddress: Int
-    /// How long a URI may be, in bytes.
+    /// The maximum length of a URI in bytes.
     public var maximumURI: Int
-    /// How many subscriptions a session may have.
+    /// The maximum number of subscriptions of a session.
     public var maximumSubscriptions: Int
-    /// How many registrations a session may have.
+    /// The maximum number of registrations of a session.
     public var maximumRegistrations: Int
-    /// How many calls of a session may wait for their results.
+    /// The maximum number of pending calls of a session.
     public var maximumCalls: Int
-    /// How many testaments a session may leave.
+    /// The maximum number of testaments of a session.
     public var maximumTestaments: Int
-    /// How many retained events a realm may have; events of more topics are delivered, but not kept.
+    /// The maximum number of topics with a retained event in a realm; events of further topics are delivered, but not retained.
     public var maximumRetained: Int
-    /// How many bytes, about, are kept for a session: its subscriptions, registrations, testaments, retained events, and all but 64 of its
-    /// calls that wait.
+    /// The approximate maximum of bytes kept for a session.
     ///
-    /// What would take more is refused, `wamp.error.unavailable`: also a publication that is to be retained. Retained events outlive their
-    /// session; then they count for the realm alone.
+    /// They count subscriptions, registrations, testaments, retained events, and all pending calls but 64. The router refuses what
+    /// exceeds it with `wamp.error.unavailable`, including a publication that is to be retained. Retained events outlive their session;
+    /// then they count for the realm alone.
     public var maximumKeptBySession: Int
-    /// The same for all sessions of a user that has proven who it is, in all realms.
+    /// The same for all sessions of an authenticated user, in all realms.
     public var maximumKeptByUser: Int
-    /// The same for all sessions of an address, in all realms; of IPv6 the first 64 bits count.
+    /// The same for all sessions of an address, in all realms; for IPv6 the first 64 bits count.
     public var maximumKeptByAddress: Int
-    /// How many bytes, about, are kept in a realm: all that sessions have, and histories.
+    /// The approximate maximum of bytes kept in a realm: the data of all sessions, and histories.
     ///
-    /// When there is no room, retained events of sessions that have left go, first those of the user or address that has left most, and
-    /// older events of the longest histories; what still has none is refused.
+    /// When it is reached, the router drops retained events of sessions that have left, first those of the user or address with the most,
+    /// and older events of the longest histories. It refuses what still does not fit.
     public var maximumKeptInRealm: Int
-    /// How many bytes, about, are kept in all realms; before they are, realms that nobody is in go, the one left first in front.
+    /// The approximate maximum of bytes kept in all realms; to stay below it, the router removes empty realms, the one that was left first.
     public var maximumKept: Int
-    /// How many of the last events of a subscription are kept for `wamp.subscription.get_events`; 0: none.
+    /// The number of last events of a subscription that are kept for `wamp.subscription.get_events`; 0: none.
     ///
-    /// One answer holds 512 KiB of them, about, or a single one that is longer; whoever wants more asks again for those that follow.
-    /// With a history a subscription stays when its last subscriber goes, so that whoever comes back finds what it has missed.
+    /// One answer holds about 512 KiB of events, or a single longer event; a client asks again for the events that follow. With a
+    /// history, a subscription stays when its last subscriber leaves, so that a client that comes back finds the events that it missed.
     public var historyLength: Int
-    /// Habits of other routers.
+    /// Behaviour of other routers.
     public var quirks: Quirks
-    /// How many subscriptions of a realm stay for their history alone; beyond that the one left first goes.
+    /// The maximum number of subscriptions of a realm that stay only for their history; above it, the one that was left first is removed.
     public var maximumHistories: Int
-    /// The time of day at `Moment.start`, for what the meta API dates.
+    /// The wall-clock time at `Moment.start`, for timestamps in the meta API.
     ///
-    /// A router with a clock of its own puts its present here, whatever was given.
+    /// A router with its own clock sets it to the current time, whatever was given.
     public var epoch: Timestamp
-    /// What the router calls itself.
+    /// The router's name for clients.
     public var agent: String
 
-    /// A policy: any realm, loose URIs of up to 1,024 bytes, the meta API without killing, 10 s to join, 2 s for a goodbye, 5 s for an interrupt,
-    /// 1,024 realms (64 of an address), 4,096 subscriptions, registrations and calls and 64 testaments a session, 65,536 retained events a realm, no history;
-    /// 4 MiB are kept for a session, 16 MiB for a user, 32 MiB for an address, 64 MiB in a realm, 256 MiB in all.
+    /// Creates a policy.
+    ///
+    /// The defaults: any realm, loose URIs of up to 1,024 bytes, the meta API without killing, 10 s to join, 2 s for a goodbye, 5 s for
+    /// an interrupt, 1,024 realms (64 of an address), 4,096 subscriptions, registrations and calls and 64 testaments per session, 65,536
+    /// retained events per realm, no history.
+    ///
+    /// The router keeps up to 4 MiB for a session, 16 MiB for a user, 32 MiB for an address, 64 MiB in a realm, and 256 MiB in all.
     public init(
         realms: Set<String>? = nil, hasStrictURIs: Bool = false, hasMetaAPI: Bool = true, allowsKilling: Bool = false,
         discloses: Bool? = nil,
@@ -156,7 +161,7 @@ public struct RouterPolicy: Hashable, Sendable {
         (self.epoch, self.quirks, self.agent) = (epoch, quirks, agent)
     }
 
-    /// The time of day at a moment.
+    /// Returns the wall-clock time at a moment.
     func time(at moment: Moment) -> Timestamp {
         let passed = moment.offset.components
         let nanoseconds = Int64(epoch.nanoseconds) + passed.attoseconds / 1_000_000_000
@@ -166,10 +171,10 @@ public struct RouterPolicy: Hashable, Sendable {
         return Timestamp(seconds: seconds.partialValue, nanoseconds: UInt32(rest)) ?? epoch
     }
 
-    /// Whether this may be a topic or procedure.
+    /// Returns whether this is a valid topic or procedure URI.
     func allows(uri: String) -> Bool { uri.utf8.count <= maximumURI && WAMPURI.isValid(uri, strict: hasStrictURIs) }
 
-    /// Whether this may be subscribed to or registered.
+    /// Returns whether this is a valid URI for a subscription or registration.
     func allows(pattern: String, _ match: WAMPMatch) -> Bool {
         pattern.utf8.count <= maximumURI && WAMPURI.isValid(pattern, match, strict: hasStrictURIs)
     }

@@ -1,7 +1,7 @@
 import CodecCore
 
 extension WAMPArguments {
-    /// How many bytes they take in a message, about.
+    /// The approximate number of bytes in a message.
     package var weight: Int {
         switch storage {
         case .raw(let raw): raw.bytes.count
@@ -9,7 +9,7 @@ extension WAMPArguments {
         }
     }
 
-    /// How many bytes they take in memory, about: values take more than what they were read from.
+    /// The approximate number of bytes in memory; values take more than the bytes that they were read from.
     var footprint: Int {
         switch storage {
         case .raw(let raw): raw.bytes.count
@@ -31,13 +31,13 @@ extension Value {
     }
 }
 
-extension Publication {
-    /// How many bytes it takes to keep, about.
+extension BrokerPublication {
+    /// The approximate number of bytes to keep the publication.
     var weight: Int { topic.utf8.count + arguments.footprint + (audience?.weight ?? 0) + 256 }
 }
 
 extension Audience {
-    /// How many bytes it takes, about.
+    /// The approximate number of bytes.
     fileprivate var weight: Int { excluded.weight + eligible.weight }
 }
 

@@ -2,7 +2,7 @@ package import CodecCore
 import MachineCore
 
 extension WAMPSerialization {
-    /// The binary format; nil of JSON.
+    /// The binary format; nil for JSON.
     var binary: BinaryFormat? {
         switch self {
         case .json: nil
@@ -13,20 +13,20 @@ extension WAMPSerialization {
 }
 
 extension ByteReader {
-    /// Takes the next value; in JSON, texts that stand for bytes become bytes.
+    /// Reads the next value; in JSON, texts that represent bytes become bytes.
     mutating func wampValue(_ serialization: WAMPSerialization, levels: Int) throws(CodecError) -> Value {
         if let format = serialization.binary { return try value(format, levels: levels) }
         let value = try jsonValue(levels: levels)
         return value.hasBytesAsText ? value.withBytesRestored : value
     }
 
-    /// Goes past the next value if all of it is well-formed.
+    /// Skips the next value after checking that all of it is well-formed.
     mutating func checkWAMP(_ serialization: WAMPSerialization, levels: Int) throws(CodecError) {
         if let format = serialization.binary { return try checkValue(format, levels: levels) }
         try checkJSON(levels: levels)
     }
 
-    /// Enters the list or dictionary that is next.
+    /// Enters the next list or dictionary.
     mutating func wampItems(_ serialization: WAMPSerialization) throws(CodecError) -> ItemReader {
         let start = position
         guard let format = serialization.binary else {
@@ -46,7 +46,7 @@ extension ByteReader {
     }
 }
 
-/// Goes from one item of a list to the next, or from one value of a dictionary to the next, past its key.
+/// Steps through the items of a list, or through the values of a dictionary, where it skips the keys.
 struct ItemReader {
     enum Shape {
         case counted(Int, isMap: Bool, BinaryFormat)
@@ -59,7 +59,7 @@ struct ItemReader {
 
     init(shape: Shape) { self.shape = shape }
 
-    /// Whether another item follows; then the reader stands before it.
+    /// Moves to the next item; returns whether there is one.
     mutating func next(_ reader: inout ByteReader) throws(CodecError) -> Bool {
         switch shape {
         case .counted(let left, let isMap, let format):
@@ -85,10 +85,10 @@ struct ItemReader {
     }
 }
 
-// WAMP, "Binary conversion of JSON strings": bytes are a text of Base64 behind a character of code 0. A text that begins so and is no
-// Base64 stays a text. Keys of dictionaries are always texts.
+// WAMP, "Binary conversion of JSON strings": bytes are a Base64 text after a character of code 0.
+// A text that begins so and is not valid Base64 stays a text. Keys of dictionaries are always texts.
 extension Value {
-    /// Whether a text in here stands for bytes, or looks like it.
+    /// Whether the value contains a text that represents bytes, or looks like it.
     var hasBytesAsText: Bool {
         switch self {
         case .text(let text): text.utf8.first == 0
@@ -98,7 +98,7 @@ extension Value {
         }
     }
 
-    /// The value with bytes where texts stand for them.
+    /// The value with such texts replaced by their bytes.
     package var withBytesRestored: Value {
         switch self {
         case .text(var text):

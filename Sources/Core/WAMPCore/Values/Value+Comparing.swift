@@ -1,12 +1,12 @@
 import CodecCore
 
 extension Value {
-    /// How long a text may be, in bytes, that holds other characters than ASCII, where texts are compared.
+    /// The maximum length in bytes of a text with non-ASCII characters, where texts are compared.
     private static let longestText = 1024
 
-    /// Whether no text in it takes long to compare or to look up.
+    /// Whether all texts in the value are quick to compare and to look up.
     ///
-    /// Swift does that by the canonical form of Unicode. Many combining marks in a row take the square of their number: 100 KB take
+    /// Swift compares texts by their canonical Unicode form. With many combining marks in a row this takes quadratic time: 100 KB take
     /// seconds. ASCII is compared byte by byte.
     var isQuickToCompare: Bool {
         switch self {

@@ -1,18 +1,18 @@
 public import CodecCore
 
 extension WAMPArguments {
-    /// Arguments that are written already, such as values of Swift that were encoded straight to bytes.
+    /// Creates arguments from encoded bytes, such as Swift values that were encoded directly.
     ///
     /// - Parameters:
-    ///   - list: The bytes of a list, as a whole; empty: no list.
-    ///   - keywords: The bytes of a dictionary, as a whole; empty: none.
-    ///   - serialization: What they are written in.
-    ///   - limits: How deep and how long they may be.
-    /// - Throws: A `CodecError` if they are not well-formed, are no list and no dictionary, or beyond the limits.
+    ///   - list: The bytes of a complete list; empty: no list.
+    ///   - keywords: The bytes of a complete dictionary; empty: none.
+    ///   - serialization: The serialization of the bytes.
+    ///   - limits: The maximum depth and length.
+    /// - Throws: A `CodecError` if the bytes are not well-formed, are not a list and a dictionary, or exceed the limits.
     public init(
         list: [UInt8], keywords: [UInt8] = [], as serialization: WAMPSerialization, limits: CodecLimits = .standard
     ) throws(CodecError) {
-        // One element more around them, so that the same rules hold as for what comes from a peer.
+        // Wrap them in one more list, so that the same rules apply as to messages from a peer.
         var whole = ByteWriter(capacity: list.count + keywords.count + 16)
         let head: [UInt8] =
             switch serialization {
@@ -41,37 +41,37 @@ extension WAMPArguments {
         }
     }
 
-    /// What the bytes are written in, if they are still as the peer sent them; else nil.
+    /// The serialization of the bytes, if they are still as the peer sent them; otherwise nil.
     public var rawSerialization: WAMPSerialization? {
         if case .raw(let raw) = storage { raw.serialization } else { nil }
     }
 
-    /// Lends the bytes of the list as the peer sent it, for decoding them straight into a type; nil if there are no bytes.
+    /// Passes the bytes of the list as the peer sent it, to decode them directly into a type; returns nil if there are no bytes.
     public func withRawList<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage else { return nil }
         return try raw.lend(0..<Int(raw.listEnd), body)
     }
 
-    /// Lends the bytes of the dictionary as the peer sent it; nil if there are none.
+    /// Passes the bytes of the dictionary as the peer sent it; returns nil if there are none.
     public func withRawKeywords<Result>(_ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage, raw.hasKeywords else { return nil }
         return try raw.lend(Int(raw.keywordsStart)..<raw.bytes.count, body)
     }
 
-    /// Lends the bytes of the value at a place of the list as the peer sent it; nil if there are no bytes, or no such place.
+    /// Passes the bytes of one value of the list as the peer sent it; returns nil if there are no bytes or no such value.
     ///
     /// - Parameters:
-    ///   - path: The place in the list, then that in the list which is there, and so on.
-    ///   - body: Gets the bytes, and what they are written in.
+    ///   - path: The index in the list, then the index in the list at that place, and so on.
+    ///   - body: Receives the bytes and their serialization.
     public func withRawValue<Result>(at path: [Int], _ body: (RawSpan, WAMPSerialization) throws -> Result) rethrows -> Result? {
         guard case .raw(let raw) = storage, let range = raw.range(ofValueAt: path) else { return nil }
         return try raw.lend(range, body)
     }
 
-    /// The value at a place of the list, without reading the others; nil if there is no such place.
+    /// Returns one value of the list without reading the others; nil if there is no such value.
     ///
-    /// - Parameter path: The place in the list, then that in the list which is there, and so on.
-    /// - Throws: A `CodecError` if the peer sent what cannot be read.
+    /// - Parameter path: The index in the list, then the index in the list at that place, and so on.
+    /// - Throws: A `CodecError` if the bytes of the peer cannot be read.
     public func value(at path: [Int]) throws(CodecError) -> Value? {
         switch storage {
         case .values(let list, _):
@@ -126,12 +126,12 @@ extension ItemReader {
     }
 }
 
-/// Arguments as a peer sent them: well-formed bytes of a list, behind them those of a dictionary or nothing; never both empty.
+/// Arguments as a peer sent them: the well-formed bytes of a list, followed by those of a dictionary or nothing; never both empty.
 struct RawArguments: Sendable {
-    /// In JSON with the comma, and all space, that stood between the two.
+    /// In JSON, includes the comma and the white space between the two.
     let bytes: [UInt8]
     let listEnd: UInt32
-    /// The end of the bytes if there is no dictionary.
+    /// The end of the bytes, if there is no dictionary.
     let keywordsStart: UInt32
     let serialization: WAMPSerialization
 
@@ -158,9 +158,9 @@ struct RawArguments: Sendable {
         serialization == other.serialization && listEnd == other.listEnd && keywordsStart == other.keywordsStart && bytes == other.bytes
     }
 
-    /// Reads where a value begins.
+    /// Reads a value from its first byte.
     ///
-    /// It was checked when it came, how deep it is too.
+    /// The bytes, including their depth, were checked when they arrived.
     func read<Result>(from start: UInt32, _ body: (inout ByteReader) throws(CodecError) -> Result) throws(CodecError) -> Result {
         try unsafe bytes.withUnsafeBytes { bytes -> Swift.Result<Result, CodecError> in
             var reader = unsafe ByteReader(bytes, from: Int(start))
@@ -168,7 +168,7 @@ struct RawArguments: Sendable {
         }.get()
     }
 
-    /// The items of a list, or the entries of a dictionary.
+    /// Returns the number of items of a list, or of entries of a dictionary.
     private func count(from start: UInt32) -> Int {
         let count = try? read(from: start) { reader throws(CodecError) in
             var items = try reader.wampItems(serialization)

@@ -1,9 +1,9 @@
 public import CodecCore
 
-/// What a call, a result, an event or an error carries: values by place, and values by name.
+/// The arguments of a call, a result, an event or an error: positional values and keyword values.
 ///
-/// What came from a peer was found well-formed, but stays bytes until it is asked for: a router passes it on as it came. Two are equal if
-/// their values are.
+/// Arguments from a peer were checked to be well-formed, but stay bytes until they are read: a router passes them on unchanged. Two
+/// arguments are equal if their values are equal.
 public struct WAMPArguments: Sendable {
     enum Storage: Sendable {
         case values([Value], ValueMap)
@@ -14,26 +14,26 @@ public struct WAMPArguments: Sendable {
 
     init(_ raw: RawArguments) { storage = .raw(raw) }
 
-    /// Values by place and by name; none of either unless given.
+    /// Creates arguments from positional and keyword values; both are empty by default.
     public init(_ list: [Value] = [], keywords: ValueMap = ValueMap()) { storage = .values(list, keywords) }
 
-    /// Nothing.
+    /// Empty arguments.
     public static let none = WAMPArguments()
 
-    /// Whether there is nothing.
+    /// Whether there are no values.
     public var isEmpty: Bool {
         switch storage {
         case .values(let list, let keywords): list.isEmpty && keywords.isEmpty
-        // Nothing is never kept as bytes.
+        // Empty arguments are never stored as bytes.
         case .raw: false
         }
     }
 
-    /// The values by place.
+    /// The positional values.
     ///
-    /// What came as bytes is read anew each time.
+    /// Arguments that arrived as bytes are decoded again on each access.
     ///
-    /// - Throws: A `CodecError` if the peer sent what cannot be read.
+    /// - Throws: A `CodecError` if the bytes of the peer cannot be read.
     public var list: [Value] {
         get throws(CodecError) {
             switch storage {
@@ -43,11 +43,11 @@ public struct WAMPArguments: Sendable {
         }
     }
 
-    /// The values by name.
+    /// The keyword values.
     ///
-    /// What came as bytes is read anew each time.
+    /// Arguments that arrived as bytes are decoded again on each access.
     ///
-    /// - Throws: A `CodecError` if the peer sent what cannot be read.
+    /// - Throws: A `CodecError` if the bytes of the peer cannot be read.
     public var keywords: ValueMap {
         get throws(CodecError) {
             switch storage {
@@ -57,7 +57,7 @@ public struct WAMPArguments: Sendable {
         }
     }
 
-    /// How many values there are by place, and by name; bytes are counted without reading them.
+    /// The number of positional and of keyword values; bytes are counted without decoding them.
     public var counts: (list: Int, keywords: Int) {
         switch storage {
         case .values(let list, let keywords): (list.count, keywords.count)
@@ -67,7 +67,7 @@ public struct WAMPArguments: Sendable {
 }
 
 extension WAMPArguments: Hashable {
-    /// Whether the values are the same; in which serialization they came does not matter.
+    /// Compares the values; the serialization in which they came does not matter.
     public static func == (one: WAMPArguments, other: WAMPArguments) -> Bool {
         if case .raw(let mine) = one.storage, case .raw(let theirs) = other.storage, mine.isIdentical(to: theirs) { return true }
         guard let list = try? one.list, let otherList = try? other.list, list == otherList else { return false }
@@ -83,7 +83,7 @@ extension WAMPArguments: Hashable {
 }
 
 extension WAMPArguments: CustomStringConvertible, CustomDebugStringConvertible {
-    /// How many values there are; what they are belongs into no log unless it is asked for.
+    /// The number of values; the values themselves are left out, because they do not belong into logs.
     public var description: String {
         let counts = counts
         let list = counts.list == 1 ? "1 arg" : "\(counts.list) args"

@@ -1,7 +1,7 @@
 import CodecCore
 import MachineCore
 
-// The elements of a message. The number comes first, so in JSON a comma stands before each of the others.
+// The elements of a message. The type comes first, so in JSON each other element starts with a comma.
 extension ByteWriter {
     mutating func beginMessage(_ type: UInt64, elements: Int, _ serialization: WAMPSerialization) throws(CodecError) {
         if let format = serialization.binary {
@@ -34,7 +34,7 @@ extension ByteWriter {
         try wampMap(map, serialization)
     }
 
-    /// Appends the list and the dictionary, as far as they are needed: WAMP leaves out what is empty at the end.
+    /// Appends the list and the dictionary if needed: WAMP leaves out empty elements at the end.
     mutating func elements(_ arguments: WAMPArguments, _ serialization: WAMPSerialization) throws(CodecError) {
         if case .raw(let raw) = arguments.storage, raw.serialization == serialization {
             if serialization.isText { append(UInt8(ascii: ",")) }
@@ -49,7 +49,7 @@ extension ByteWriter {
 }
 
 extension WAMPArguments {
-    /// How many elements of a message they are.
+    /// The number of message elements for these arguments.
     var elementCount: Int {
         switch storage {
         case .values(let list, let keywords): keywords.isEmpty ? list.isEmpty ? 0 : 1 : 2
@@ -57,7 +57,7 @@ extension WAMPArguments {
         }
     }
 
-    /// How many bytes they may well need.
+    /// The approximate number of bytes needed.
     var sizeHint: Int {
         switch storage {
         case .values(let list, let keywords): 16 * (list.count + 2 * keywords.count)
@@ -66,8 +66,8 @@ extension WAMPArguments {
     }
 }
 
-// Whatever a value is, it is written: a message has its number by then, and a router passes on what another serialization could say.
-// What the serialization cannot say becomes what is nearest.
+// Every value is written: the message has its request number already, and a router passes on values of other serializations. A value that
+// a serialization cannot represent is replaced by the closest one.
 extension ByteWriter {
     mutating func wampValue(_ value: Value, _ serialization: WAMPSerialization) throws(CodecError) {
         switch value {
@@ -105,7 +105,7 @@ extension ByteWriter {
         append(UInt8(ascii: "{"))
         for (place, entry) in map.enumerated() {
             if place > 0 { append(UInt8(ascii: ",")) }
-            // Keys of JSON are texts.
+            // Keys in JSON are texts.
             if case .text(let key) = entry.key { jsonText(key) } else { jsonText(entry.key.description) }
             append(UInt8(ascii: ":"))
             try wampValue(entry.value, serialization)
@@ -113,7 +113,7 @@ extension ByteWriter {
         append(UInt8(ascii: "}"))
     }
 
-    /// MessagePack has no tags, CBOR no extensions.
+    /// Writes a scalar; MessagePack has no tags, and CBOR has no extensions.
     private mutating func binaryScalar(_ value: Value, _ format: BinaryFormat, _ serialization: WAMPSerialization) throws(CodecError) {
         switch value {
         case .tagged(_, let inner) where serialization == .messagePack: try wampValue(inner, serialization)
@@ -132,7 +132,7 @@ extension ByteWriter {
             if number < 0 { append(UInt8(ascii: "-")) }
             digits(number.magnitude)
         case .unsigned(let number): digits(number)
-        // JSON has no infinity and no NaN: null, as JavaScript does.
+        // JSON has no infinity and no NaN: write null, as JavaScript does.
         case .float(let number): plain(number.isFinite ? number.description : "null")
         case .text(let text): jsonText(text)
         case .bytes(let bytes), .extension(_, let bytes): jsonBytes(bytes)

@@ -1,19 +1,19 @@
 import CodecCore
 
-/// Takes the elements of one message, one after the other.
+/// Reads the elements of a message in order.
 ///
-/// It is lenient where clients in use are sloppy: null, and an empty list in place of a dictionary or the reverse (PHP and Lua cannot tell
-/// them apart), count as empty.
+/// It is lenient because some clients are imprecise: null counts as empty, and so does an empty list in place of a dictionary or the
+/// reverse (PHP and Lua cannot distinguish them).
 struct ElementReader {
     private var bytes: ByteReader
     private let serialization: WAMPSerialization
-    /// How deep values may lie within an element.
+    /// The maximum nesting depth of values within an element.
     private let levels: Int
     private var items: ItemReader
-    /// The number of the message, once it is known.
+    /// The type of the message, once it is known.
     private(set) var type: UInt64?
 
-    /// Enters the array that these bytes are, which must live as long as the reader is used, and takes the number of the message.
+    /// Enters the message's array and reads its type; the bytes must live as long as the reader is used.
     @unsafe init(
         _ bytes: UnsafeRawBufferPointer, _ serialization: WAMPSerialization, _ limits: CodecLimits, isMessage: Bool = true
     ) throws(WAMPFormatError) {
@@ -32,7 +32,7 @@ struct ElementReader {
         }
     }
 
-    /// Whether a list is next.
+    /// Returns whether a list is next.
     private mutating func isList() throws(WAMPFormatError) -> Bool {
         guard let format = serialization.binary else {
             bytes.skipSpace()
@@ -60,7 +60,7 @@ struct ElementReader {
         do throws(CodecError) { return try items.next(&bytes) } catch { throw failure(.undecodable(error)) }
     }
 
-    /// Takes an integer from 0 up, or nil if something else is next.
+    /// Reads an integer of at least 0; nil if something else is next.
     private mutating func unsigned() throws(WAMPFormatError) -> UInt64? {
         try attempt { [serialization] reader throws(CodecError) in
             if let format = serialization.binary {
@@ -76,20 +76,20 @@ struct ElementReader {
 }
 
 extension ElementReader {
-    /// Takes an id.
+    /// Reads an ID.
     mutating func id(_ field: String) throws(WAMPFormatError) -> WAMPID {
         let id = try request(field)
         guard id > 0 else { throw failure(.field(field)) }
         return id
     }
 
-    /// Takes the id of a request; 0 is none, but who gets it has to say so.
+    /// Reads a request ID; it may be 0, which the receiver has to refuse.
     mutating func request(_ field: String = "request") throws(WAMPFormatError) -> WAMPID {
         guard try hasNext(), let id = try unsigned(), id <= .largestWAMPID else { throw failure(.field(field)) }
         return id
     }
 
-    /// Takes the kind of request that an ERROR answers.
+    /// Reads the kind of request that an ERROR answers.
     mutating func kind() throws(WAMPFormatError) -> WAMPRequestKind {
         guard try hasNext(), let number = try unsigned(), let kind = WAMPRequestKind(rawValue: number) else {
             throw failure(.field("request type"))
@@ -97,7 +97,7 @@ extension ElementReader {
         return kind
     }
 
-    /// Takes a text.
+    /// Reads a text.
     mutating func text(_ field: String) throws(WAMPFormatError) -> String {
         guard try hasNext() else { throw failure(.field(field)) }
         let text = try attempt { [serialization] reader throws(CodecError) -> String? in
@@ -116,7 +116,7 @@ extension ElementReader {
         return text
     }
 
-    /// Takes a dictionary; empty if the message ends before it.
+    /// Reads a dictionary; empty if the message ends before it.
     mutating func map(_ field: String) throws(WAMPFormatError) -> ValueMap {
         guard try hasNext() else { return ValueMap() }
         switch try read() {
@@ -126,14 +126,14 @@ extension ElementReader {
         }
     }
 
-    /// Takes what arguments there are, and leaves them as they are.
+    /// Reads the arguments, if there are any, and keeps them as bytes.
     mutating func arguments() throws(WAMPFormatError) -> WAMPArguments {
         guard try hasNext() else { return .none }
         let list = try checked(isList: true, "arguments")
         guard try hasNext() else { return list.isEmpty ? .none : try raw(from: list.range.lowerBound, list.range.upperBound) }
         let keywords = try checked(isList: false, "keywords")
         if keywords.isEmpty { return list.isEmpty ? .none : try raw(from: list.range.lowerBound, list.range.upperBound) }
-        // What stands in place of an empty list is not passed on.
+        // A placeholder for an empty list is not passed on.
         if !list.isProper {
             bytes.move(to: keywords.range.lowerBound)
             return WAMPArguments([], keywords: try read().entries ?? ValueMap())
@@ -147,14 +147,15 @@ extension ElementReader {
 
     /// Ends the message: nothing may follow.
     ///
-    /// WAMP, "Polymorphism": for a message's number and its elements' count all types are defined, so further ones mean nothing.
+    /// WAMP, "Polymorphism": the message type and the number of elements define the types of all elements, so further elements have no
+    /// meaning.
     mutating func finish() throws(WAMPFormatError) {
         guard try !hasNext() else { throw failure(.tooManyFields) }
         if serialization.isText { bytes.skipSpace() }
         guard bytes.left == 0 else { throw failure(.undecodable(CodecError(.trailingBytes, at: bytes.position))) }
     }
 
-    /// Copies everything from a list on up to where the reader stands.
+    /// Copies all bytes from a list to the reader's position.
     private func raw(from start: Int, _ listEnd: Int, _ keywordsStart: Int? = nil) throws(WAMPFormatError) -> WAMPArguments {
         let end = keywordsStart == nil ? listEnd : bytes.position
         guard let length = UInt32(exactly: end - start) else { throw failure(.undecodable(CodecError(.tooLarge, at: start))) }
@@ -164,7 +165,7 @@ extension ElementReader {
             RawArguments(bytes: copy, listEnd: UInt32(listEnd - start), keywordsStart: keywords, serialization: serialization))
     }
 
-    /// Goes past a list or a dictionary: where it is, whether anything is in it, and whether it is what it should be.
+    /// Skips a list or a dictionary; returns its range, whether it is empty, and whether it has the expected type.
     private mutating func checked(
         isList: Bool, _ field: String
     ) throws(WAMPFormatError) -> (range: Range<Int>, isEmpty: Bool, isProper: Bool) {
@@ -177,7 +178,7 @@ extension ElementReader {
         return (start..<bytes.position, shape.isEmpty, shape.isList == isList)
     }
 
-    /// What the next value's beginning says; nil if it is neither a list nor a dictionary nor null.
+    /// Returns what the start of the next value shows; nil if it is not a list, a dictionary or null.
     private mutating func shape() throws(WAMPFormatError) -> (isList: Bool?, isEmpty: Bool)? {
         try attempt { [serialization] reader throws(CodecError) -> (isList: Bool?, isEmpty: Bool)? in
             guard let format = serialization.binary else {

@@ -2,28 +2,28 @@ public import CodecCore
 package import WebSocketCore
 
 extension WAMPMessage {
-    /// The bytes of the message.
+    /// Encodes the message.
     ///
-    /// Arguments that came in the same serialization are copied as they came. What the serialization cannot say becomes what is nearest:
-    /// in JSON, bytes a text of Base64 behind a character of code 0, a time a text of RFC 3339, a number that is infinite or none null; a
-    /// value loses its tag in JSON and MessagePack, an extension its type in JSON and CBOR.
+    /// Arguments that came in the same serialization are copied unchanged. A value that the serialization cannot represent is replaced by
+    /// the closest one. In JSON, bytes become a Base64 text after a character of code 0, a time becomes an RFC 3339 text, and infinity
+    /// and NaN become null. A value loses its tag in JSON and MessagePack, and an extension loses its type in JSON and CBOR.
     ///
-    /// - Throws: A `CodecError` of what is too large for the serialization.
+    /// - Throws: A `CodecError` if something is too large for the serialization.
     public func encoded(as serialization: WAMPSerialization) throws(CodecError) -> [UInt8] {
         var writer = ByteWriter(capacity: 96 + sizeHint)
         try encode(into: &writer, as: serialization)
         return writer.array()
     }
 
-    /// The same as a message of a WebSocket.
+    /// Encodes the message as a WebSocket message.
     package func written(as serialization: WAMPSerialization) throws(CodecError) -> Message {
         let bytes = try encoded(as: serialization)
         return serialization.isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes)
     }
 
-    /// Appends the bytes of the message, as ``encoded(as:)`` makes them.
+    /// Appends the encoded message, in the form of ``encoded(as:)``.
     ///
-    /// - Throws: A `CodecError` of what is too large for the serialization; then part of the message stands there.
+    /// - Throws: A `CodecError` if something is too large for the serialization; then a part of the message has been appended.
     public func encode(into writer: inout ByteWriter, as serialization: WAMPSerialization) throws(CodecError) {
         switch self {
         case .hello, .welcome, .abort, .challenge, .authenticate, .goodbye: try encodeSession(into: &writer, serialization)
@@ -62,7 +62,7 @@ extension WAMPMessage {
             writer.element(request, serialization)
             writer.element(id, serialization)
         case .unsubscribed(let request, let details), .unregistered(let request, let details):
-            // Details are defined only where nobody asked.
+            // Details are defined only for messages that answer no request.
             try writer.beginMessage(type, elements: request == 0 ? 3 : 2, serialization)
             writer.element(request, serialization)
             if request == 0 { try writer.element(details, serialization) }
@@ -105,7 +105,7 @@ extension WAMPMessage {
         }
     }
 
-    /// The message that is the payload of one of a WebSocket; it has to be of the serialization's kind.
+    /// Decodes the payload of a WebSocket message, which must have the serialization's kind.
     package init(
         decoding bytes: RawSpan, of kind: MessageKind, as serialization: WAMPSerialization, limits: CodecLimits
     ) throws(WAMPFormatError) {
@@ -113,14 +113,14 @@ extension WAMPMessage {
         try self.init(decoding: bytes, as: serialization, limits: limits)
     }
 
-    /// The message that these bytes are, as a whole.
+    /// Decodes a complete message.
     ///
-    /// Unknown attributes are kept, and a dictionary at the end may be missing; further elements are refused. Arguments are found
-    /// well-formed, and stay bytes.
+    /// Unknown attributes are kept, and a dictionary at the end may be missing; additional elements are refused. Arguments are checked to
+    /// be well-formed, and stay bytes.
     ///
-    /// - Throws: A ``WAMPFormatError`` if they are none, or beyond the limits.
+    /// - Throws: A ``WAMPFormatError`` if the bytes are not a message, or exceed the limits.
     public init(decoding bytes: RawSpan, as serialization: WAMPSerialization, limits: CodecLimits = .standard) throws(WAMPFormatError) {
-        // A typed error does not come through the closure.
+        // The closure cannot throw a typed error.
         self = try unsafe bytes.withUnsafeBytes { bytes -> Result<WAMPMessage, WAMPFormatError> in
             do throws(WAMPFormatError) {
                 var reader = unsafe try ElementReader(bytes, serialization, limits)
@@ -149,7 +149,7 @@ extension WAMPMessage {
         }
     }
 
-    /// What goes between publishers, the broker and subscribers.
+    /// Decodes a message between publishers, the broker and subscribers.
     private init(event reader: inout ElementReader) throws(WAMPFormatError) {
         switch reader.type ?? 0 {
         case 16:
@@ -168,7 +168,7 @@ extension WAMPMessage {
         }
     }
 
-    /// What goes between callers, the dealer and callees.
+    /// Decodes a message between callers, the dealer and callees.
     private init(call reader: inout ElementReader) throws(WAMPFormatError) {
         switch reader.type ?? 0 {
         case 48:

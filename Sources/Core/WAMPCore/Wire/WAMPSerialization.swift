@@ -1,16 +1,16 @@
 public import CodecCore
 package import WebSocketCore
 
-/// How messages are written; agreed on as the subprotocol of the WebSocket.
+/// The serialization of messages, which the peers agree on as the WebSocket subprotocol.
 public enum WAMPSerialization: String, Hashable, Sendable, CaseIterable {
-    /// JSON, in text messages. Bytes are texts of Base64 behind a character of code 0.
+    /// JSON, in text messages. Bytes are Base64 texts after a character of code 0.
     case json
     /// MessagePack, in binary messages.
     case messagePack
     /// CBOR, in binary messages.
     case cbor
 
-    /// What it is called in the opening handshake.
+    /// The name of the subprotocol in the opening handshake.
     public var subprotocol: String {
         switch self {
         case .json: "wamp.2.json"
@@ -19,57 +19,57 @@ public enum WAMPSerialization: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The serialization that a subprotocol stands for, or nil.
+    /// Creates the serialization of a subprotocol; nil if it is unknown.
     public init?(subprotocol: String) {
         guard let found = Self.allCases.first(where: { $0.subprotocol == subprotocol }) else { return nil }
         self = found
     }
 
-    /// Whether its messages are text; else they are binary.
+    /// Whether messages are text messages; otherwise they are binary.
     public var isText: Bool { self == .json }
 
-    /// The kind of a WebSocket message that holds one.
+    /// The kind of WebSocket message that carries a message.
     package var messageKind: MessageKind { isText ? .text : .binary }
 }
 
-/// Why bytes are no message of WAMP.
+/// Why bytes are not a WAMP message.
 public struct WAMPFormatError: Error, Hashable, Sendable {
-    /// What is wrong.
+    /// The kind of error.
     public enum Reason: Hashable, Sendable {
-        /// The bytes are none of the serialization.
+        /// The bytes are not valid in the serialization.
         case undecodable(CodecError)
-        /// It is no array that begins with a number.
+        /// The value is not an array that starts with a number.
         case noMessage
-        /// No message has this number.
+        /// There is no message type with this number.
         case unknownType(UInt64)
-        /// A field is missing, or is of another type than the specification has: its name.
+        /// The field with this name is missing or has the wrong type.
         case field(String)
-        /// There are more fields than the message has.
+        /// The message has too many fields.
         case tooManyFields
-        /// A message of the wrong kind: text where binary was agreed on, or the reverse.
+        /// The message has the wrong kind: text where binary was agreed on, or the reverse.
         case messageKind
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let reason: Reason
-    /// The number of the message, if it could be read.
+    /// The type of the message, if it could be read.
     public let type: UInt64?
 
-    /// An error of a message.
+    /// Creates an error.
     public init(_ reason: Reason, type: UInt64? = nil) { (self.reason, self.type) = (reason, type) }
 }
 
 extension WAMPFormatError: CustomStringConvertible {
-    /// The message by its name, and what is wrong with it: `SUBSCRIBE: "topic" is missing or no text`.
+    /// The name of the message and the problem: `SUBSCRIBE: "topic" is missing or not a text`.
     public var description: String {
         let words =
             switch reason {
             case .undecodable(let error): error.description
-            case .noMessage: "no list that begins with the number of a message"
-            case .unknownType(let number): "no message has the number \(number)"
-            case .field(let name): "\"\(name)\" is missing or no \(Self.kind(of: name))"
-            case .tooManyFields: "more fields than the message has"
-            case .messageKind: "text where binary was agreed on, or the reverse"
+            case .noMessage: "not a list that starts with a message type"
+            case .unknownType(let number): "unknown message type \(number)"
+            case .field(let name): "\"\(name)\" is missing or not \(Self.kind(of: name))"
+            case .tooManyFields: "too many fields"
+            case .messageKind: "a text message where binary was agreed on, or the reverse"
             }
         guard let type, let name = WAMPMessage.name(ofType: type) else { return words }
         return "\(name): \(words)"
@@ -77,11 +77,11 @@ extension WAMPFormatError: CustomStringConvertible {
 
     private static func kind(of field: String) -> String {
         switch field {
-        case "details", "options", "extra", "keywords": "dictionary"
-        case "arguments": "list"
-        case "request", "session", "publication", "subscription", "registration": "id"
-        case "request type": "number of a request"
-        default: "text"
+        case "details", "options", "extra", "keywords": "a dictionary"
+        case "arguments": "a list"
+        case "request", "session", "publication", "subscription", "registration": "an id"
+        case "request type": "a request type"
+        default: "a text"
         }
     }
 }

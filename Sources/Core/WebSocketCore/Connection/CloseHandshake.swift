@@ -1,69 +1,69 @@
 public import MachineCore
 
-/// Decides who closes what, and when (RFC 6455 §7).
+/// Controls the close handshake and the end of TCP (RFC 6455 §7).
 ///
-/// However the connection goes, at most one close frame is sent, ``Effect/finished(_:)`` comes exactly once,
-/// and ``Effect/endTransport`` comes exactly once and last. From the first close, failure or peer's close,
-/// all is over within `patience` + `linger`, whatever the peer does.
+/// In every case, at most one close frame is sent, ``Effect/finished(_:)`` is emitted exactly once, and ``Effect/endTransport`` exactly
+/// once and last. After the first close, failure or close frame of the peer, the connection ends within `patience` + `linger`, whatever the
+/// peer does.
 public struct CloseHandshake: Machine, Hashable {
-    /// How far the connection is on its way to the end.
+    /// The state of the close handshake.
     public enum Phase: Hashable, Sendable {
-        /// → `asked` on `close`, → `draining` on `fail`, → `agreed` on `peerClose`, → `closed` when the transport ends.
+        /// Open. → `asked` on `close`, → `draining` on `fail`, → `agreed` on `peerClose`, → `closed` when the transport ends.
         case open
-        /// Our close frame is out. → `agreed` on `peerClose`, → `draining` on `fail`, → `closed` when the transport ends or at `until`.
+        /// Our close frame was sent. → `agreed` on `peerClose`, → `draining` on `fail`, → `closed` when the transport ends or at `until`.
         case asked(until: Moment)
-        /// We failed the connection and read no more. → `closed` when the transport ends or at `until`.
+        /// We failed the connection and no longer read. → `closed` when the transport ends or at `until`.
         case draining(until: Moment)
-        /// Both close frames are exchanged. → `closed` when the transport ends or at `until`.
+        /// Both close frames were exchanged. → `closed` when the transport ends or at `until`.
         case agreed(until: Moment)
-        /// Over for good.
+        /// The connection is over.
         case closed
     }
-    /// What can happen to a connection that matters to its end.
+    /// An event that affects the end of the connection.
     public enum Input: Hashable, Sendable {
-        /// The app asks to close. The frame's code has passed ``CloseCode/maySend(as:)``.
+        /// The app closes the connection. The code has passed ``CloseCode/maySend(as:)``.
         case close(CloseFrame)
-        /// The peer broke the protocol: say why, then end (RFC 6455 §7.1.7).
+        /// The peer violated the protocol: send this frame, then end (RFC 6455 §7.1.7).
         case fail(CloseFrame)
         /// The peer's close frame arrived.
         case peerClose(CloseFrame)
         /// The peer ended its side of TCP, or the transport broke.
         case transportEnded
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
         /// Write this close frame; no data may follow it (RFC 6455 §5.5.1).
         case sendClose(CloseFrame)
-        /// Once everything written has left, end our side of TCP and discard what still arrives.
+        /// After everything written has been sent, end our side of TCP and discard further input.
         ///
-        /// Closing both sides at once with unread input would reset TCP and could destroy our close frame on its way.
+        /// Closing both sides at once with unread input would reset TCP and could destroy our close frame.
         case endOutput
-        /// Close TCP now, whatever is still unwritten. Harmless if it is closed already.
+        /// Close TCP now, even if data is still unwritten. Harmless if it is already closed.
         case endTransport
-        /// The outcome is settled; TCP may still linger a moment.
+        /// The outcome is final. TCP may stay open a little longer.
         case finished(CloseRecord)
     }
 
-    /// Where the handshake is.
+    /// The state of the handshake.
     public internal(set) var phase = Phase.open
-    /// Whether a close frame has been asked for, received, or made needless.
+    /// Whether a close frame was requested or received, or the connection has failed or ended.
     public var isClosing: Bool { phase != .open }
-    /// What is known so far: both close frames, and whose was first.
+    /// The facts known so far: both close frames, and which one was first.
     public internal(set) var record = CloseRecord()
     let role: Role
     let patience, linger: Duration
 
-    /// The handshake of an open connection.
+    /// Creates the handshake of an open connection.
     ///
     /// - Parameters:
-    ///   - role: Which end this is: the server ends TCP first (RFC 6455 §7.1.1).
+    ///   - role: The role of this side: the server ends TCP first (RFC 6455 §7.1.1).
     ///   - patience: How long the peer may take to answer our close frame, or to end TCP after we failed the connection.
-    ///   - linger: How long the peer may take to end TCP once both close frames are exchanged.
+    ///   - linger: How long the peer may take to end TCP after both close frames were exchanged.
     public init(role: Role, patience: Duration = .seconds(10), linger: Duration = .seconds(1)) {
         (self.role, self.patience, self.linger) = (role, patience, linger)
     }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.open, .close(let frame)):
@@ -87,7 +87,7 @@ public struct CloseHandshake: Machine, Hashable {
         }
     }
 
-    /// When the patience with the peer runs out; nil while open and once closed.
+    /// When the time limit of the peer ends; nil while open and once closed.
     public var deadline: Moment? {
         switch phase {
         case .asked(let until), .draining(let until), .agreed(let until): until
@@ -95,7 +95,9 @@ public struct CloseHandshake: Machine, Hashable {
         }
     }
 
-    /// Ends TCP if the peer has had its time; calling early or twice is harmless.
+    /// Ends TCP if the time limit has passed.
+    ///
+    /// Early and repeated calls are harmless.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         end(into: &effects)
@@ -107,7 +109,7 @@ public struct CloseHandshake: Machine, Hashable {
         effects.append(.sendClose(frame))
     }
 
-    /// Both frames are exchanged: the server ends its side, the client waits for that (§7.1.1).
+    /// Both close frames were exchanged: the server ends its side, and the client waits for that (§7.1.1).
     mutating func agree(to frame: CloseFrame, at now: Moment, into effects: inout [Effect]) {
         record.received = frame
         record.isClean = true
@@ -116,7 +118,7 @@ public struct CloseHandshake: Machine, Hashable {
         phase = .agreed(until: now + linger)
     }
 
-    /// Nothing more is read, so nothing more can change the outcome (§7.1.7).
+    /// Nothing more is read, so the outcome can no longer change (§7.1.7).
     mutating func drain(until: Moment, into effects: inout [Effect]) {
         effects.append(.finished(record))
         effects.append(.endOutput)
@@ -126,7 +128,7 @@ public struct CloseHandshake: Machine, Hashable {
     mutating func end(into effects: inout [Effect]) {
         switch phase {
         case .open, .asked: effects.append(.finished(record))
-        case .draining, .agreed, .closed: break  // The outcome was told on the way here.
+        case .draining, .agreed, .closed: break  // The outcome was already reported.
         }
         effects.append(.endTransport)
         phase = .closed

@@ -1,56 +1,59 @@
 public import MachineCore
 
-/// Tells a live connection from a dead one by pings and pongs (RFC 6455 §5.5.2, §5.5.3).
+/// Detects dead connections with pings and pongs (RFC 6455 §5.5.2, §5.5.3).
 ///
-/// Two kinds of ping share the wire. The automatic one goes out after `interval` without a byte from the peer,
-/// and any byte answers it: only silence is death. An app's ping asks for the round trip and takes nothing but its pong
-/// for an answer: every id is told ``Effect/roundTrip(id:_:)`` or ``Effect/expired(_:)``, exactly once.
+/// There are two kinds of ping. An automatic ping is sent after `interval` without a byte from the peer, and any byte answers it: the
+/// connection is dead only if the peer stays silent. A ping from the app measures the round trip and only its pong answers it: for every
+/// id, ``Effect/roundTrip(id:_:)`` or ``Effect/expired(_:)`` is emitted exactly once.
 ///
-/// A probe is an automatic ping that waits for no silence: for when there is a reason to doubt the link.
+/// A probe is an automatic ping that is sent without waiting for silence, when there is a reason to doubt the link.
 ///
-/// While the owner reads nothing because its own consumer is slow, no silence is held against the peer.
+/// While the owner has paused reading because its own consumer is slow, silence does not count against the peer.
 public struct Heartbeat: Machine, Hashable {
-    /// What can happen to a connection that tells of its life.
+    /// An event that affects the heartbeat.
     public enum Input: Hashable, Sendable {
-        /// The app wants to know the round trip, and waits this long from the time the ping leaves.
+        /// The app requests a round-trip measurement, and waits this long after the ping was sent.
         case pingRequested(id: UInt64, patience: Duration)
-        /// The ping with this payload left for the socket: its time runs from here, not from when it was queued.
+        /// The ping with this payload was passed to the socket. Its time limit starts now, not when it was queued.
         case written([UInt8])
         /// A pong arrived.
         case pong([UInt8])
-        /// What was sent in place of an automatic ping was answered with something else than a pong.
+        /// The message that was sent instead of an automatic ping was answered, with something other than a pong.
         case answered
-        /// The automatic ping cannot be sent for now. It is not asked for again before another interval has passed.
+        /// The automatic ping cannot be sent now. It is requested again after another interval at the earliest.
         case postponed
-        /// Bytes arrived, or the socket took bytes it could not take before. Cheap: call it once per read burst.
+        /// Bytes arrived, or the socket accepted bytes again. Cheap: call it once per read burst.
         case activity
-        /// There is a reason to doubt the link, such as a lost path: ask now, unless an automatic ping is out already.
+        /// There is a reason to doubt the link, such as a lost path: send a ping now, unless an automatic ping is already pending.
         ///
-        /// As with any automatic ping, any byte after it left answers it, and silence for `patience` after it left is death.
-        /// If reading stops before an answer, it is asked anew when reading goes on. It needs no `interval`.
+        /// As with any automatic ping, any byte received after it was sent answers it, and silence for `patience` after it was sent means
+        /// that the connection is dead. If reading stops before an answer, the ping is sent again when reading continues. No `interval` is
+        /// required.
         case probe
-        /// Silence of this length calls for an automatic ping from now on; nil for none. The present silence counts from its start.
+        /// From now on, silence of this length causes an automatic ping; nil for none. The present silence counts from its start.
         case setInterval(Duration?)
-        /// The owner stopped reading, for its consumer is slow.
+        /// The owner stopped reading because its consumer is slow.
         case paused
         /// The owner reads again.
         case resumed
         /// The connection is over.
         case ended
     }
-    /// What to do, and what became known.
+    /// An order to the owner, or a result.
     public enum Effect: Hashable, Sendable {
-        /// Write a ping with this payload ahead of any queued data, and report ``Input/written(_:)``.
+        /// Write a ping with this payload ahead of queued data, and report ``Input/written(_:)``.
         case sendPing([UInt8])
-        /// A ping came back after this long; the id is nil for an automatic one.
+        /// A ping was answered after this long; the id is nil for an automatic ping.
         case roundTrip(id: UInt64?, Duration)
-        /// An app's ping got no answer in time, or can get none any more.
+        /// A ping from the app was not answered in time, or can no longer be answered.
         case expired(UInt64)
         /// The peer was silent for `patience` after an automatic ping: fail the connection.
         case dead
     }
 
-    /// How many of the app's pings may be on their way; one more expires at once.
+    /// The maximum number of pending pings.
+    ///
+    /// Another ping from the app beyond that expires at once.
     public static let capacity = 64
 
     var interval: Duration?
@@ -60,16 +63,16 @@ public struct Heartbeat: Machine, Hashable {
     var lastActivity: Moment
     var isPaused = false
     var isEnded = false
-    /// The pings without a pong, oldest first: the app's, and the newest automatic one.
+    /// The pings without a pong, oldest first: those of the app, and the newest automatic one.
     var pings: [Ping] = []
 
-    /// The heartbeat of a connection that has just opened.
+    /// Creates the heartbeat of a connection that has just opened.
     ///
     /// - Parameters:
-    ///   - interval: Silence from the peer that calls for an automatic ping; nil for none ever.
-    ///   - patience: How long the peer may stay silent after an automatic ping has left.
-    ///   - stall: How long a ping may wait for the socket to take it while no other byte moves.
-    ///   - seed: Four random bytes for the payloads, so that no pong of another connection is taken for ours.
+    ///   - interval: The silence of the peer that causes an automatic ping; nil for no automatic pings.
+    ///   - patience: How long the peer may stay silent after an automatic ping was sent.
+    ///   - stall: How long a ping may wait for the socket to accept it while no other bytes move.
+    ///   - seed: Four random bytes for the payloads, so that a pong of another connection is not mistaken for ours.
     ///   - now: When the connection opened.
     public init(
         interval: Duration? = .seconds(20), patience: Duration = .seconds(10), stall: Duration = .seconds(60),
@@ -78,7 +81,7 @@ public struct Heartbeat: Machine, Hashable {
         (self.interval, self.patience, self.stall, self.seed, lastActivity) = (interval, patience, stall, seed, now)
     }
 
-    /// Applies one input and appends what must be done about it, in order.
+    /// Applies one input and appends the resulting effects in order.
     public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .pingRequested(let id, _) where isEnded || pings.count >= Self.capacity: effects.append(.expired(id))
@@ -96,16 +99,16 @@ public struct Heartbeat: Machine, Hashable {
         }
     }
 
-    /// A ping whose pong has not come.
+    /// A ping without a pong so far.
     struct Ping: Hashable {
         let number: UInt32
-        /// Who asked; nil for an automatic ping.
+        /// The app's id of the ping; nil for an automatic ping.
         let id: UInt64?
         let patience: Duration
         let queuedAt: Moment
-        /// Whether somebody waits for it to tell life from death, whatever the interval.
+        /// Whether it was sent as a probe, regardless of the interval.
         var isProbe = false
-        /// When it left for the socket; nil while it waits.
+        /// When it was passed to the socket; nil while it waits.
         var writtenAt: Moment?
     }
 
@@ -115,7 +118,9 @@ public struct Heartbeat: Machine, Hashable {
         effects.append(.sendPing(payload(lastNumber)))
     }
 
-    /// An automatic ping in place of the last one: life came some other way, so that one's pong no longer matters.
+    /// Replaces the last automatic ping by a new one.
+    ///
+    /// The pong of the old one no longer matters, because other bytes arrived.
     mutating func sendAutomatic(isProbe: Bool, at now: Moment, into effects: inout [Effect]) {
         pings.removeAll { $0.id == nil }
         send(nil, patience, at: now, into: &effects)
@@ -131,7 +136,7 @@ public struct Heartbeat: Machine, Hashable {
     mutating func resume(at now: Moment, into effects: inout [Effect]) {
         let asksAgain = pings.contains { $0.isProbe && $0.writtenAt != nil && isAsking($0) }
         isPaused = false
-        lastActivity = now  // What waited in the socket is about to be read: the silence was ours, and judges no ping that left.
+        lastActivity = now  // Data may wait in the socket: we caused the silence, so it does not count against pings already sent.
         if asksAgain { sendAutomatic(isProbe: true, at: now, into: &effects) }
     }
 
@@ -140,17 +145,19 @@ public struct Heartbeat: Machine, Hashable {
         pings[index].writtenAt = pings[index].writtenAt ?? now
     }
 
-    /// A pong answers its ping and all before it (RFC 6455 §5.5.3); one that answers none is ignored.
+    /// A pong answers its ping and all earlier ones (RFC 6455 §5.5.3).
+    ///
+    /// A pong that matches no ping is ignored.
     mutating func noteAnswered(_ payload: [UInt8], at now: Moment, into effects: inout [Effect]) {
         lastActivity = now
         guard let number = number(in: payload), !lastNumber.precedes(number) else { return }
         let answered = pings.prefix { !number.precedes($0.number) }
-        // A pong can outrun the news that its ping was written.
+        // A pong can arrive before the report that its ping was written.
         for ping in answered { effects.append(.roundTrip(id: ping.id, now - (ping.writtenAt ?? ping.queuedAt))) }
         pings.removeFirst(answered.count)
     }
 
-    /// An answer that names no ping is that of the automatic one.
+    /// Treats an answer that names no ping as the answer to the automatic one.
     mutating func noteAnswered(at now: Moment, into effects: inout [Effect]) {
         lastActivity = now
         guard let index = pings.firstIndex(where: { $0.id == nil }) else { return }
@@ -158,13 +165,13 @@ public struct Heartbeat: Machine, Hashable {
         effects.append(.roundTrip(id: nil, now - (ping.writtenAt ?? ping.queuedAt)))
     }
 
-    /// As if it had been answered: what cannot be asked is held against nobody.
+    /// Treats the ping as answered: a ping that could not be sent does not count against the peer.
     mutating func postpone(at now: Moment) {
         pings.removeAll { $0.id == nil }
         lastActivity = now
     }
 
-    /// Whether the ping with this payload is one that nobody asked for, still without an answer.
+    /// Returns whether the ping with this payload is automatic and still unanswered.
     public func isAutomatic(_ payload: [UInt8]) -> Bool {
         guard let number = number(in: payload) else { return false }
         return pings.contains { $0.number == number && $0.id == nil }
@@ -176,19 +183,19 @@ public struct Heartbeat: Machine, Hashable {
         isEnded = true
     }
 
-    /// The seed and the number, both in network order.
+    /// Returns the payload: the seed and the number, both in network order.
     private func payload(_ number: UInt32) -> [UInt8] {
         [seed, number].flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) } }
     }
 
-    /// The number in a payload of ours; nil if someone else made it.
+    /// Returns the number in a payload of this heartbeat; nil if the payload is not ours.
     private func number(in payload: [UInt8]) -> UInt32? {
         guard payload.count == 8 else { return nil }
         let word = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
         return word >> 32 == UInt64(seed) ? UInt32(truncatingIfNeeded: word) : nil
     }
 
-    /// When the next ping is due, expires, or has met silence for too long; nil if none can.
+    /// The moment at which the next ping is due, expires, or proves the peer dead; nil if none can.
     public var deadline: Moment? {
         var earliest = pingDue
         for ping in pings {
@@ -198,7 +205,7 @@ public struct Heartbeat: Machine, Hashable {
         return earliest
     }
 
-    /// Sends the ping that is due, expires what has waited too long, and tells death.
+    /// Sends the ping that is due, expires pings that waited too long, and reports a dead peer.
     public mutating func wake(at now: Moment, into effects: inout [Effect]) {
         let overdue = pings.filter { ping in due(ping).map { now >= $0 } ?? false }
         if overdue.contains(where: { $0.id == nil }) {
@@ -211,16 +218,16 @@ public struct Heartbeat: Machine, Hashable {
         sendAutomatic(isProbe: false, at: now, into: &effects)
     }
 
-    /// Whether an automatic ping has left and has met nothing but silence.
+    /// Whether an automatic ping was sent and nothing has been received since.
     public var meetsSilence: Bool { pings.contains { $0.writtenAt != nil && isAsking($0) } }
 
-    /// When silence calls for an automatic ping; nil while one is out that has met nothing else.
+    /// When silence causes the next automatic ping; nil while one is pending without any byte received since.
     private var pingDue: Moment? {
         guard let interval, !isPaused, !isEnded, !pings.contains(where: isAsking) else { return nil }
         return lastActivity + interval
     }
 
-    /// When a ping has waited long enough; nil if it may wait for ever.
+    /// Returns when a ping has waited too long; nil if it may wait without limit.
     private func due(_ ping: Ping) -> Moment? {
         switch (ping.id, ping.writtenAt) {
         case (.some, let written?): written + ping.patience
@@ -231,34 +238,40 @@ public struct Heartbeat: Machine, Hashable {
         }
     }
 
-    /// Whether this is an automatic ping that has met only silence: any byte since it left is an answer.
+    /// Returns whether this is an automatic ping without any byte received since it was sent.
+    ///
+    /// Any byte is an answer.
     func isAsking(_ ping: Ping) -> Bool { ping.id == nil && ping.writtenAt.map { lastActivity <= $0 } ?? true }
 }
 
 extension UInt32 {
-    /// Whether this number was given out before `other`: few are out at once, so this holds even where they wrap.
+    /// Returns whether this number was issued before `other`.
+    ///
+    /// Correct across wrap-around, because few numbers are in use at once.
     fileprivate func precedes(_ other: UInt32) -> Bool { Int32(truncatingIfNeeded: self &- other) < 0 }
 }
 
-/// Keeps count of the answers that are still to come, where a message asks in place of a ping.
+/// Counts outstanding answers where messages are sent instead of pings.
 ///
-/// Answers name no question, so they are taken to come in order.
+/// Answers do not name the message they answer, so they are assumed to come in order.
 public struct PingQuestions: Hashable, Sendable {
     private var asked: [Moment] = []
 
-    /// No question was asked.
+    /// Creates a counter without outstanding answers.
     public init() {}
 
     /// Whether no answer is expected.
     public var isEmpty: Bool { asked.isEmpty }
 
-    /// A question leaves; those that are older than `patience` have no answer any more.
+    /// Records that a message was sent.
+    ///
+    /// Messages older than `patience` no longer expect an answer.
     public mutating func ask(at now: Moment, patience: Duration) {
         asked.removeAll { now - $0 > patience }
         asked.append(now)
     }
 
-    /// An answer arrived; returns whether it is that of the newest question.
+    /// Records that an answer arrived; returns whether it answers the newest message.
     public mutating func answer() -> Bool {
         guard !asked.isEmpty else { return false }
         asked.removeFirst()
@@ -266,22 +279,22 @@ public struct PingQuestions: Hashable, Sendable {
     }
 }
 
-/// What to do with an alarm that rings late, because its event loop was busy.
+/// Postpones an alarm that rings late because its event loop was busy.
 ///
-/// The peer's answer may lie unread in the socket by then. So the alarm is put off once, for a turn of reading, before anybody takes
-/// silence for death.
+/// The peer's answer may be unread in the socket by then. The alarm is therefore postponed once, so that the loop can read before the peer
+/// is declared dead.
 public struct LateAlarm: Hashable, Sendable {
-    /// How late an alarm may ring without being late.
+    /// How late an alarm may ring without being postponed.
     public static let tolerance = Duration.milliseconds(500)
-    /// For how long one is put off: a loop reads before it looks at its alarms again.
+    /// For how long it is postponed: a loop reads before it checks its alarms again.
     public static let respite = Duration.milliseconds(20)
 
     private var isPutOff = false
 
-    /// Nothing was late yet.
+    /// Creates the state in which no alarm has been postponed.
     public init() {}
 
-    /// An alarm rings: when it is to ring again, if it is put off.
+    /// Handles a ringing alarm: returns when it is to ring again, or nil if it is not postponed.
     public mutating func rings(due: Moment?, at now: Moment) -> Moment? {
         isPutOff = due.map { now - $0 > Self.tolerance } ?? false && !isPutOff
         return isPutOff ? now + Self.respite : nil

@@ -1,27 +1,29 @@
-/// A cookie, and where it goes (RFC 6265).
+/// A cookie with its scope (RFC 6265).
 ///
-/// It describes itself without the value, also in a dump; as `Codable`, which is for the app to store it, it has the value.
+/// The description and dumps omit the value. The `Codable` form, with which the app can store the cookie, contains it.
 public struct Cookie: Hashable, Sendable, Codable, CustomStringConvertible, CustomReflectable {
     /// The name.
     public let name: String
-    /// The value, as it stands in the request.
+    /// The value, as sent in requests.
     public let value: String
-    /// The host that it goes to, in lower case; the path of a Unix domain socket if the server listens on one.
+    /// The host that it is sent to, in lower case; for a server on a Unix domain socket, the path of that socket.
     public let host: String
-    /// Whether it also goes to the hosts whose names end in a dot and ``host``.
+    /// Whether it is also sent to subdomains of ``host``.
     public let includesSubdomains: Bool
-    /// The path at and below which it goes along.
+    /// The path at and below which it is sent.
     public let path: String
-    /// Whether it goes over `wss` only.
+    /// Whether it is sent over `wss` only.
     public let isSecure: Bool
-    /// Whether it is for HTTP, as handshakes are, and should not be shown to scripts; nothing here depends on it.
+    /// Whether it is for HTTP only and must not be shown to scripts.
+    ///
+    /// It has no effect here.
     public let isHTTPOnly: Bool
-    /// When it ends, in seconds since 1970; nil: with the session, which is as long as the app keeps it.
+    /// When it expires, in seconds since 1970; nil for a session cookie, which lasts as long as the app keeps it.
     public let expires: Int64?
 
-    /// A cookie from elsewhere, such as the app's login or its store.
+    /// Creates a cookie from another source, such as the app's login or its store.
     ///
-    /// - Returns: Nil for a name, a value, a host or a path that no `Cookie` or `Set-Cookie` field could hold.
+    /// - Returns: Nil if the name, value, host or path could not be part of a `Cookie` or `Set-Cookie` field.
     public init?(
         name: String, value: String, host: String, includesSubdomains: Bool = false, path: String = "/", isSecure: Bool = true,
         isHTTPOnly: Bool = false, expires: Int64? = nil
@@ -41,7 +43,7 @@ public struct Cookie: Hashable, Sendable, Codable, CustomStringConvertible, Cust
         case name, value, host, includesSubdomains, path, isSecure, isHTTPOnly, expires
     }
 
-    /// Reads a cookie that was stored; throws if it is none that could be sent.
+    /// Reads a stored cookie; throws if it could not be sent.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let cookie = Cookie(
@@ -52,18 +54,18 @@ public struct Cookie: Hashable, Sendable, Codable, CustomStringConvertible, Cust
             isHTTPOnly: try fields.decode(Bool.self, forKey: .isHTTPOnly), expires: try fields.decodeIfPresent(Int64.self, forKey: .expires)
         )
         guard let cookie else {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "this is no cookie"))
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "this is not a valid cookie"))
         }
         self = cookie
     }
 
-    /// Name and place, without the value.
+    /// The name, host and path, without the value.
     public var description: String { "\(name) for \(includesSubdomains ? "*." : "")\(host)\(path)" }
 
-    /// The description alone.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 
-    /// Whether it goes along with a request for this URL, unless it has expired.
+    /// Returns whether it is sent with a request for this URL, apart from its expiry.
     func goes(to url: WebSocketURL) -> Bool { (url.isSecure || !isSecure) && covers(host: url.cookieHost) && covers(path: url.cookiePath) }
 
     func hasExpired(at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
@@ -79,40 +81,42 @@ public struct Cookie: Hashable, Sendable, Codable, CustomStringConvertible, Cust
         return path.utf8.last == UInt8(ascii: "/") || [nil, UInt8(ascii: "/")].contains(other.utf8.dropFirst(path.utf8.count).first)
     }
 
-    /// RFC 6265 §5.3: one that is the same in this takes the other's place.
+    /// RFC 6265 §5.3: a cookie with the same name, host and path replaces the other one.
     func takesPlace(of other: Cookie) -> Bool { name == other.name && host == other.host && path == other.path }
 
-    /// What it costs in a request, in bytes.
+    /// The size in a request, in bytes.
     var size: Int { name.utf8.count + value.utf8.count }
 }
 
 extension WebSocketURL {
-    /// Two sockets of this machine have nothing in common, and nothing with `localhost`.
+    /// The host for cookies.
+    ///
+    /// Each Unix domain socket has cookies of its own, separate from those of `localhost`.
     var cookieHost: String { socketPath ?? host }
 
     var cookiePath: Substring { target.prefix { $0 != "?" } }
 }
 
-/// What one `Set-Cookie` field says, not yet held against who says it (RFC 6265 §5.2).
+/// The content of one `Set-Cookie` field, not yet checked against its sender (RFC 6265 §5.2).
 struct SetCookie: Hashable, Sendable {
-    /// As in RFC 6265bis §5.6: a longer attribute counts as absent.
+    /// A longer attribute is ignored (RFC 6265bis §5.6).
     private static let longestAttribute = 1024
 
     let name: String
     let value: String
-    /// In lower case, without a dot before it; nil: none.
+    /// In lower case, without a leading dot; nil if absent.
     private(set) var domain: String?
-    /// nil: none, or none that begins with `/`.
+    /// Nil if absent or if it does not begin with `/`.
     private(set) var path: String?
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
     private var expires: Int64?
-    /// Negative: at once.
+    /// Negative: expired at once.
     private var maximumAge: Int64?
 
-    /// Nil for a field that sets nothing.
+    /// Returns nil if the field sets no cookie.
     init?(_ field: String) {
-        // On bytes: a character may be more than the separator within it.
+        // Split as bytes, because a separator may be part of a larger character.
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
         let pair = Self.pair(parts[0])
         guard let value = pair.value, !pair.name.isEmpty, HeaderSyntax.isFieldValue(field) else { return nil }
@@ -120,9 +124,9 @@ struct SetCookie: Hashable, Sendable {
         for part in parts.dropFirst() { read(part) }
     }
 
-    /// When it ends, in seconds since 1970; nil: with the session.
+    /// Returns when the cookie expires, in seconds since 1970; nil for a session cookie.
     ///
-    /// `Max-Age` counts more than `Expires`. No cookie lasts longer than 400 days (RFC 6265bis §5.5).
+    /// `Max-Age` takes precedence over `Expires`. No cookie lasts longer than 400 days (RFC 6265bis §5.5).
     func expiry(at now: Int64) -> Int64? {
         let longest: Int64 = 400 * 86_400
         guard let maximumAge else { return expires.map { min($0, now + longest) } }
@@ -151,7 +155,9 @@ struct SetCookie: Hashable, Sendable {
         return (HeaderSyntax.trimmed(part[..<equals]), HeaderSyntax.trimmed(part[part.utf8.index(after: equals)...]))
     }
 
-    /// Digits, with a minus before them perhaps; what no number holds is as long as one can be.
+    /// Reads digits with an optional minus.
+    ///
+    /// A number that is too large counts as the maximum.
     private static func age(_ text: Substring) -> Int64? {
         let isNegative = text.utf8.first == UInt8(ascii: "-")
         guard HeaderSyntax.isDecimal(isNegative ? text.dropFirst() : text) else { return nil }
@@ -159,9 +165,9 @@ struct SetCookie: Hashable, Sendable {
     }
 }
 
-/// Reads the dates of cookies, which servers write in many ways (RFC 6265 §5.1.1).
+/// Reads the dates of cookies, which servers write in many formats (RFC 6265 §5.1.1).
 enum CookieDate {
-    /// Seconds since 1970; nil if it is no date.
+    /// Returns the seconds since 1970; nil if it is not a date.
     static func seconds(_ text: some StringProtocol) -> Int64? {
         var (time, day, month, year) = (Int64?.none, Int?.none, Int?.none, Int?.none)
         for token in text.utf8.split(whereSeparator: isDelimiter) {
@@ -190,7 +196,7 @@ enum CookieDate {
 
     private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 
-    /// The number that a token begins with; what follows is no digit.
+    /// Returns the number at the beginning of a token, up to the first byte that is not a digit.
     private static func number<Token: Collection<UInt8>>(_ token: Token, digits: ClosedRange<Int>) -> Int? {
         let leading = token.prefix(while: isDigit)
         return digits ~= leading.count ? leading.reduce(0) { $0 * 10 + Int($1 - 0x30) } : nil

@@ -1,43 +1,51 @@
-/// Cookies of servers, by the rules of RFC 6265 that matter to handshakes; nothing is in it that was not put there.
+/// A cookie store with the rules of RFC 6265 that matter for handshakes.
 ///
-/// A server sets cookies for itself alone, whatever `Domain` it writes, unless the app says which domains are its own: only who knows all
-/// registries can tell `example.com` from `co.uk`, where everybody's servers would get them. As RFC 6265bis has it, what is `Secure` comes
-/// over `wss` only and is not replaced over `ws`, and `__Secure-` and `__Host-` names are held to what they promise.
-/// `SameSite` has no meaning here: an app has no sites that ask in another's name. Ports are not told apart (RFC 6265 §8.5).
+/// It starts with the cookies that the app passes.
+///
+/// A server can set cookies only for itself, whatever `Domain` it sends, unless the app declares its own domains. Without a list of all
+/// registries, `example.com` cannot be distinguished from `co.uk`, where a shared cookie would reach the servers of strangers. As RFC 6265bis says,
+/// `Secure` cookies are accepted over `wss` only and not replaced over `ws`, and the prefixes `__Secure-` and `__Host-` are enforced.
+/// `SameSite` is ignored, because an app sends no cross-site requests. Ports are not distinguished (RFC 6265 §8.5).
 public struct CookieJar: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// How much there may be; what is beyond goes, the oldest first.
+    /// The limits of a jar.
+    ///
+    /// Beyond them the oldest cookies are removed.
     public struct Limits: Hashable, Sendable {
-        /// The largest name and value together, in bytes; a larger cookie is not taken.
+        /// The maximum size of name and value together, in bytes.
+        ///
+        /// A larger cookie is rejected.
         public var cookieSize = 4096
-        /// How many a host may have.
+        /// The maximum number of cookies per host.
         public var cookiesPerHost = 50
-        /// How many bytes of names and values a host may have; each handshake carries them.
+        /// The maximum size of all names and values per host, in bytes.
+        ///
+        /// Each handshake carries them.
         public var bytesPerHost = 16 * 1024
-        /// How many there may be of all hosts.
+        /// The maximum number of cookies of all hosts.
         public var cookies = 500
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// The cookies, the oldest first.
+    /// The cookies, oldest first.
     public private(set) var cookies: [Cookie] = []
     private let domains: [String]
     private let limits: Limits
 
-    /// A jar.
+    /// Creates a jar.
     ///
     /// - Parameters:
-    ///   - cookies: What is in it, such as what the app has stored.
-    ///   - domains: The app's own domains, such as `example.com`: a server there may set cookies for all of it.
-    ///   - limits: How much there may be.
+    ///   - cookies: The initial cookies, such as those that the app has stored.
+    ///   - domains: The app's own domains, such as `example.com`. A server there may set cookies for the whole domain.
+    ///   - limits: The limits.
     public init(_ cookies: [Cookie] = [], domains: [String] = [], limits: Limits = Limits()) {
         self.domains = domains.map { HeaderSyntax.lowercased($0.hasPrefix(".") ? $0.dropFirst() : $0[...]) }
         self.limits = limits
         for cookie in cookies { insert(cookie) }
     }
 
-    /// Those that go along with a handshake for this URL, in the order of RFC 6265 §5.4.
+    /// Returns the cookies to send with a handshake for this URL, in the order of RFC 6265 §5.4.
     ///
     /// - Parameter now: Seconds since 1970.
     public func cookies(for url: WebSocketURL, at now: Int64) -> [Cookie] {
@@ -49,23 +57,23 @@ public struct CookieJar: Hashable, Sendable, CustomStringConvertible, CustomRefl
         return ordered.map(\.element)
     }
 
-    /// Puts one in, in place of one with the same name, host and path.
+    /// Adds a cookie; replaces one with the same name, host and path.
     public mutating func insert(_ cookie: Cookie) {
         guard cookie.size <= limits.cookieSize else { return }
         if let place = cookies.firstIndex(where: cookie.takesPlace) { cookies[place] = cookie } else { cookies.append(cookie) }
         makeRoom(for: cookie.host)
     }
 
-    /// Takes out what the app wants no more.
+    /// Removes the cookies that match.
     public mutating func removeAll(where isUnwanted: (Cookie) -> Bool) { cookies.removeAll(where: isUnwanted) }
 
-    /// How many there are; no name and no value.
+    /// The number of cookies, without names and values.
     public var description: String { "a jar of \(cookies.count) \(cookies.count == 1 ? "cookie" : "cookies")" }
 
-    /// The description alone.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["jar": description]) }
 
-    /// Whether the app has said that all servers there are its own.
+    /// Returns whether the app has declared this domain, or a parent domain, as its own.
     func isOwn(_ domain: String) -> Bool { domains.contains { $0 == domain || domain.hasSuffix(".\($0)") && !$0.isEmpty } }
 
     private mutating func makeRoom(for host: String) {
@@ -78,11 +86,11 @@ public struct CookieJar: Hashable, Sendable, CustomStringConvertible, CustomRefl
         if cookies.count > limits.cookies { cookies.removeFirst(cookies.count - max(limits.cookies, 0)) }
     }
 
-    /// Takes in what an answer sets (RFC 6265 §5.3), and drops what has expired.
+    /// Stores the cookies that a response sets (RFC 6265 §5.3), and removes expired ones.
     ///
     /// - Parameters:
-    ///   - headers: Those of the answer, be it a 101, a refusal or a redirect.
-    ///   - url: Where the request went.
+    ///   - headers: The header fields of the response, which may be a 101, a refusal or a redirect.
+    ///   - url: The URL of the request.
     ///   - now: Seconds since 1970.
     public mutating func take(_ headers: HeaderFields, from url: WebSocketURL, at now: Int64) {
         removeAll { $0.hasExpired(at: now) }
@@ -92,7 +100,9 @@ public struct CookieJar: Hashable, Sendable, CustomStringConvertible, CustomRefl
         }
     }
 
-    /// Adds what goes along with a handshake for this URL; a name that a `Cookie` field has already is the app's own choice.
+    /// Adds the cookies for a handshake with this URL.
+    ///
+    /// A name already in a `Cookie` field is skipped, because the app chose its value.
     ///
     /// - Parameter now: Seconds since 1970.
     public func add(to headers: inout HeaderFields, for url: WebSocketURL, at now: Int64) {
@@ -124,14 +134,14 @@ public struct CookieJar: Hashable, Sendable, CustomStringConvertible, CustomRefl
         return cookie
     }
 
-    /// RFC 6265bis §4.1.3: what the beginning of a name promises, in whatever case.
+    /// RFC 6265bis §4.1.3: checks the rules of the name prefixes, ignoring case.
     private func keepsPromise(_ said: SetCookie) -> Bool {
         let name = HeaderSyntax.lowercased(said.name)
         if name.hasPrefix("__host-") { return said.isSecure && said.domain == nil && said.path == "/" }
         return !name.hasPrefix("__secure-") || said.isSecure
     }
 
-    /// RFC 6265bis §5.7: whoever listens in on `ws` could set a cookie there that stands before the one of `wss`.
+    /// RFC 6265bis §5.7: an attacker on `ws` must not set a cookie that would take precedence over one set via `wss`.
     private func hides(_ old: Cookie, _ new: Cookie) -> Bool {
         old.isSecure && old.name == new.name && (old.covers(host: new.host) || new.covers(host: old.host)) && old.covers(path: new.path)
     }

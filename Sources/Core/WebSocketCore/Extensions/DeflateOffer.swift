@@ -1,10 +1,10 @@
 /// The parameters of one `permessage-deflate` element, as a client offers it (RFC 7692 §7.1).
 ///
-/// Answers have the same parameters; only `client_max_window_bits` must have a value there.
+/// Answers use the same parameters. In an answer, `client_max_window_bits` must have a value.
 public struct DeflateOffer: Hashable, Sendable {
     /// The values that `client_max_window_bits` may have in an offer.
     public enum ClientWindow: Hashable, Sendable {
-        /// The name alone: the server may choose.
+        /// The name without a value: the server may choose.
         case anyValue
         /// At most this, `8...15`.
         case bits(Int)
@@ -16,14 +16,14 @@ public struct DeflateOffer: Hashable, Sendable {
     public var serverNoContextTakeover: Bool
     /// Says that the client starts each message with an empty window.
     public var clientNoContextTakeover: Bool
-    /// The most the server may use, `8...15`; `nil` if absent.
+    /// The largest window the server may use, `8...15`; nil if absent.
     public var serverMaxWindowBits: Int?
-    /// The most the client will use; `nil` if absent, and then the server may not limit it.
+    /// The largest window the client will use; nil if absent, and then the server must not limit it.
     public var clientMaxWindowBits: ClientWindow?
 
     static let name = "permessage-deflate"
 
-    /// Makes an offer; by default one without parameters.
+    /// Creates an offer; by default one without parameters.
     public init(
         serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
         serverMaxWindowBits: Int? = nil, clientMaxWindowBits: ClientWindow? = nil
@@ -34,7 +34,7 @@ public struct DeflateOffer: Hashable, Sendable {
         self.clientMaxWindowBits = clientMaxWindowBits
     }
 
-    /// Reads an element; `nil` if it is another extension, or has an unknown, repeated or wrong parameter.
+    /// Reads an element; fails if it is another extension, or has an unknown, repeated or invalid parameter.
     public init?(_ element: WebSocketExtension) {
         guard element.name == Self.name, Set(element.parameters.map(\.name)).count == element.parameters.count else { return nil }
         self.init()
@@ -68,10 +68,10 @@ public struct DeflateOffer: Hashable, Sendable {
         return element
     }
 
-    /// As written in the header field.
+    /// The text of the header field.
     public var headerValue: String { element.headerValue }
 
-    /// Reads a server's answer to this offer; throws ``HandshakeFailure/Kind/invalidExtension`` if it does not fit.
+    /// Reads a server's answer to this offer; throws ``HandshakeFailure/Kind/invalidExtension`` if it does not match the offer.
     public func accept(_ answer: WebSocketExtension) throws(HandshakeFailure) -> DeflateParameters {
         func failure(_ detail: String) -> HandshakeFailure {
             HandshakeFailure(.invalidExtension, "\(quoted(answer.headerValue)): \(detail)")
@@ -94,13 +94,13 @@ public struct DeflateOffer: Hashable, Sendable {
             clientMaxWindowBits: min(answer.clientMaxWindowBits?.bits ?? 15, clientMaxWindowBits?.bits ?? 15))
     }
 
-    /// A decimal number in `8...15` without leading zeros (RFC 7692 §7.1.2).
+    /// Reads a decimal number in `8...15` without leading zeros (RFC 7692 §7.1.2).
     private static func windowBits(_ text: String) -> Int? {
         (8...15).first { String($0) == text }
     }
 }
 
-/// How both sides agreed to compress messages: permessage-deflate (RFC 7692 §7.1).
+/// The negotiated parameters of permessage-deflate (RFC 7692 §7.1).
 public struct DeflateParameters: Hashable, Sendable {
     /// Whether the server starts each message with an empty window.
     public var serverNoContextTakeover: Bool
@@ -111,7 +111,7 @@ public struct DeflateParameters: Hashable, Sendable {
     /// The base-2 logarithm of the client's window in bytes, `8...15`.
     public var clientMaxWindowBits: Int
 
-    /// Makes parameters; the defaults are those of an offer without parameters.
+    /// Creates parameters; the defaults are those of an offer without parameters.
     public init(
         serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
         serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
@@ -123,20 +123,20 @@ public struct DeflateParameters: Hashable, Sendable {
     }
 }
 
-/// The compression that one side is willing to do: the limits it insists on.
+/// The compression that one side accepts: the limits it requires.
 ///
-/// Both roles use the same names: `server…` is about what the server sends, `client…` about what the client sends.
+/// Both roles use the same names: `server…` concerns messages from the server, `client…` messages from the client.
 public struct DeflatePreferences: Hashable, Sendable {
-    /// Have the server start each message with an empty window: less memory, less compression.
+    /// Whether the server must start each message with an empty window: less memory, less compression.
     public var serverNoContextTakeover: Bool
-    /// Have the client start each message with an empty window.
+    /// Whether the client must start each message with an empty window.
     public var clientNoContextTakeover: Bool
-    /// The largest window for what the server sends, as a base-2 logarithm; kept within `8...15`.
+    /// The largest window for messages from the server, as a base-2 logarithm; limited to `8...15`.
     public var serverMaxWindowBits: Int { didSet { serverMaxWindowBits = Self.kept(serverMaxWindowBits) } }
-    /// The largest window for what the client sends, as a base-2 logarithm; kept within `8...15`.
+    /// The largest window for messages from the client, as a base-2 logarithm; limited to `8...15`.
     public var clientMaxWindowBits: Int { didSet { clientMaxWindowBits = Self.kept(clientMaxWindowBits) } }
 
-    /// Makes preferences; by default no limits.
+    /// Creates preferences; by default without limits.
     public init(
         serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
         serverMaxWindowBits: Int = 15, clientMaxWindowBits: Int = 15
@@ -147,10 +147,10 @@ public struct DeflatePreferences: Hashable, Sendable {
         self.clientMaxWindowBits = Self.kept(clientMaxWindowBits)
     }
 
-    /// What a client with these preferences offers.
+    /// The offer of a client with these preferences.
     ///
-    /// It always lets the server limit the client's window. A server that cannot keep the other limits declines,
-    /// and messages go uncompressed.
+    /// It always lets the server limit the client's window. A server that cannot meet the other limits declines, and messages are sent
+    /// uncompressed.
     public var offer: DeflateOffer {
         DeflateOffer(
             serverNoContextTakeover: serverNoContextTakeover, clientNoContextTakeover: clientNoContextTakeover,
@@ -158,10 +158,10 @@ public struct DeflatePreferences: Hashable, Sendable {
             clientMaxWindowBits: clientMaxWindowBits < 15 ? .bits(clientMaxWindowBits) : .anyValue)
     }
 
-    /// What a server with these preferences answers: it takes the first offer that it can keep, `nil` if there is none.
+    /// Returns the answer of a server with these preferences: it accepts the first offer that it can meet; nil if there is none.
     ///
-    /// Other extensions and malformed offers are passed over (RFC 7692 §7.1). So is an offer without
-    /// `client_max_window_bits` if the client's window must be limited: such a client cannot limit it.
+    /// Other extensions and malformed offers are ignored (RFC 7692 §7.1). If the client's window must be limited, an offer without
+    /// `client_max_window_bits` is ignored too, because such a client cannot limit it.
     public func answer(to offers: [WebSocketExtension]) -> (parameters: DeflateParameters, answer: WebSocketExtension)? {
         for case let offer? in offers.lazy.map(DeflateOffer.init) where clientMaxWindowBits == 15 || offer.clientMaxWindowBits != nil {
             let parameters = DeflateParameters(
@@ -174,7 +174,9 @@ public struct DeflatePreferences: Hashable, Sendable {
         return nil
     }
 
-    /// Names a window only if the offer did or if it is limited: some clients know no parameters.
+    /// Returns the answer.
+    ///
+    /// It names a window only if the offer did or if it is limited, because some clients accept no parameters.
     private static func answer(_ parameters: DeflateParameters, to offer: DeflateOffer) -> DeflateOffer {
         var answer = DeflateOffer(
             serverNoContextTakeover: parameters.serverNoContextTakeover, clientNoContextTakeover: parameters.clientNoContextTakeover)

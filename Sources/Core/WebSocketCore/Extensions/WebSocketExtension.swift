@@ -1,32 +1,34 @@
 /// One element of `Sec-WebSocket-Extensions`: a name and its parameters (RFC 6455 §9.1).
 public struct WebSocketExtension: Hashable, Sendable {
-    /// A name, and a value if there is one; quotes are taken off.
+    /// A parameter name with an optional value.
+    ///
+    /// Quotes are removed.
     public struct Parameter: Hashable, Sendable {
-        /// Such as `client_max_window_bits`.
+        /// The name, such as `client_max_window_bits`.
         public var name: String
-        /// A token, or `nil` if the name stands alone.
+        /// The value, a token; nil if there is none.
         public var value: String?
 
-        /// Makes a parameter.
+        /// Creates a parameter.
         public init(_ name: String, _ value: String? = nil) { (self.name, self.value) = (name, value) }
     }
 
-    /// Such as `permessage-deflate`.
+    /// The name, such as `permessage-deflate`.
     public var name: String
-    /// In order, repeats kept.
+    /// The parameters in order, including repeated ones.
     public var parameters: [Parameter]
 
-    /// Makes an element.
+    /// Creates an element.
     public init(_ name: String, _ parameters: [Parameter] = []) { (self.name, self.parameters) = (name, parameters) }
 
-    /// As written in the header field: `name; parameter; parameter=value`.
+    /// The text of the header field: `name; parameter; parameter=value`.
     public var headerValue: String {
         ([name] + parameters.map { $0.name + ($0.value.map { "=" + $0 } ?? "") }).joined(separator: "; ")
     }
 
     /// Reads all elements of all `Sec-WebSocket-Extensions` lines.
     ///
-    /// Throws ``HandshakeFailure/Kind/invalidExtension`` for what does not follow the grammar, as RFC 6455 §9.1 demands.
+    /// Throws ``HandshakeFailure/Kind/invalidExtension`` if a line violates the grammar, as RFC 6455 §9.1 demands.
     public static func parse(_ headers: HeaderFields) throws(HandshakeFailure) -> [WebSocketExtension] {
         var elements: [WebSocketExtension] = []
         for line in headers.values("Sec-WebSocket-Extensions") {
@@ -41,13 +43,15 @@ public struct WebSocketExtension: Hashable, Sendable {
 }
 
 extension WebSocketExtension {
-    /// Walks over a line once; every function returns `nil` where the grammar is broken.
+    /// Scans a line once.
+    ///
+    /// Every function returns nil where the grammar is violated.
     fileprivate struct Scanner {
         private var rest: Substring.UTF8View
 
         init(_ line: String) { rest = line[...].utf8 }
 
-        /// `#( token *( ";" parameter ) )`; empty elements are passed over (RFC 9110 §5.6.1.2).
+        /// `#( token *( ";" parameter ) )`; empty elements are skipped (RFC 9110 §5.6.1.2).
         mutating func elements() -> [WebSocketExtension]? {
             var elements: [WebSocketExtension] = []
             repeat {
@@ -82,7 +86,9 @@ extension WebSocketExtension {
             return token.isEmpty ? nil : String(Substring(token))
         }
 
-        /// A quoted string; RFC 6455 §9.1 wants a token once the quotes are off.
+        /// Reads a quoted string.
+        ///
+        /// RFC 6455 §9.1 requires a token after removing the quotes.
         private mutating func quotedToken() -> String? {
             rest.removeFirst()
             var value: [UInt8] = []

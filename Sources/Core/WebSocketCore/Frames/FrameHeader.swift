@@ -1,27 +1,27 @@
-/// The 2 to 14 bytes before a frame's payload (RFC 6455 §5.2).
+/// The header of a frame: the 2 to 14 bytes before the payload (RFC 6455 §5.2).
 public struct FrameHeader: Hashable, Sendable {
-    /// The most bytes a header takes: two, eight of length, four of mask.
+    /// The maximum length of a header: two bytes, eight bytes of length, four bytes of mask.
     public static let maximumLength = 14
 
-    /// FIN: this frame ends its message.
+    /// FIN: whether this frame ends its message.
     public var isFinal: Bool
-    /// RSV1: this frame begins a compressed message (RFC 7692 §6).
+    /// RSV1: whether this frame begins a compressed message (RFC 7692 §6).
     public var isCompressed: Bool
-    /// What the frame carries.
+    /// The type of the frame.
     public var opcode: Opcode
-    /// The key that masks the payload; nil when it is not masked.
+    /// The key that masks the payload; nil if it is not masked.
     public var mask: MaskKey?
-    /// How many bytes of payload follow the header; never negative.
+    /// The number of payload bytes after the header; never negative.
     public var payloadLength: Int
 
-    /// A header with these fields.
+    /// Creates a header with these fields.
     @inlinable @inline(__always)
     public init(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, mask: MaskKey? = nil, payloadLength: Int) {
         (self.isFinal, self.isCompressed, self.opcode) = (isFinal, isCompressed, opcode)
         (self.mask, self.payloadLength) = (mask, payloadLength)
     }
 
-    /// The bytes the header takes when written: 2 to ``maximumLength``.
+    /// The length of the encoded header in bytes: 2 to ``maximumLength``.
     @inlinable public var length: Int {
         let base = payloadLength <= 125 ? 2 : payloadLength <= 0xFFFF ? 4 : 10
         return mask == nil ? base : base + 4
@@ -35,7 +35,7 @@ public struct FrameHeader: Hashable, Sendable {
         _ = unsafe write(at: start)
     }
 
-    /// Writes ``length`` bytes from `start` on, where there must be room for ``maximumLength``, and returns how many they were.
+    /// Writes the header at `start`, where ``maximumLength`` bytes must be available, and returns ``length``.
     @inlinable @inline(__always)
     public func write(at start: UnsafeMutableRawPointer) -> Int {
         let masked: UInt8 = mask == nil ? 0 : 0x80
@@ -57,11 +57,11 @@ public struct FrameHeader: Hashable, Sendable {
         return length &+ 4
     }
 
-    /// Reads the header that `bytes` begin with, and says how many bytes it took; nil when more are needed.
+    /// Reads the header at the start of `bytes` and returns it with its length; nil if more bytes are needed.
     ///
-    /// Each rule is checked as soon as its byte is there: reserved bits (RSV1 is allowed on the first frame of a message
-    /// when `allowsCompression`), opcode, control frames (at most 125 bytes, FIN set), shortest form of the length, 63 bits of length.
-    /// The masking rule depends on the role, so ``MessageReader`` checks it.
+    /// Each rule is checked as soon as its byte is available: reserved bits (RSV1 is allowed on the first frame of a message if
+    /// `allowsCompression`), opcode, control frames (at most 125 bytes, FIN set), shortest form of the length, 63 bits of length. The
+    /// masking rule depends on the role, so ``MessageReader`` checks it.
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, allowsCompression: Bool
     ) throws(ProtocolViolation) -> (header: FrameHeader, length: Int)? {
@@ -94,7 +94,7 @@ public struct FrameHeader: Hashable, Sendable {
         return (header, maskOffset + 4)
     }
 
-    /// The 16- or 64-bit length behind the second byte.
+    /// Reads the 16- or 64-bit length after the second byte.
     private static func longLength(_ bytes: UnsafeRawBufferPointer, isShort: Bool) throws(ProtocolViolation) -> Int {
         // RFC 6455 §5.2: the minimal number of bytes must be used, and the most significant bit must be 0.
         if isShort {
@@ -110,15 +110,15 @@ public struct FrameHeader: Hashable, Sendable {
     }
 }
 
-/// What a frame carries (RFC 6455 §5.2).
+/// The type of a frame (RFC 6455 §5.2).
 public struct Opcode: RawRepresentable, Hashable, Sendable {
     /// The four bits of the header, 0 to 15.
     public let rawValue: UInt8
 
-    /// The opcode with these four bits, known or not.
+    /// Creates the opcode with these four bits, known or not.
     @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// More of the message that an earlier frame began.
+    /// A further frame of the message that an earlier frame began.
     @inlinable public static var continuation: Opcode { Opcode(rawValue: 0x0) }
     /// The first or only frame of a text message.
     @inlinable public static var text: Opcode { Opcode(rawValue: 0x1) }
@@ -128,17 +128,17 @@ public struct Opcode: RawRepresentable, Hashable, Sendable {
     @inlinable public static var close: Opcode { Opcode(rawValue: 0x8) }
     /// A ping, to be answered with a pong.
     @inlinable public static var ping: Opcode { Opcode(rawValue: 0x9) }
-    /// The answer to a ping, or an unasked sign of life.
+    /// The answer to a ping, or an unsolicited sign of life.
     @inlinable public static var pong: Opcode { Opcode(rawValue: 0xA) }
 
     /// Whether it is a control opcode, known or reserved: never fragmented, never compressed (RFC 6455 §5.5).
     @inlinable public var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// Which end of the connection this side is.
+/// The role of this side of the connection.
 public enum Role: Hashable, Sendable {
-    /// Opens the connection; masks what it sends (RFC 6455 §5.1).
+    /// Opens the connection and masks the frames that it sends (RFC 6455 §5.1).
     case client
-    /// Accepts the connection; sends without a mask.
+    /// Accepts the connection and sends frames without a mask.
     case server
 }

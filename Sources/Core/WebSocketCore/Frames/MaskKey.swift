@@ -1,14 +1,14 @@
-/// The four bytes that hide a client's payload from proxies (RFC 6455 §5.3).
+/// The four bytes that mask a client's payload, to protect proxies (RFC 6455 §5.3).
 public struct MaskKey: Hashable, Sendable {
     /// The four bytes as they lie in memory, in network order.
     public var bits: UInt32
 
-    /// The key whose four bytes lie in memory as those of `bits` do.
+    /// Creates the key from four bytes that lie in memory like those of `bits`.
     @inlinable public init(bits: UInt32) { self.bits = bits }
 
     /// Masks or unmasks in place.
     ///
-    /// `phase` is how many bytes of the same payload came before these.
+    /// `phase` is the number of bytes of the same payload before these.
     @inlinable
     public func apply(to bytes: UnsafeMutableRawBufferPointer, phase: Int = 0) {
         unsafe copy(UnsafeRawBufferPointer(bytes), to: bytes, phase: phase)
@@ -16,8 +16,8 @@ public struct MaskKey: Hashable, Sendable {
 
     /// Masks or unmasks while copying.
     ///
-    /// `destination` must be at least as long as `source`; the two are the same memory or do not overlap.
-    /// `phase` is how many bytes of the same payload came before these.
+    /// `destination` must be at least as long as `source`. Both must be the same memory or not overlap. `phase` is the number of bytes of
+    /// the same payload before these.
     public func copy(_ source: UnsafeRawBufferPointer, to destination: UnsafeMutableRawBufferPointer, phase: Int = 0) {
         precondition(destination.count >= source.count, "the destination is shorter than the source")
         guard let from = source.baseAddress, let to = destination.baseAddress else { return }
@@ -52,7 +52,7 @@ public struct MaskKey: Hashable, Sendable {
         }
     }
 
-    /// The key's bytes, beginning with the one for byte number `phase` of the payload.
+    /// Returns the key's bytes, beginning with the one for byte number `phase` of the payload.
     private func rotated(by phase: Int) -> UInt32 {
         let shift = UInt32(truncatingIfNeeded: phase & 3) &* 8
         let key = UInt32(littleEndian: bits)
@@ -60,26 +60,27 @@ public struct MaskKey: Hashable, Sendable {
     }
 }
 
-/// Mask keys that nobody can guess, not even from the keys before them (RFC 6455 §5.3).
+/// Generates mask keys that cannot be predicted, not even from earlier keys (RFC 6455 §5.3).
 ///
-/// A seed from the system's generator is stretched by ChaCha8, sixteen keys a block: that costs a hundredth of asking the system
-/// for every key. Sources: D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008; the layout of RFC 8439 §2.3; eight rounds as in
-/// J.-P. Aumasson, "Too Much Crypto", 2019.
+/// ChaCha8 expands a seed from the system's generator, sixteen keys per block. This costs a hundredth of asking the system for every key.
+/// Sources: D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008; the layout of RFC 8439 §2.3; eight rounds as in J.-P. Aumasson, "Too
+/// Much Crypto", 2019.
 ///
-/// An object: a copy would give the same keys again. Besides, its vectors would make whatever holds them large and wide apart.
+/// This is a class because a copied value would generate the same keys again. In addition, its vectors would increase the size and
+/// alignment of every type that contains it.
 public final class MaskKeySource {
-    /// 256 bits of seed, then the number of the block, then nothing.
+    /// 256 bits of seed, then the block number, then zeros.
     private var input: SIMD16<UInt32>
     private var block = SIMD16<UInt32>()
     private var used = 16
 
-    /// A source whose 256 bits of seed come from `generator`, which has to be one for secrets.
+    /// Creates a source with a 256-bit seed from `generator`, which must be cryptographically secure.
     public init(using generator: inout some RandomNumberGenerator) {
         input = Self.constant
         for lane in 4..<12 { input[lane] = UInt32(truncatingIfNeeded: generator.next()) }
     }
 
-    /// The next key.
+    /// Returns the next key.
     public func next() -> MaskKey {
         if used == 16 { refill() }
         defer { used &+= 1 }
@@ -98,9 +99,9 @@ public final class MaskKeySource {
     static let constant = SIMD16<UInt32>(
         lowHalf: SIMD8(lowHalf: SIMD4(0x6170_7865, 0x3320_646E, 0x7962_2D32, 0x6B20_6574), highHalf: SIMD4()), highHalf: SIMD8())
 
-    /// The ChaCha block function (RFC 8439 §2.3): constant, key, counter and nonce in, sixteen words out.
+    /// The ChaCha block function (RFC 8439 §2.3): takes constant, key, counter and nonce, and returns sixteen words.
     ///
-    /// Word by word, for that leaves all in registers; the compiler takes vectors apart to rotate them.
+    /// It works word by word, which keeps everything in registers. With vectors, the compiler takes them apart to rotate them.
     static func block(_ input: SIMD16<UInt32>, doubleRounds: Int) -> SIMD16<UInt32> {
         var (a0, a1, a2, a3) = (input[0], input[1], input[2], input[3])
         var (b0, b1, b2, b3) = (input[4], input[5], input[6], input[7])
@@ -157,14 +158,14 @@ extension UnsafeRawBufferPointer {
 }
 
 extension [UInt8] {
-    /// Appends a piece of a payload, unmasked, when `remaining` bytes of the frame, these included, are still to come.
+    /// Appends a piece of a payload, unmasked; `remaining` is the number of bytes of the frame that are still to come, including these.
     ///
-    /// A peer may lie about a length, so it buys at most 64 KiB, or three times what has come, of memory in advance.
+    /// A peer may announce a wrong length. Therefore at most 64 KiB, or three times the bytes received so far, are reserved in advance.
     mutating func append(_ piece: UnsafeRawBufferPointer, mask: MaskKey?, phase: Int, expecting remaining: Int) {
         let (needed, promised) = (count + piece.count, remaining > Int.max - count ? Int.max : count + remaining)
         let ahead = Swift.min(promised, Swift.max(64 * 1024, needed * 4))
         if ahead > capacity * 2 { reserveCapacity(ahead) }  // Below that, appending grows it geometrically.
-        // By blocks that stay in the nearest cache between the copy and the mask.
+        // In blocks that stay in the nearest cache between copying and unmasking.
         var offset = 0
         while offset < piece.count {
             let block = unsafe UnsafeRawBufferPointer(rebasing: piece[offset...].prefix(16 * 1024))

@@ -1,25 +1,25 @@
-/// Checks a stream of bytes for UTF-8, piece by piece (RFC 3629).
+/// Validates a byte stream as UTF-8, piece by piece (RFC 3629).
 ///
-/// Overlong forms, surrogates and scalars above U+10FFFF are refused at the first byte that makes them so.
+/// Overlong forms, surrogates and scalars above U+10FFFF are rejected at the first byte that makes them invalid.
 public struct UTF8Validator: Hashable, Sendable {
-    /// Continuation bytes the sequence at the end still lacks.
+    /// The number of continuation bytes missing from the last sequence.
     private var missing: UInt8 = 0
-    /// What the next continuation byte may be: less than 80–BF after E0, ED, F0 and F4.
+    /// The range of the next continuation byte: narrower than 80–BF after E0, ED, F0 and F4.
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
     /// Whether all bytes so far are ASCII.
     public private(set) var isASCII = true
 
-    /// A check that has seen nothing.
+    /// Creates a validator that has seen nothing.
     public init() {}
 
-    /// Whether the bytes so far end with a whole character.
+    /// Whether the bytes so far end with a complete character.
     public var isComplete: Bool { missing == 0 }
 
-    /// Takes the next bytes of the stream; false if they hold a byte that cannot be part of UTF-8 there.
+    /// Validates the next bytes of the stream; returns false if they contain a byte that is not valid UTF-8 there.
     ///
-    /// An unfinished character at the end is no error. After false the validator is of no more use.
+    /// An incomplete character at the end is not an error. After false, the validator must not be used any more.
     public mutating func validate(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress else { return true }
         let count = bytes.count
@@ -45,7 +45,7 @@ public struct UTF8Validator: Hashable, Sendable {
         return true
     }
 
-    /// The offset of the first byte that is not ASCII, or of the last few bytes.
+    /// Returns the offset of the first non-ASCII byte, or of the last few bytes.
     private static func skipASCII(_ base: UnsafeRawPointer, from start: Int, to end: Int) -> Int {
         var offset = start
         while end &- offset >= 32 {
@@ -62,9 +62,9 @@ public struct UTF8Validator: Hashable, Sendable {
         return offset
     }
 
-    /// The length of the multi-byte sequence in the low bytes of `word`, first byte lowest; 0 if it is none.
+    /// Returns the length of the multi-byte sequence in `word`, first byte lowest; 0 if it is invalid.
     private static func sequenceLength(_ word: UInt32) -> Int {
-        // The bits that all sequences of a length share, then the bits that tell the forbidden ones.
+        // First the bits that all sequences of a length share, then the bits that identify the forbidden ones.
         if word & 0xC0E0 == 0x80C0 { return word & 0x1E != 0 ? 2 : 0 }  // C0, C1: overlong
         if word & 0xC0_C0F0 == 0x80_80E0 {
             let rest = word & 0x200F
@@ -100,7 +100,9 @@ public struct UTF8Validator: Hashable, Sendable {
 }
 
 extension String {
-    /// A string of bytes that are known to be UTF-8, which saves checking them again where the standard library can.
+    /// Creates a string from bytes that are known to be UTF-8.
+    ///
+    /// Skips a second validation if the standard library allows that.
     init(validated bytes: UnsafeRawBufferPointer, isASCII: Bool) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             let span = unsafe UTF8Span(unchecked: bytes.bindMemory(to: UInt8.self).span, isKnownASCII: isASCII)

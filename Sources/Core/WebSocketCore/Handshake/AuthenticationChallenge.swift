@@ -1,23 +1,27 @@
-/// What a server wants to be shown, from a `WWW-Authenticate` field (RFC 9110 §11.6.1).
+/// An authentication challenge of a server, from a `WWW-Authenticate` field (RFC 9110 §11.6.1).
 public struct AuthenticationChallenge: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The scheme in lower case, such as `basic` or `bearer`.
     public let scheme: String
-    /// The parameters by their names in lower case, such as `realm`, `scope` and `error`; the first counts of those that repeat.
+    /// The parameters by name in lower case, such as `realm`, `scope` and `error`.
+    ///
+    /// If a name is repeated, the first value counts.
     public let parameters: [String: String]
 
-    /// For what the server guards, in its own words.
+    /// The protected area, in the server's own words.
     public var realm: String? { parameters["realm"] }
 
-    /// What was wrong with what it was shown, in a word such as `invalid_token` (RFC 6750 §3.1).
+    /// The error code for the rejected credentials, such as `invalid_token` (RFC 6750 §3.1).
     public var error: String? { parameters["error"] }
 
-    /// The scheme and the names of the parameters: what they say may repeat a credential.
+    /// The scheme and the names of the parameters, without their values, which may repeat a credential.
     public var description: String { parameters.isEmpty ? scheme : "\(scheme) (\(parameters.keys.sorted().joined(separator: ", ")))" }
 
-    /// The description alone.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["challenge": description]) }
 
-    /// The challenges of an answer, in order; a field that cannot be read ends where that begins.
+    /// Returns the challenges of a response, in order.
+    ///
+    /// Reading of a field stops at the first part that is invalid.
     public static func all(in headers: HeaderFields) -> [AuthenticationChallenge] {
         headers.values("WWW-Authenticate").flatMap { field in
             var reader = ChallengeReader(field)
@@ -26,7 +30,9 @@ public struct AuthenticationChallenge: Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// Reads one field: challenges and their parameters are separated alike, by commas.
+/// Reads one field.
+///
+/// Commas separate both challenges and their parameters.
 private struct ChallengeReader {
     private var rest: ArraySlice<UInt8>
 
@@ -50,7 +56,9 @@ private struct ChallengeReader {
         return challenges
     }
 
-    /// A name, `=`, and a token or a quoted string; nothing is taken if another challenge begins here.
+    /// Reads a name, `=`, and a token or a quoted string.
+    ///
+    /// Reads nothing if another challenge begins here.
     private mutating func parameter() -> (name: String, value: String)? {
         let start = rest
         if let name = token() {
@@ -72,7 +80,7 @@ private struct ChallengeReader {
         return lowercased ? HeaderSyntax.lowercased(text) : text
     }
 
-    /// A single value without a name, as `Negotiate` has it; it tells nothing here.
+    /// Skips a single value without a name, as `Negotiate` uses it.
     private mutating func takeToken68() -> Bool {
         let bytes = rest.prefix { HeaderSyntax.isTokenByte($0) || $0 == UInt8(ascii: "/") }
         let after = rest[bytes.endIndex...].drop { $0 == UInt8(ascii: "=") }

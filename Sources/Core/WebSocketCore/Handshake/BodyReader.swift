@@ -1,47 +1,47 @@
-/// Tells apart what is content in the body of an HTTP/1 request and what only frames it, and where it ends (RFC 9112 §6 and §7).
+/// Separates content from framing in the body of an HTTP/1 request, and finds its end (RFC 9112 §6 and §7).
 ///
-/// Strict: whoever could be understood in two ways is refused, for a proxy in front of us may understand it in the other.
+/// The reader is strict: it rejects ambiguous framing, because a proxy in front of this server may interpret it differently.
 public struct BodyReader: Hashable, Sendable {
-    /// What the next bytes are.
+    /// The meaning of the next bytes.
     public enum Step: Hashable, Sendable {
-        /// So many are content, at least one.
+        /// This many bytes are content, at least one.
         case content(Int)
-        /// So many belong to nobody, at least one.
+        /// This many bytes are framing, at least one.
         case framing(Int)
-        /// More are needed to tell.
+        /// More bytes are needed.
         case more
-        /// The body has ended before them: they belong to another request.
+        /// The body has ended before these bytes: they belong to another request.
         case end
     }
 
     fileprivate enum State: Hashable, Sendable {
-        /// So many bytes are to come.
+        /// This many bytes are still to come.
         case plain(UInt64)
-        /// The digits of a chunk's length.
+        /// In the digits of a chunk's length.
         case size(UInt64, digits: Int)
-        /// Blanks after them, which only an extension may follow.
+        /// In blanks after the length. Only an extension may follow.
         case blanks(UInt64, Int)
-        /// What may follow them; so many bytes of it have been.
+        /// In an extension, after this many of its bytes.
         case extensions(UInt64, Int)
-        /// The line's end.
+        /// In the line end after the length.
         case sizeEnd(UInt64)
         case chunk(UInt64)
         case chunkEnd(UInt8)
-        /// Fields after the last chunk: so many bytes, and so many of the line that has begun.
+        /// In the fields after the last chunk: the bytes read so far, and those of the current line.
         case trailers(Int, line: Int)
         case trailerEnd(Int, isLast: Bool)
         case ended
     }
 
-    /// Bytes of an extension of one chunk, and of all fields after the last.
+    /// The maximum number of bytes in an extension of one chunk, and in all trailer fields.
     fileprivate static let mostFraming = 8 * 1024
 
     private var state: State
 
-    /// A reader of the body that a head announces.
+    /// Creates a reader for the body that a head announces.
     ///
-    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if its length is no length, or stands there twice;
-    ///   ``HandshakeFailure/Kind/unsupportedCoding`` if it is coded in another way than in chunks.
+    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if its length is invalid or given twice; ``HandshakeFailure/Kind/unsupportedCoding``
+    ///   if it has a transfer coding other than chunked.
     public init(of request: RequestHead) throws(HandshakeFailure) {
         let (lengths, codings) = (request.headers.values("Content-Length"), request.headers.values("Transfer-Encoding"))
         guard codings.isEmpty else {
@@ -60,17 +60,17 @@ public struct BodyReader: Hashable, Sendable {
             return
         }
         guard lengths.count == 1, lengths[0].utf8.count <= 18, HeaderSyntax.isDecimal(lengths[0]), let length = UInt64(lengths[0]) else {
-            throw HandshakeFailure(.invalidBody, "the Content-Length \(quoted(lengths.joined(separator: ", "))) is none")
+            throw HandshakeFailure(.invalidBody, "the Content-Length \(quoted(lengths.joined(separator: ", "))) is invalid")
         }
         state = length == 0 ? .ended : .plain(length)
     }
 
-    /// Whether nothing of the body is left.
+    /// Whether the body has been read completely.
     public var isAtEnd: Bool { state == .ended }
 
-    /// What the first of these bytes are; all that is told is used up.
+    /// Returns the meaning of the first of these bytes, and consumes as many as it reports.
     ///
-    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` for chunks that break a rule.
+    /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if the chunks violate a rule.
     public mutating func next(_ bytes: UnsafeRawBufferPointer) throws(HandshakeFailure) -> Step {
         if state == .ended { return .end }
         let count = bytes.count
@@ -102,7 +102,7 @@ public struct BodyReader: Hashable, Sendable {
 extension BodyReader.State {
     private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
 
-    /// What comes after one byte of framing.
+    /// Returns the state after one byte of framing.
     fileprivate func after(_ byte: UInt8) throws(HandshakeFailure) -> Self {
         switch self {
         case .size(let size, let digits):
@@ -113,10 +113,11 @@ extension BodyReader.State {
             guard digits > 0 else { throw Self.broken("a chunk has no length") }
             if byte == Self.cr { return .sizeEnd(size) }
             if HeaderSyntax.isBlank(byte) { return .blanks(size, 1) }
-            guard byte == UInt8(ascii: ";") else { throw Self.broken("the length of a chunk is no number") }
+            guard byte == UInt8(ascii: ";") else { throw Self.broken("the length of a chunk is not a number") }
             return .extensions(size, 1)
         case .blanks(let size, let count):
-            // RFC 9112 §7.1.1 has blanks before a semicolon only: one who strips others may read another length than one who does not.
+            // RFC 9112 §7.1.1 allows blanks before a semicolon only. Otherwise readers that strip blanks and readers that do not could read
+            // different lengths.
             if byte == UInt8(ascii: ";") { return .extensions(size, count + 1) }
             guard HeaderSyntax.isBlank(byte), count < BodyReader.mostFraming else {
                 throw Self.broken("blanks after the length of a chunk")
@@ -124,10 +125,10 @@ extension BodyReader.State {
             return .blanks(size, count + 1)
         case .extensions(let size, let count):
             if byte == Self.cr { return .sizeEnd(size) }
-            guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else { throw Self.broken("what follows a chunk's length") }
+            guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else { throw Self.broken("an invalid chunk extension") }
             return .extensions(size, count + 1)
         case .sizeEnd(let size):
-            guard byte == Self.lf else { throw Self.broken("a line ends in CR LF") }
+            guard byte == Self.lf else { throw Self.broken("a line does not end with CR LF") }
             return size == 0 ? .trailers(0, line: 0) : .chunk(size)
         case .chunkEnd(let wanted):
             guard byte == wanted else { throw Self.broken("a chunk is longer than its length") }
@@ -135,11 +136,11 @@ extension BodyReader.State {
         case .trailers(let count, let line):
             if byte == Self.cr { return .trailerEnd(count, isLast: line == 0) }
             guard HeaderSyntax.isFieldByte(byte), count < BodyReader.mostFraming else {
-                throw Self.broken("the fields after the last chunk")
+                throw Self.broken("invalid fields after the last chunk")
             }
             return .trailers(count + 1, line: line + 1)
         case .trailerEnd(let count, let isLast):
-            guard byte == Self.lf else { throw Self.broken("a line ends in CR LF") }
+            guard byte == Self.lf else { throw Self.broken("a line does not end with CR LF") }
             return isLast ? .ended : .trailers(count + 2, line: 0)
         case .plain, .chunk, .ended: return self
         }
@@ -155,26 +156,26 @@ extension BodyReader.State {
     }
 
     private static func broken(_ rule: String) -> HandshakeFailure {
-        HandshakeFailure(.invalidBody, "a body in chunks breaks a rule: \(rule)")
+        HandshakeFailure(.invalidBody, "the chunked body is invalid: \(rule)")
     }
 }
 
-/// Keeps the first bytes of the body of a response that refused the upgrade, for error messages.
+/// Collects the first bytes of the body of a response that refused the upgrade, for error messages.
 ///
-/// Understands `Content-Length`, chunked bodies (RFC 9112 §7.1) and bodies that end with the connection.
-/// It only ever collects text for people, so a malformed body just ends.
+/// It supports `Content-Length`, chunked bodies (RFC 9112 §7.1) and bodies that end with the connection. It only collects text for people,
+/// so a malformed body simply ends.
 public struct RefusalBody: Hashable, Sendable {
-    /// What came so far, decoded, up to the limit.
+    /// The decoded bytes so far, up to the limit.
     public private(set) var bytes: [UInt8] = []
-    /// Whether nothing more is wanted: the body ended, or the limit is reached.
+    /// Whether no more bytes are needed: the body has ended, or the limit is reached.
     public var isComplete: Bool { phase == .done || bytes.count >= limit }
 
     private enum Phase: Hashable {
-        /// The rest of the body, or of a chunk, is this long.
+        /// In data: this much of the body, or of a chunk, remains.
         case data(remaining: Int)
-        /// In the hexadecimal digits that begin a chunk.
+        /// In the hexadecimal digits of a chunk's length.
         case size(Int, digits: Int)
-        /// In what follows the size, up to the line's end.
+        /// After the length, up to the end of the line.
         case sizeEnd(Int)
         /// In the line break after a chunk's data.
         case dataEnd
@@ -184,7 +185,7 @@ public struct RefusalBody: Hashable, Sendable {
     private let isChunked: Bool
     private var phase: Phase
 
-    /// Makes ready for the body that follows a head.
+    /// Creates a collector for the body that follows a head.
     public init(of response: ResponseHead, limit: Int = 4096) {
         self.limit = limit
         let lengths = Set(response.headers.values("Content-Length"))
@@ -200,7 +201,7 @@ public struct RefusalBody: Hashable, Sendable {
         }
     }
 
-    /// Takes the bytes that came next; `true` when no more are wanted.
+    /// Adds the next bytes; returns true if no more are needed.
     public mutating func append(_ input: UnsafeRawBufferPointer) -> Bool {
         var input = unsafe input[...]
         while !isComplete, let byte = unsafe input.first {

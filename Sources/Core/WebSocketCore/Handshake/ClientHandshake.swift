@@ -1,8 +1,10 @@
 import MachineCore
 
-/// The client's side of the opening handshake (RFC 6455 §4.1).
+/// The client side of the opening handshake (RFC 6455 §4.1).
 public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What to send; its fields are all set and known to be fit to send.
+    /// The request to send.
+    ///
+    /// All fields are set and valid.
     public let request: RequestHead
 
     private let key: WebSocketKey
@@ -12,14 +14,14 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// Prepares a request.
     ///
     /// - Parameters:
-    ///   - url: Where to.
-    ///   - subprotocols: In order of preference; each a token, none twice.
-    ///   - deflate: What compression to ask for; `nil` for none.
-    ///   - headers: More fields to send. `Host` takes the place of the URL's.
-    ///   - generator: Where the key's bytes come from; unpredictable outside of tests.
-    /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol``; ``HandshakeFailure/Kind/invalidHeader`` for fields that the
-    ///   handshake sets itself (`Upgrade`, `Connection`, `Sec-WebSocket-*`), fields that announce a body, a second `Host`, or a
-    ///   name or value that cannot be written.
+    ///   - url: The URL to connect to.
+    ///   - subprotocols: The subprotocols in order of preference; each must be a token, without repetitions.
+    ///   - deflate: The compression to offer; nil for none.
+    ///   - headers: Additional fields to send. `Host` replaces that of the URL.
+    ///   - generator: The source of the random bytes of the key; must be unpredictable outside of tests.
+    /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol``; ``HandshakeFailure/Kind/invalidHeader`` for fields that the handshake sets
+    ///   itself (`Upgrade`, `Connection`, `Sec-WebSocket-*`), fields that announce a body, a second `Host`, or a name or value that cannot
+    ///   be sent.
     public init<G: RandomNumberGenerator>(
         url: WebSocketURL, subprotocols: [String] = [], deflate: DeflatePreferences? = nil, headers: HeaderFields = [:],
         using generator: inout G
@@ -27,7 +29,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         try headers.refuseReserved()
         guard headers.values("Host").count <= 1 else { throw HandshakeFailure(.invalidHeader, "Host is given twice") }
         if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
-            throw HandshakeFailure(.invalidSubprotocol, "number \(wrong) of those offered is not a token, or offered twice")
+            throw HandshakeFailure(.invalidSubprotocol, "number \(wrong) of the offered subprotocols is not a token, or is repeated")
         }
         key = WebSocketKey(using: &generator)
         offer = deflate?.offer
@@ -44,16 +46,20 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         request = RequestHead(target: url.target, headers: fields)
     }
 
-    /// The request's first line, for logs; no subprotocol, for one may carry a token.
+    /// The request's first line, for logs.
+    ///
+    /// Subprotocols are omitted because one may carry a token.
     public var description: String { request.description }
 
-    /// The request as it describes itself.
+    /// A mirror of the request.
     public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
 
-    /// Checks the server's answer; anything not proven to be right fails.
+    /// Checks the server's response.
     ///
-    /// Give it final responses only, see ``ResponseHead/isInterim``. Throws ``HandshakeFailure/Kind/refused`` for a
-    /// status other than 101, and what is wrong with a 101 otherwise.
+    /// Everything that is not proven correct fails.
+    ///
+    /// Pass only final responses, see ``ResponseHead/isInterim``. Throws ``HandshakeFailure/Kind/refused`` for a status other than 101, and
+    /// otherwise the error of the 101 response.
     public func check(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
         let headers = response.headers
         guard response.status == 101 else { throw HandshakeFailure(.refused, "the server answered \(response)") }
@@ -66,15 +72,15 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
             throw HandshakeFailure(.invalidUpgrade, "Connection has no `upgrade`")
         }
         let accept = headers.values("Sec-WebSocket-Accept")
-        guard accept.count == 1 else { throw HandshakeFailure(.invalidAccept, accept.isEmpty ? "it is missing" : "it is there twice") }
-        // Bytes, for `==` on strings takes a Kelvin sign for a K.
+        guard accept.count == 1 else { throw HandshakeFailure(.invalidAccept, accept.isEmpty ? "it is missing" : "it is repeated") }
+        // Compared as bytes, because `==` on strings treats the Kelvin sign like K.
         guard accept[0].utf8.elementsEqual(key.accept.utf8) else {
             throw HandshakeFailure(.invalidAccept, "it does not answer this request's key")
         }
         return try agree(to: response)
     }
 
-    /// What an answer that opens the WebSocket agrees to.
+    /// Returns the agreement of a response that opens the WebSocket.
     func agree(to response: ResponseHead) throws(HandshakeFailure) -> Agreement {
         let headers = response.headers
         let extensions = try WebSocketExtension.parse(headers)
@@ -101,7 +107,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         return try offer.accept(answer)
     }
 
-    /// The same request over HTTP/2: the fields of the HEADERS frame (RFC 8441 §4).
+    /// Returns the same request for HTTP/2: the fields of the HEADERS frame (RFC 8441 §4).
     ///
     /// - Parameter isSecure: Whether the URL's scheme is `wss`.
     public func extendedConnect(isSecure: Bool) -> HeaderFields {
@@ -113,10 +119,12 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         return fields
     }
 
-    /// Checks the server's answer to ``extendedConnect(isSecure:)``; anything not proven to be right fails.
+    /// Checks the server's response to ``extendedConnect(isSecure:)``.
     ///
-    /// Give it final responses only. Throws ``HandshakeFailure/Kind/refused`` for a status other than 200 to 299, and what is wrong with
-    /// one of these otherwise.
+    /// Everything that is not proven correct fails.
+    ///
+    /// Pass only final responses. Throws ``HandshakeFailure/Kind/refused`` for a status other than 200 to 299, and otherwise the error of
+    /// the response.
     public func checkTunnel(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
         guard response.status != 101 else { throw HandshakeFailure(.invalidUpgrade, "HTTP/2 has no status 101") }
         guard 200...299 ~= response.status else { throw HandshakeFailure(.refused, "the server answered \(response)") }
@@ -124,30 +132,32 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     }
 }
 
-/// A `Sec-WebSocket-Key`: base64 of the 16 random bytes that a client begins with (RFC 6455 §4.1).
+/// A `Sec-WebSocket-Key`: the Base64 text of 16 random bytes from the client (RFC 6455 §4.1).
 public struct WebSocketKey: Hashable, Sendable {
-    /// As in the header field, 24 characters.
+    /// The value of the header field, 24 characters.
     public let value: String
 
-    /// Draws a new key.
+    /// Creates a random key.
     public init(using generator: inout some RandomNumberGenerator) {
         value = Base64.text((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// Takes a key from a request; `nil` if it is not base64 of exactly 16 bytes.
+    /// Reads a key from a request; fails if it is not Base64 of exactly 16 bytes.
     public init?(_ value: String) {
-        // Bits left over in its last digit are not looked at.
+        // Unused bits in the last digit are ignored.
         guard Base64.bytes(of: value.utf8, isCanonical: false)?.count == 16 else { return nil }
         self.value = value
     }
 
-    /// The `Sec-WebSocket-Accept` that proves the server read this key as WebSocket (RFC 6455 §4.2.2).
+    /// The `Sec-WebSocket-Accept` value that proves that the server understood this key as WebSocket (RFC 6455 §4.2.2).
     public var accept: String {
         Base64.text(SHA1.digest(Array((value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
 }
 
-/// SHA-1 (RFC 3174), for `Sec-WebSocket-Accept` only: nothing here rests on its strength.
+/// SHA-1 (RFC 3174), for `Sec-WebSocket-Accept` only.
+///
+/// Security does not depend on it.
 enum SHA1 {
     static func digest(_ message: [UInt8]) -> [UInt8] {
         let padded = padded(message)
@@ -164,7 +174,7 @@ enum SHA1 {
         return digest
     }
 
-    /// A one bit, zeros, and the length in bits, so that the blocks are full.
+    /// Returns the message with a one bit, zeros, and the length in bits, so that it fills whole blocks.
     private static func padded(_ message: [UInt8]) -> [UInt8] {
         var bytes = message
         bytes.append(0x80)

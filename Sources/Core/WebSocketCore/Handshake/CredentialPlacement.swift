@@ -1,24 +1,24 @@
 import MachineCore
 
-/// Where a secret stands in the request for a connection.
+/// The place of a credential in a connection request.
 public enum CredentialPlacement: Hashable, Sendable {
     /// `Authorization: Bearer SECRET` (RFC 6750 §2.1).
     case bearer
-    /// `Authorization: Basic …` (RFC 7617 §2): the secret is a name, a colon and a password, as they are.
+    /// `Authorization: Basic …` (RFC 7617 §2): the credential is a name, a colon and a password, unencoded.
     case basic
-    /// A header field of this name with nothing but the secret in it, such as `X-Api-Key`.
+    /// A header field of this name that contains only the credential, such as `X-Api-Key`.
     case header(String)
-    /// An item of the URL's query, percent-encoded; servers tend to log it, so prefer a header where there is a choice.
+    /// An item of the URL's query, percent-encoded. Servers often log the query, so prefer a header if possible.
     case query(String)
-    /// A cookie of this name, beside those that are there (RFC 6265 §4.2).
+    /// A cookie of this name, in addition to existing cookies (RFC 6265 §4.2).
     case cookie(String)
-    /// One more subprotocol, offered first: this prefix and the secret, as servers take it that were made for browsers.
+    /// An additional subprotocol, offered first: this prefix and the credential. Used by servers that were made for browsers.
     case subprotocol(prefix: String)
 
-    /// Puts a secret into the parts of a request.
+    /// Puts a credential into a request.
     ///
-    /// - Throws: ``HandshakeFailure/Kind/invalidHeader`` or ``HandshakeFailure/Kind/invalidSubprotocol`` for a secret that would break
-    ///   out of its place; the secret itself is never told.
+    /// - Throws: ``HandshakeFailure/Kind/invalidHeader`` or ``HandshakeFailure/Kind/invalidSubprotocol`` if the credential contains
+    ///   characters that its place does not allow. The error does not contain the credential.
     public func place(
         _ secret: String, url: inout String, headers: inout HeaderFields, subprotocols: inout [String]
     ) throws(HandshakeFailure) {
@@ -55,6 +55,6 @@ public enum CredentialPlacement: Hashable, Sendable {
 
 extension HandshakeFailure {
     fileprivate static func unfit(_ kind: Kind, _ place: String) -> HandshakeFailure {
-        HandshakeFailure(kind, "the credential has characters that may not stand in \(place)")
+        HandshakeFailure(kind, "the credential has characters that are not allowed in \(place)")
     }
 }

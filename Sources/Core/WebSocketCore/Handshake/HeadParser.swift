@@ -1,26 +1,28 @@
-/// Reads the heads of HTTP/1 messages from bytes as they arrive: strict, bounded, in linear time.
+/// A streaming parser of HTTP/1 message heads: strict, bounded, in linear time.
 ///
-/// Refused, though RFC 9112 lets a lenient reader pass some of it: folded lines, a space before
-/// the colon, line breaks other than CR LF, control characters, names that are not tokens.
+/// It rejects the following, although RFC 9112 allows a lenient reader to accept some of it: folded lines, a space before the colon, line
+/// breaks other than CR LF, control characters, and names that are not tokens.
 public struct HeadParser<Head: MessageHead>: Sendable {
     private var lines: HeadLines
-    /// What the first line said; its fields follow.
+    /// The parsed first line.
+    ///
+    /// Its fields follow.
     private var head: Head?
     private var failure: HandshakeFailure?
 
-    /// Makes a parser that takes heads of at most `limit` bytes, the blank line included.
+    /// Creates a parser for heads of at most `limit` bytes, including the blank line.
     public init(limit: Int = 16 * 1024) { lines = HeadLines(limit: limit) }
 
-    /// Reads on, advancing `bytes` past what was used: never beyond the blank line that ends a head.
+    /// Parses more bytes, and advances `bytes` past those that were used, never beyond the blank line that ends a head.
     ///
-    /// Returns `nil` when all bytes are used and more are needed. After a head, the next call begins another one.
-    /// Throws as soon as the head cannot be right, and the same failure ever after.
+    /// Returns nil if all bytes were used and more are needed. After a head, the next call begins a new one. Throws as soon as the head is
+    /// invalid, and the same failure on every later call.
     public mutating func parse(_ bytes: inout UnsafeRawBufferPointer) throws(HandshakeFailure) -> Head? {
         if let failure { throw failure }
         do throws(HandshakeFailure) {
             while let part = try unsafe lines.next(&bytes) {
                 switch part {
-                case .start(let line): head = try Head(startLine: line, headers: [:])  // Whoever does not speak HTTP is told so at once.
+                case .start(let line): head = try Head(startLine: line, headers: [:])  // Rejects other protocols at once.
                 case .fields(let headers):
                     guard var whole = head.take() else { break }
                     whole.headers = headers
@@ -36,24 +38,24 @@ public struct HeadParser<Head: MessageHead>: Sendable {
     }
 }
 
-/// Cuts the head of an HTTP/1 message into its first line and its fields, for ``HeadParser``.
+/// Splits the head of an HTTP/1 message into its first line and its fields, for ``HeadParser``.
 struct HeadLines: Sendable {
     enum Part {
         /// The first line, without its line break.
         case start(String)
-        /// All the fields: the blank line came.
+        /// All the fields, after the blank line.
         case fields(HeaderFields)
     }
     let limit: Int
     private var count = 0
-    /// A line that is cut by the end of a read.
+    /// A line that was split by the end of a read.
     private var cut: [UInt8] = []
     private var isStarted = false
     private var headers = HeaderFields()
 
     init(limit: Int) { self.limit = limit }
 
-    /// The next part in `bytes`, which moves on past what was used; nil when all is used and more is needed.
+    /// Returns the next part and advances `bytes` past it; nil if all bytes were used and more are needed.
     mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(HandshakeFailure) -> Part? {
         while unsafe !bytes.isEmpty {
             if cut.isEmpty, let length = unsafe wholeLine(in: bytes) {
@@ -71,7 +73,7 @@ struct HeadLines: Sendable {
         return nil
     }
 
-    /// The length of the line that `bytes` begin with; nil if it is not whole, or something is wrong with it.
+    /// Returns the length of the first line in `bytes`; nil if it is incomplete or invalid.
     private func wholeLine(in bytes: UnsafeRawBufferPointer) -> Int? {
         var length = 0
         while unsafe length < bytes.count && HeaderSyntax.isFieldByte(bytes[length]) { length += 1 }
@@ -80,7 +82,7 @@ struct HeadLines: Sendable {
         return unsafe bytes[length] == HeaderSyntax.carriageReturn && bytes[length + 1] == HeaderSyntax.lineFeed ? length : nil
     }
 
-    /// Moves a byte to the line; `true` when that ends it.
+    /// Moves a byte to the line; returns true if it ends the line.
     private mutating func take(_ byte: UInt8, _ bytes: inout UnsafeRawBufferPointer) throws(HandshakeFailure) -> Bool {
         unsafe bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
         count += 1
@@ -117,7 +119,7 @@ struct HeadLines: Sendable {
     private static func field(_ line: UnsafeRawBufferPointer) throws(HandshakeFailure) -> HeaderField {
         var colon = 0
         while unsafe colon < line.count && HeaderSyntax.isTokenByte(line[colon]) { colon += 1 }
-        // RFC 9112 §5.1 and §5.2: white space before the colon and folded lines are how requests are smuggled.
+        // RFC 9112 §5.1 and §5.2: white space before the colon and folded lines enable request smuggling.
         guard unsafe colon > 0 && colon < line.count && line[colon] == UInt8(ascii: ":") else {
             guard let end = unsafe line.firstIndex(of: UInt8(ascii: ":")) else {
                 throw HandshakeFailure(.malformedHead, "a header line without a colon")
@@ -134,7 +136,7 @@ struct HeadLines: Sendable {
 
 /// The character rules of HTTP that the handshake needs, on bytes (RFC 9110 §5.6).
 ///
-/// Only ASCII is folded: `String.lowercased()` would turn the Kelvin sign into a `k`.
+/// Only ASCII is lower-cased: `String.lowercased()` would turn the Kelvin sign into a `k`.
 enum HeaderSyntax {
     static func isToken(_ text: some StringProtocol) -> Bool {
         unsafe withBytes(of: text) { unsafe !$0.isEmpty && $0.allSatisfy(isTokenByte) }
@@ -150,12 +152,12 @@ enum HeaderSyntax {
         }
     }
 
-    /// No control characters but the tab: above all no CR, LF or NUL (RFC 9110 §5.5).
+    /// Returns whether the text has no control characters except tabs, especially no CR, LF or NUL (RFC 9110 §5.5).
     static func isFieldValue(_ text: some StringProtocol) -> Bool { unsafe withBytes(of: text) { unsafe $0.allSatisfy(isFieldByte) } }
 
     static func isFieldByte(_ byte: UInt8) -> Bool { byte == tab || (byte >= space && byte != 0x7F) }
 
-    /// Printable ASCII without the space.
+    /// Returns whether the text is printable ASCII without spaces.
     static func isVisible(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 } }
 
     static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool { !bytes.isEmpty && bytes.allSatisfy(isTokenByte) }
@@ -181,13 +183,15 @@ enum HeaderSyntax {
         }
     }
 
-    /// Lends the text's UTF-8; to walk over a string's own view takes many times as long.
+    /// Calls `body` with the UTF-8 of the text.
+    ///
+    /// Iterating over a string's own view is many times slower.
     private static func withBytes<Result>(of text: some StringProtocol, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = text.utf8.withContiguousStorageIfAvailable({ unsafe body($0) }) { return result }
         return unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe body($0) }
     }
 
-    /// Without leading and trailing spaces and tabs.
+    /// Returns the text without leading and trailing spaces and tabs.
     static func trimmed<Text: StringProtocol>(_ text: Text) -> Text.SubSequence {
         let scalars = text.unicodeScalars
         let isText = { (scalar: Unicode.Scalar) in scalar != " " && scalar != "\t" }
@@ -197,14 +201,16 @@ enum HeaderSyntax {
         return text[first..<scalars.index(after: last)]
     }
 
-    /// The elements of a list with commas between them (RFC 9110 §5.6.1), trimmed; empty ones are left out.
+    /// Returns the trimmed elements of a comma-separated list (RFC 9110 §5.6.1), without empty ones.
     static func list(_ value: String) -> [String] {
         value.utf8.split(separator: UInt8(ascii: ",")).map { String(trimmed(Substring($0))) }.filter { !$0.isEmpty }
     }
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
 
-    /// A field's name; one that is in every handshake, and too long to be kept within a `String`, takes no memory of its own.
+    /// Returns a field name.
+    ///
+    /// Names of every handshake that are too long for inline storage are shared and need no memory of their own.
     static func knownName(_ name: UnsafeRawBufferPointer) -> String {
         for known in knownNames where known.utf8.count == name.count {
             let isSame = unsafe withBytes(of: known) { known in known.indices.allSatisfy { unsafe known[$0] == name[$0] } }
@@ -223,7 +229,7 @@ enum HeaderSyntax {
     static let space: UInt8 = 0x20
 }
 
-/// Foreign text made fit for a message: at most 64 characters, all printable ASCII.
+/// Returns foreign text in a form that is safe for messages: at most 64 characters, all printable ASCII.
 func printable(_ text: some StringProtocol) -> String {
     let scalars = text.unicodeScalars
     return scalars.prefix(64).map { $0.escaped(asASCII: true) }.joined() + (scalars.dropFirst(64).isEmpty ? "" : "…")

@@ -1,19 +1,20 @@
 import MachineCore
 
-/// The header fields of a message, in order, repeats kept.
+/// The header fields of a message, in order, including repeated ones.
 ///
-/// Names are compared without regard to ASCII case. Nothing is refused when a field
-/// is added; `encoded()` of a head throws ``HandshakeFailure/Kind/invalidHeader`` for
-/// names and values that would break out of their line.
+/// Names are compared without regard to ASCII case. Adding a field checks nothing. `encoded()` of a head throws
+/// ``HandshakeFailure/Kind/invalidHeader`` for names and values that contain forbidden characters, such as line breaks.
 public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection, CustomStringConvertible,
     CustomReflectable
 {
     private var fields: [HeaderField] = []
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public init() {}
 
-    /// Makes a list in the order written; a name may be repeated.
+    /// Creates a list in the given order.
+    ///
+    /// Names may be repeated.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { HeaderField(name: $0, value: $1) }
     }
@@ -25,7 +26,9 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
     /// The field at an index.
     public subscript(position: Int) -> HeaderField { fields[position] }
 
-    /// The value of the first field with this name; setting it replaces all of that name, `nil` removes them.
+    /// The value of the first field with this name.
+    ///
+    /// Setting it replaces all fields of that name; nil removes them.
     public subscript(name: String) -> String? {
         get { fields.first { HeaderSyntax.isEqual($0.name, name) }?.value }
         set {
@@ -35,40 +38,42 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
         }
     }
 
-    /// The values of all fields with this name, one per line.
+    /// Returns the values of all fields with this name, one per line.
     public func values(_ name: String) -> [String] {
         var values: [String] = []
         for field in fields where HeaderSyntax.isEqual(field.name, name) { values.append(field.value) }
         return values
     }
 
-    /// The elements of a comma-separated list, over all lines with this name (RFC 9110 §5.6.1).
+    /// Returns the elements of a comma-separated list, from all lines with this name (RFC 9110 §5.6.1).
     ///
-    /// Elements are trimmed and empty ones left out. Quoted strings are not understood.
+    /// Elements are trimmed and empty ones are omitted. Quoted strings are not supported.
     public func tokens(_ name: String) -> [String] {
         values(name).flatMap(HeaderSyntax.list)
     }
 
-    /// Whether the list under this name has the element, without regard to ASCII case.
+    /// Returns whether the list under this name contains the element, without regard to ASCII case.
     public func contains(_ token: String, in name: String) -> Bool {
-        // Most lists have one element, written without blanks.
+        // Fast path: most lists have one element, written without blanks.
         fields.contains { HeaderSyntax.isEqual($0.name, name) && HeaderSyntax.isEqual($0.value, token) }
             || tokens(name).contains { HeaderSyntax.isEqual($0, token) }
     }
 
-    /// Appends a field, whether or not the name is there already.
+    /// Appends a field, even if the name already exists.
     public mutating func add(_ name: String, _ value: String) { add(HeaderField(name: name, value: value)) }
 
-    /// Appends a field, whether or not the name is there already.
+    /// Appends a field, even if the name already exists.
     public mutating func add(_ field: HeaderField) { fields.append(field) }
 
-    /// One field per line, for logs; see ``HeaderField/description`` for what is left out.
+    /// One field per line, for logs.
+    ///
+    /// ``HeaderField/description`` says what is hidden.
     public var description: String { fields.map(\.description).joined(separator: "\n") }
 
-    /// The fields as they describe themselves.
+    /// A mirror that shows the descriptions of the fields.
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: fields.map(\.description), displayStyle: .collection) }
 
-    /// Throws if a field, once written, could be read as something else (header injection).
+    /// Throws if a field could be read as something else once it is written (header injection).
     func check() throws(HandshakeFailure) {
         for field in fields {
             guard HeaderSyntax.isToken(field.name) else {
@@ -80,7 +85,7 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
         }
     }
 
-    /// Throws if a field is set that the handshake sets itself, or that announces a body.
+    /// Throws if a field is reserved for the handshake or announces a body.
     func refuseReserved() throws(HandshakeFailure) {
         for field in fields {
             let name = HeaderSyntax.lowercased(field.name)
@@ -92,14 +97,14 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 
     private static let reserved: Set = ["upgrade", "connection", "content-length", "transfer-encoding"]
 
-    /// Only the fields whose names, in lower case, are among these.
+    /// Returns only the fields whose names, in lower case, are in the set.
     package func keeping(_ names: Set<String>) -> HeaderFields {
         var kept = self
         kept.fields.removeAll { !names.contains(HeaderSyntax.lowercased($0.name)) }
         return kept
     }
 
-    /// Makes room for that many more fields.
+    /// Reserves capacity for this many fields.
     mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
 
     func write(to bytes: inout [UInt8]) {
@@ -112,7 +117,7 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
         bytes += "\r\n".utf8
     }
 
-    /// Those that may stand in HTTP/2, as they are written there (RFC 9113 §8.2): in lower case, without what concerns one connection.
+    /// The fields that HTTP/2 allows, in its form (RFC 9113 §8.2): in lower case, without connection-specific fields.
     var forHTTP2: HeaderFields {
         let named = tokens("Connection").map { HeaderSyntax.lowercased($0) }
         var fields = HeaderFields()
@@ -128,7 +133,7 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 
     fileprivate func pseudoField(_ name: String) throws(HandshakeFailure) -> String? {
         let values = values(name)
-        guard values.count <= 1 else { throw HandshakeFailure(.malformedHead, "\(name) is there twice") }
+        guard values.count <= 1 else { throw HandshakeFailure(.malformedHead, "\(name) is repeated") }
         return values.first
     }
 }
@@ -137,12 +142,14 @@ public struct HeaderFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, 
 ///
 /// Names are compared without regard to ASCII case, values exactly.
 public struct HeaderField: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// As written, such as `Sec-WebSocket-Key`.
+    /// The name as written, such as `Sec-WebSocket-Key`.
     public var name: String
-    /// Without the white space around it.
+    /// The value, without surrounding white space.
     public var value: String
 
-    /// Makes a field; nothing is checked until a head that holds it is encoded.
+    /// Creates a field.
+    ///
+    /// It is checked only when a head that contains it is encoded.
     public init(name: String, value: String) { (self.name, self.value) = (name, value) }
 
     /// Compares names without regard to ASCII case.
@@ -156,15 +163,17 @@ public struct HeaderField: Hashable, Sendable, CustomStringConvertible, CustomRe
         hasher.combine(value)
     }
 
-    /// The line, for logs: the value is `<hidden>` unless the field is known to tell no secret, such as `Server`.
+    /// The line, for logs.
     ///
-    /// Of subprotocols those are shown that are well known, of a `Location` all but the query, of a challenge its scheme.
+    /// The value is `<hidden>` unless the field is known to be public, such as `Server`.
+    ///
+    /// Well-known subprotocols are shown, and a `Location` without its query, and the scheme of a challenge.
     public var description: String { "\(name): \(shownValue)" }
 
-    /// The description alone: a dump tells no secret either.
+    /// A mirror that shows only the description, so that a dump reveals no secret.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
 
-    /// The value, as ``description`` has it.
+    /// The value, as shown in ``description``.
     package var shownValue: String {
         let name = HeaderSyntax.lowercased(name)
         guard name == "sec-websocket-protocol" else { return Secrecy.value(value, of: name) }
@@ -175,13 +184,13 @@ public struct HeaderField: Hashable, Sendable, CustomStringConvertible, CustomRe
 extension RequestHead {
     /// Reads the fields of a HEADERS frame that begins a request (RFC 9113 §8.3.1, RFC 8441 §4).
     ///
-    /// Throws ``HandshakeFailure/Kind/malformedHead`` if what a request needs is missing, or there twice.
+    /// Throws ``HandshakeFailure/Kind/malformedHead`` if a required field is missing or repeated.
     public init(http2 fields: HeaderFields) throws(HandshakeFailure) {
         let method = try fields.pseudoField(":method")
         let (authority, path) = (try fields.pseudoField(":authority"), try fields.pseudoField(":path"))
         guard let method, HeaderSyntax.isToken(method) else { throw HandshakeFailure(.malformedHead, "there is no :method") }
         guard let target = path ?? authority, HeaderSyntax.isVisible(target) else {
-            throw HandshakeFailure(.malformedHead, "there is no :path that could be one")
+            throw HandshakeFailure(.malformedHead, "there is no valid :path")
         }
         self.init(method: method, target: target, minorVersion: 0)
         majorVersion = 2
@@ -194,26 +203,26 @@ extension RequestHead {
 extension ResponseHead {
     /// Reads the fields of a HEADERS frame that begins a response (RFC 9113 §8.3.2).
     ///
-    /// Throws ``HandshakeFailure/Kind/malformedHead`` without a status.
+    /// Throws ``HandshakeFailure/Kind/malformedHead`` if there is no valid status.
     public init(http2 fields: HeaderFields) throws(HandshakeFailure) {
         guard let text = try fields.pseudoField(":status"), text.utf8.count == 3, HeaderSyntax.isDecimal(text), let status = Int(text),
             status >= 100
         else {
-            throw HandshakeFailure(.malformedHead, "there is no :status that could be one")
+            throw HandshakeFailure(.malformedHead, "there is no valid :status")
         }
         self.init(status: status, minorVersion: 0)
         majorVersion = 2
         for field in fields where !field.name.hasPrefix(":") { headers.add(field) }
     }
 
-    /// What says the same in a HEADERS frame; without what HTTP/2 does not have.
+    /// Returns the response as the fields of a HEADERS frame, without fields that HTTP/2 forbids.
     ///
-    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part would break out of its place.
+    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part contains forbidden characters.
     public func http2Fields() throws(HandshakeFailure) -> HeaderFields {
         guard 100...999 ~= status, status != 101 else { throw HandshakeFailure(.invalidHeader, "HTTP/2 has no status \(status)") }
         let rest = headers.forHTTP2
         try rest.check()
-        // 426 asks for an upgrade, which HTTP/2 does not have.
+        // 426 asks for an upgrade, which HTTP/2 does not support.
         var fields: HeaderFields = [":status": "\(status == 426 ? 400 : status)"]
         for field in rest { fields.add(field) }
         return fields

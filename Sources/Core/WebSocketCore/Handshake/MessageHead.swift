@@ -1,6 +1,6 @@
 /// The head of an HTTP/1 message: ``RequestHead`` or ``ResponseHead``.
 public protocol MessageHead: Sendable {
-    /// Reads the first line, given without its line break, and takes the fields that followed it.
+    /// Creates a head from its first line, without the line break, and the fields that followed.
     init(startLine: String, headers: HeaderFields) throws(HandshakeFailure)
 
     /// The fields, in order.
@@ -8,7 +8,7 @@ public protocol MessageHead: Sendable {
 }
 
 extension MessageHead {
-    /// The minor version of `HTTP/1.x` (RFC 9112 §2.3).
+    /// Returns the minor version of `HTTP/1.x` (RFC 9112 §2.3).
     static func minorVersion(_ bytes: ArraySlice<UInt8>) throws(HandshakeFailure) -> Int {
         guard bytes.starts(with: "HTTP/".utf8) else { throw HandshakeFailure(.malformedHead, "the first line is not HTTP") }
         guard bytes.count == 8, bytes.starts(with: "HTTP/1.".utf8), let digit = bytes.last, 0x30...0x39 ~= digit else {
@@ -18,22 +18,26 @@ extension MessageHead {
     }
 }
 
-/// The request line and the header fields of an HTTP/1 request (RFC 9112 §3), or what HTTP/2 has in their place.
+/// The request line and the header fields of an HTTP/1 request (RFC 9112 §3), or their equivalent in HTTP/2.
 public struct RequestHead: Hashable, MessageHead, CustomStringConvertible, CustomReflectable {
-    /// Such as `GET`; case counts.
+    /// The method, such as `GET`; case-sensitive.
     public var method: String
-    /// As on the wire: `/path?query`, `http://host/path`, or `*`.
+    /// The target as sent: `/path?query`, `http://host/path`, or `*`.
     public var target: String
     /// The `x` in `HTTP/1.x`.
     public var minorVersion: Int
     /// The fields, in order.
     public var headers: HeaderFields
-    /// 1, or 2 for a request that came over HTTP/2: its `:authority` is then the `Host`, and its `minorVersion` means nothing.
+    /// 1, or 2 for a request over HTTP/2.
+    ///
+    /// Then the `Host` is its `:authority`, and `minorVersion` has no meaning.
     public var majorVersion = 1
-    /// The protocol that an extended CONNECT over HTTP/2 asks for, such as `websocket` (RFC 8441 §4); nil: the request is none.
+    /// The protocol of an extended CONNECT over HTTP/2, such as `websocket` (RFC 8441 §4); nil for any other request.
     public var tunnelProtocol: String?
 
-    /// Makes a head; nothing is checked until it is encoded.
+    /// Creates a head.
+    ///
+    /// It is checked only when it is encoded.
     public init(method: String = "GET", target: String, minorVersion: Int = 1, headers: HeaderFields = [:]) {
         (self.method, self.target, self.minorVersion, self.headers) = (method, target, minorVersion, headers)
     }
@@ -53,40 +57,42 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible, Custo
             minorVersion: try Self.minorVersion(line[(second + 1)...]), headers: headers)
     }
 
-    /// The path of the target, still percent-encoded; at least `/`, or `*`.
+    /// The path of the target, percent-encoded; at least `/`, or `*`.
     public var path: String {
         let path = origin.prefix { $0 != "?" }
         return path.isEmpty ? "/" : String(path)
     }
 
-    /// What follows the first `?` of the target, still percent-encoded; `nil` without a `?`.
+    /// The part of the target after the first `?`, percent-encoded; nil without a `?`.
     public var query: String? {
         origin.firstIndex(of: "?").map { String(origin[origin.index(after: $0)...]) }
     }
 
-    /// The target from its path on; servers must take the absolute form too (RFC 9112 §3.2.2).
+    /// The target from its path on.
+    ///
+    /// Servers must accept the absolute form too (RFC 9112 §3.2.2).
     private var origin: Substring {
         guard let authority else { return target[...] }
         return target[authority.endIndex...]
     }
 
-    /// Host and perhaps port of a target in the absolute form; nil: it has another form.
+    /// The host and optional port of a target in absolute form; nil for other forms.
     private var authority: Substring? {
         guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
         return target[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
     }
 
-    /// Refuses a target that names another server than `Host` does.
+    /// Throws if the target names another server than `Host` does.
     ///
-    /// The target would hold (RFC 9112 §3.2.2), but what protects servers from pages of others looks at `Host`.
+    /// According to RFC 9112 §3.2.2 the target would take precedence, but the protection against foreign pages checks `Host`.
     package func checkTarget() throws(HandshakeFailure) {
         guard let authority, !HeaderSyntax.isEqual(authority, headers["Host"] ?? "") else { return }
         throw HandshakeFailure(.malformedHead, "the target names \(quoted(String(authority))), which is not the Host")
     }
 
-    /// The bytes to send, the blank line included.
+    /// Returns the bytes to send, including the blank line.
     ///
-    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part would break out of its place.
+    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part contains forbidden characters.
     public func encoded() throws(HandshakeFailure) -> [UInt8] {
         guard HeaderSyntax.isToken(method), HeaderSyntax.isVisible(target), 0...9 ~= minorVersion else {
             throw HandshakeFailure(.invalidHeader, "the request line cannot be written: method or target has forbidden characters")
@@ -97,14 +103,16 @@ public struct RequestHead: Hashable, MessageHead, CustomStringConvertible, Custo
         return bytes
     }
 
-    /// The method and the path, for logs: the query and the fields may hold credentials.
+    /// The method and the path, for logs.
+    ///
+    /// The query and the fields are omitted because they may contain credentials.
     public var description: String { "\(method) \(path)\(query == nil ? "" : "?…")" }
 
-    /// The first line and the fields, as they describe themselves.
+    /// A mirror that shows the first line and the descriptions of the fields.
     public var customMirror: Mirror { Mirror(self, children: ["line": description, "headers": headers]) }
 }
 
-/// The status line and the header fields of an HTTP/1 response (RFC 9112 §4), or what HTTP/2 has in their place.
+/// The status line and the header fields of an HTTP/1 response (RFC 9112 §4), or their equivalent in HTTP/2.
 public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, CustomReflectable {
     /// The status code, `100...999`.
     public var status: Int
@@ -114,12 +122,16 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, Cust
     public var minorVersion: Int
     /// The fields, in order.
     public var headers: HeaderFields
-    /// 1, or 2 for a response that came over HTTP/2: its `minorVersion` then means nothing.
+    /// 1, or 2 for a response over HTTP/2.
+    ///
+    /// Then `minorVersion` has no meaning.
     public var majorVersion = 1
 
-    /// Makes a head; nothing is checked until it is encoded.
+    /// Creates a head.
     ///
-    /// Without a reason, the usual one for the status is used.
+    /// It is checked only when it is encoded.
+    ///
+    /// Without a reason, the standard one for the status is used.
     public init(status: Int, reason: String? = nil, minorVersion: Int = 1, headers: HeaderFields = [:]) {
         self.status = status
         self.reason = reason ?? Self.reasons[status] ?? ""
@@ -127,7 +139,9 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, Cust
         self.headers = headers
     }
 
-    /// Reads `HTTP/1.1 101 Switching Protocols`; the reason and the space before it may be absent.
+    /// Reads `HTTP/1.1 101 Switching Protocols`.
+    ///
+    /// The reason and the space before it may be absent.
     public init(startLine: String, headers: HeaderFields) throws(HandshakeFailure) {
         let parts = startLine.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         let minorVersion = try Self.minorVersion(Array(parts[0].utf8)[...])
@@ -137,12 +151,12 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, Cust
         self.init(status: status, reason: parts.count == 3 ? String(parts[2]) : "", minorVersion: minorVersion, headers: headers)
     }
 
-    /// Whether the real response is still to come: 1xx, but not 101 (RFC 9110 §15.2).
+    /// Whether the final response is still to come: 1xx, except 101 (RFC 9110 §15.2).
     public var isInterim: Bool { 100...199 ~= status && status != 101 }
 
-    /// The bytes to send, the blank line included.
+    /// Returns the bytes to send, including the blank line.
     ///
-    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part would break out of its place.
+    /// Throws ``HandshakeFailure/Kind/invalidHeader`` if a part contains forbidden characters.
     public func encoded() throws(HandshakeFailure) -> [UInt8] {
         guard 100...999 ~= status, HeaderSyntax.isFieldValue(reason), 0...9 ~= minorVersion else {
             throw HandshakeFailure(.invalidHeader, "the status line cannot be written: \(status) \(quoted(reason))")
@@ -157,10 +171,12 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, Cust
         return bytes
     }
 
-    /// The status, for logs, and the reason if it is the usual one: another is the server's own words, and may repeat a secret.
+    /// The status, for logs, and the reason if it is the standard one.
+    ///
+    /// Any other reason is the server's own text and may repeat a secret.
     public var description: String { reason.isEmpty || reason != Self.reasons[status] ? "\(status)" : "\(status) \(reason)" }
 
-    /// The status and the fields, as they describe themselves.
+    /// A mirror that shows the status and the descriptions of the fields.
     public var customMirror: Mirror { Mirror(self, children: ["line": description, "headers": headers]) }
 
     private static let reasons = [
@@ -172,12 +188,12 @@ public struct ResponseHead: Hashable, MessageHead, CustomStringConvertible, Cust
     ]
 }
 
-/// Which HTTP a WebSocket begins with.
+/// The HTTP version with which a WebSocket is opened.
 public enum HTTPVersion: Hashable, Sendable, CaseIterable {
-    /// HTTP/2 (RFC 8441) over TLS where both sides have it, otherwise HTTP/1.1.
+    /// HTTP/2 (RFC 8441) over TLS if both sides support it, otherwise HTTP/1.1.
     case automatic
-    /// HTTP/1.1 and nothing else (RFC 6455): each WebSocket has a TCP connection of its own.
+    /// Only HTTP/1.1 (RFC 6455): each WebSocket has its own TCP connection.
     case http1
-    /// HTTP/2 and nothing else, also without TLS, by prior knowledge: WebSockets share TCP connections.
+    /// Only HTTP/2: WebSockets share TCP connections. Without TLS, HTTP/2 is used by prior knowledge.
     case http2
 }

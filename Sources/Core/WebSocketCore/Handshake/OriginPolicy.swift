@@ -1,30 +1,30 @@
-/// Which pages may ask a server for a WebSocket, by the `Origin` and the `Host` that their browser sends.
+/// Decides which web pages may open a WebSocket, from the `Origin` and `Host` fields that browsers send.
 ///
-/// A page may come from where the server itself is, or from an origin that is allowed. A page on the web can make a name of its own lead
-/// to any address ("DNS rebinding"), and is then of the server's origin by its words: so a `Host` counts only if it is an IP address, a
-/// name of this machine, or the host of an origin that is allowed. A request without `Origin` comes from no page, and passes.
+/// A page may come from the server's own host or from an allowed origin. A malicious page can let a name of its own point to any address
+/// ("DNS rebinding") and then appears to come from the server's own origin. Therefore a `Host` counts only if it is an IP address, a name
+/// of this machine, or the host of an allowed origin. A request without `Origin` does not come from a page and is allowed.
 public struct OriginPolicy: Hashable, Sendable {
-    /// The origins that may connect beside the server's own, such as `https://example.org`; `*` is every origin, `null` a page that has none.
+    /// The origins that may connect in addition to the server's own, such as `https://example.org`.
     ///
-    /// The host of each is a name of the server as well.
+    /// `*` is every origin, and `null` a page without one. The host of each origin also counts as a name of the server.
     public var allowed: [String]
-    /// Whether a page of the server's own has to come from its port, over its scheme; otherwise its host alone has to match.
+    /// Whether a page of the server's own host must also match its port and scheme; otherwise the host alone must match.
     public var isStrict: Bool
 
-    /// Makes a policy; by default pages on the server's own host may connect, and no others.
+    /// Creates a policy; by default only pages of the server's own host may connect.
     public init(allowed: [String] = [], isStrict: Bool = false) { (self.allowed, self.isStrict) = (allowed, isStrict) }
 
-    /// Every page may connect.
+    /// Allows every page.
     public static let any = OriginPolicy(allowed: ["*"])
 
-    /// The first of ``allowed`` that can never be the origin of a page: it has a path, or no scheme.
+    /// The first of ``allowed`` that cannot be an origin, because it has a path or no scheme; nil if all are valid.
     public var firstInvalid: String? { allowed.first { $0 != "*" && $0 != "null" && Site(origin: $0) == nil } }
 
-    /// Why a request is refused, in a sentence; nil if it may go on.
+    /// Returns why a request is refused, as a sentence; nil if it is allowed.
     ///
     /// - Parameters:
-    ///   - request: What the client asks for.
-    ///   - isSecure: Whether it came over TLS. Behind a proxy that ends TLS the page is secure and we are not.
+    ///   - request: The request.
+    ///   - isSecure: Whether it came over TLS. Behind a proxy that terminates TLS, the page is secure although this connection is not.
     public func refusal(of request: RequestHead, isSecure: Bool) -> String? {
         let headers = request.headers
         guard let origin = headers["Origin"] else { return nil }
@@ -32,10 +32,10 @@ public struct OriginPolicy: Hashable, Sendable {
             return "There must be one Origin and one Host."
         }
         if allowed.contains(where: { $0 == "*" || HeaderSyntax.isEqual($0, origin) }) { return nil }
-        let refused = "Pages of \(quoted(origin)) may not connect here."
+        let refused = "Pages from \(quoted(origin)) may not connect here."
         guard let page = Site(origin: origin), let host = headers["Host"], let own = Site(authority: host) else { return refused }
         guard isOwn(own.name) else {
-            return "This server does not know that it is called \(quoted(host)): allow the origin \(quoted(origin)) if it is."
+            return "\(quoted(host)) is not a known name of this server. If it is one, allow the origin \(quoted(origin))."
         }
         guard page.name == own.name else { return refused }
         guard isStrict else { return nil }
@@ -43,19 +43,19 @@ public struct OriginPolicy: Hashable, Sendable {
             ? nil : refused
     }
 
-    /// Whether a name, in lower case and without brackets, is one of the server's that nobody else can make lead here.
+    /// Returns whether a name, in lower case and without brackets, belongs to the server and cannot be redirected by others.
     private func isOwn(_ name: String) -> Bool {
         IPAddress(name) != nil || Self.isLocal(name) || allowed.contains { Site(origin: $0)?.name == name }
     }
 
-    /// Whether a request was sent to a name of this machine, such as `localhost:80`, `127.0.0.1` or `[::1]`; nil, without a `Host`, is none.
+    /// Returns whether `Host` names this machine, such as `localhost:80`, `127.0.0.1` or `[::1]`; false for nil.
     public static func isLoopback(host authority: String?) -> Bool {
         guard let name = authority.flatMap({ Site(authority: $0)?.name }) else { return false }
         guard let address = IPAddress(name) else { return isLocal(name) }
         return address.bytes.count == 4 ? address.bytes[0] == 127 : address == IPAddress("::1")
     }
 
-    /// Browsers ask nobody about these (RFC 6761 §6.3).
+    /// Browsers resolve these names without DNS (RFC 6761 §6.3).
     private static func isLocal(_ name: String) -> Bool { name == "localhost" || name.hasSuffix(".localhost") }
 
     /// A scheme, a host and a port, in lower case.
@@ -64,7 +64,7 @@ public struct OriginPolicy: Hashable, Sendable {
         let name: String
         let port: String
 
-        /// Reads `scheme://host` with perhaps a port; nil if there is more, or less.
+        /// Reads `scheme://host` with an optional port; fails for anything else.
         init?(origin: String) {
             guard let end = origin.firstRange(of: "://"), let site = Site(authority: origin[end.upperBound...]) else { return nil }
             scheme = HeaderSyntax.lowercased(origin[..<end.lowerBound])
@@ -72,7 +72,7 @@ public struct OriginPolicy: Hashable, Sendable {
             (name, port) = (site.name, site.port)
         }
 
-        /// Reads `host` or `host:port`; IPv6 stands in brackets.
+        /// Reads `host` or `host:port`, with IPv6 in brackets.
         init?(authority: some StringProtocol) {
             let text = HeaderSyntax.lowercased(authority)
             guard HeaderSyntax.isVisible(text), !text.utf8.contains(where: Self.isForeign) else { return nil }
@@ -88,7 +88,7 @@ public struct OriginPolicy: Hashable, Sendable {
             guard !name.isEmpty, !host.hasPrefix("[") || IPAddress(name)?.bytes.count == 16 else { return nil }
         }
 
-        /// The port, if need be the usual one of a scheme.
+        /// Returns the port, or the default port of the scheme.
         func port(of scheme: String) -> String { port.isEmpty ? scheme == "https" ? "443" : "80" : port }
 
         private static func isForeign(_ byte: UInt8) -> Bool {

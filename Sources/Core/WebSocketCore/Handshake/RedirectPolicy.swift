@@ -1,36 +1,36 @@
-/// Whether a server may send us elsewhere with 301, 302, 303, 307 or 308 (RFC 9110 §15.4), and how far.
+/// Whether and how far the client follows redirects with 301, 302, 303, 307 or 308 (RFC 9110 §15.4).
 ///
-/// Never from `wss` to `ws`, whatever the policy. What leaves the origin (scheme, host and port) goes without credentials.
+/// It never follows a redirect from `wss` to `ws`. If a redirect leaves the origin (scheme, host and port), credentials are not sent.
 public struct RedirectPolicy: Hashable, Sendable {
-    /// How far away a server may send us.
+    /// Which targets a redirect may have.
     public enum Reach: Hashable, Sendable {
-        /// To another path, port, or from `ws` to `wss`, on the same host.
+        /// Another path or port on the same host, also from `ws` to `wss`.
         case sameHost
-        /// Anywhere: whoever controls the server chooses where we connect to, internal hosts included.
+        /// Any host. The server then decides where this client connects, including internal hosts.
         case anyHost
     }
 
-    /// How many redirects in a row are followed; 0: none.
+    /// The maximum number of redirects in a row; 0 for none.
     public var limit: Int
-    /// How far away they may lead.
+    /// Which targets are allowed.
     public var reach: Reach
-    /// Whether those that leave the origin are an error: what is said over the connection is a secret of that origin.
+    /// Whether a redirect that leaves the origin is an error, because the data sent over the connection is meant for this origin only.
     package var staysInOrigin = false
 
-    /// A policy; by default up to five in a row, on the same host.
+    /// Creates a policy; by default it follows up to five redirects in a row, on the same host.
     public init(limit: Int = 5, reach: Reach = .sameHost) { (self.limit, self.reach) = (limit, reach) }
 
-    /// A redirect is a refusal like others.
+    /// Follows no redirects: a redirect is a refusal.
     public static let never = RedirectPolicy(limit: 0)
 
-    /// Where an answer sends us.
+    /// Returns the target of a redirect.
     ///
     /// - Parameters:
-    ///   - response: The answer to the request for an upgrade.
-    ///   - url: Where it was sent to.
-    ///   - followed: How many redirects led there.
-    /// - Returns: Nil if the answer is no redirect, or none is to be followed.
-    /// - Throws: Why this one is not followed.
+    ///   - response: The response to the upgrade request.
+    ///   - url: The URL of that request.
+    ///   - followed: The number of redirects followed so far.
+    /// - Returns: Nil if the response is not a redirect, or no redirects are followed.
+    /// - Throws: Why this redirect is not followed.
     public func next(after response: ResponseHead, from url: WebSocketURL, followed: Int) throws(RedirectProblem) -> Redirect? {
         guard limit > 0, [301, 302, 303, 307, 308].contains(response.status) else { return nil }
         guard followed < limit else { throw RedirectProblem(.tooMany, "that is one more than the \(limit) allowed in a row") }
@@ -42,50 +42,50 @@ public struct RedirectPolicy: Hashable, Sendable {
         do throws(URLProblem) {
             target = try url.resolve(locations[0])
         } catch {
-            throw RedirectProblem(.invalidLocation, "its Location is no URL of a WebSocket: \(error.description)")
+            throw RedirectProblem(.invalidLocation, "its Location is not a WebSocket URL: \(error.description)")
         }
-        guard target.isSecure || !url.isSecure else { throw RedirectProblem(.downgrade, "\(target) is not encrypted, and \(url) is") }
+        guard target.isSecure || !url.isSecure else { throw RedirectProblem(.downgrade, "\(target) is not encrypted, but \(url) is") }
         let isSameHost = target.host == url.host && target.socketPath == url.socketPath
         guard reach == .anyHost || isSameHost else { throw RedirectProblem(.elsewhere, "\(target) is on another host") }
         let leavesOrigin = !isSameHost || target.port != url.port || target.isSecure != url.isSecure
         guard !leavesOrigin || !staysInOrigin else {
-            throw RedirectProblem(.elsewhere, "\(target) is another origin, and what is sent here is for this one alone")
+            throw RedirectProblem(.elsewhere, "\(target) is another origin, and the data is meant for this origin only")
         }
         return Redirect(url: target, leavesOrigin: leavesOrigin)
     }
 }
 
-/// Where a server sends us.
+/// The target of a redirect.
 public struct Redirect: Hashable, Sendable {
-    /// Where to connect to instead.
+    /// The URL to connect to.
     public let url: WebSocketURL
-    /// Whether scheme, host or port are others, so that credentials stay behind.
+    /// Whether scheme, host or port differ, so that credentials are not sent.
     public let leavesOrigin: Bool
 }
 
 /// Why a redirect is not followed.
 public struct RedirectProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// For code to decide by.
+    /// The kind of problem, for code.
     public let code: Code
-    /// What is wrong, for people; holds no credentials.
+    /// The problem in words, for people, without credentials.
     public let description: String
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 
     /// The kinds of problem; more may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// In plain words.
+        /// The kind in words.
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// One more than the policy allows in a row; perhaps a loop.
+        /// One redirect more than the policy allows in a row; possibly a loop.
         public static let tooMany = Code("too many redirects")
-        /// There is no `Location`, more than one, or it is not the URL of a WebSocket.
+        /// There is no `Location`, more than one, or it is not a WebSocket URL.
         public static let invalidLocation = Code("invalid location")
-        /// From an encrypted connection to one that is not.
+        /// The target is not encrypted, but the connection was.
         public static let downgrade = Code("downgrade")
-        /// To another host, which the policy does not allow.
+        /// The target is on another host or origin, which the policy does not allow.
         public static let elsewhere = Code("elsewhere")
     }
 }

@@ -1,23 +1,23 @@
 import MachineCore
 
-/// The server's side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
+/// The server side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
 public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The request as it came.
+    /// The request as received.
     public let request: RequestHead
-    /// In the client's order of preference.
+    /// The offered subprotocols, in the client's order of preference.
     public let offeredSubprotocols: [String]
-    /// What the client would use, in its order of preference.
+    /// The offered extensions, in the client's order of preference.
     public let offeredExtensions: [WebSocketExtension]
 
-    /// Nil over HTTP/2, where nothing has to be proven (RFC 8441 §5).
+    /// Nil over HTTP/2, which has no such proof (RFC 8441 §5).
     private let key: WebSocketKey?
 
     static let version = "13"
 
     /// Checks a request.
     ///
-    /// Throws ``HandshakeFailure/Kind/notAnUpgrade`` for plain HTTP, so that it may be served as such; any other failure
-    /// is to be answered with its ``HandshakeFailure/refusal``.
+    /// Throws ``HandshakeFailure/Kind/notAnUpgrade`` for plain HTTP, which may be handled as such. For any other failure, the server must
+    /// answer with its ``HandshakeFailure/refusal``.
     public init(_ request: RequestHead) throws(HandshakeFailure) {
         let headers = request.headers
         if request.majorVersion == 2 { try Self.checkTunnel(request) } else { try Self.checkUpgrade(request) }
@@ -32,9 +32,9 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         key = request.majorVersion == 2 ? nil : try Self.key(in: headers)
         let subprotocols = headers.tokens("Sec-WebSocket-Protocol")
         if let wrong = Subprotocols.firstInvalid(in: subprotocols) {
-            throw HandshakeFailure(.invalidRequest, "number \(wrong) of the subprotocols is not a token, or there twice")
+            throw HandshakeFailure(.invalidRequest, "number \(wrong) of the subprotocols is not a token, or is repeated")
         }
-        do throws(HandshakeFailure) {  // RFC 6455 §9.1: what breaks the grammar fails; what is merely unknown is passed over.
+        do throws(HandshakeFailure) {  // RFC 6455 §9.1: grammar errors fail; unknown extensions are ignored.
             offeredExtensions = try WebSocketExtension.parse(headers)
         } catch {
             throw HandshakeFailure(.invalidRequest, error.detail)
@@ -53,7 +53,7 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         }
         guard request.method == "GET" else { throw HandshakeFailure(.invalidMethod, "\(quoted(request.method)) instead of GET") }
         guard headers.contains("upgrade", in: "Connection") else {
-            throw HandshakeFailure(.invalidRequest, "Connection has no `Upgrade`: perhaps a proxy took it out")
+            throw HandshakeFailure(.invalidRequest, "Connection has no `Upgrade`: perhaps a proxy removed it")
         }
         guard headers.values("Host").count == 1 else { throw HandshakeFailure(.invalidRequest, "there must be one Host") }
     }
@@ -61,9 +61,9 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// RFC 8441 §4.
     private static func checkTunnel(_ request: RequestHead) throws(HandshakeFailure) {
         guard request.method == "CONNECT", let name = request.tunnelProtocol else {
-            throw HandshakeFailure(.notAnUpgrade, "the request is no CONNECT with a `:protocol`")
+            throw HandshakeFailure(.notAnUpgrade, "the request is not a CONNECT with a `:protocol`")
         }
-        // Case does not matter (RFC 9110 §7.8): a gateway passes on what its client wrote into Upgrade.
+        // Case does not matter (RFC 9110 §7.8): a gateway forwards its client's spelling from Upgrade.
         guard HeaderSyntax.lowercased(name[...]) == "websocket" else {
             throw HandshakeFailure(.unsupportedProtocol, "\(quoted(name)) instead of websocket")
         }
@@ -78,19 +78,23 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
         return key
     }
 
-    /// The request's first line, for logs; no subprotocol, for one may carry a token.
+    /// The request's first line, for logs.
+    ///
+    /// Subprotocols are omitted because one may carry a token.
     public var description: String { request.description }
 
-    /// The request as it describes itself.
+    /// A mirror of the request.
     public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
 
-    /// Accepts the request; send the agreement's response.
+    /// Accepts the request.
+    ///
+    /// Send the response of the returned agreement.
     ///
     /// - Parameters:
-    ///   - subprotocol: One of the offered, or `nil` for none.
-    ///   - deflate: What compression this side is willing to do; `nil` for none.
-    ///   - headers: More fields to send.
-    /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol`` for one that was not offered;
+    ///   - subprotocol: One of the offered subprotocols; nil for none.
+    ///   - deflate: The compression that this side supports; nil for none.
+    ///   - headers: Additional fields to send.
+    /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol`` for a subprotocol that was not offered;
     ///   ``HandshakeFailure/Kind/invalidHeader`` for fields that the handshake sets itself or that cannot be sent.
     public func accept(
         subprotocol: String? = nil, deflate: DeflatePreferences? = nil, headers: HeaderFields = [:]
@@ -123,36 +127,38 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     }
 }
 
-/// What client and server agreed on in the opening handshake.
+/// The result of the opening handshake.
 public struct Agreement: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The subprotocol that the server chose among those offered.
     public var subprotocol: String?
-    /// How messages are compressed; `nil` if they are not.
+    /// The compression parameters; nil without compression.
     public var deflate: DeflateParameters?
-    /// The extensions in use, as written in the answer.
+    /// The extensions in use, as written in the response.
     public var extensions: [String]
-    /// The response itself: 101, or 200 to 299 over HTTP/2.
+    /// The response: 101, or 200 to 299 over HTTP/2.
     public var response: ResponseHead
 
-    /// Makes an agreement.
+    /// Creates an agreement.
     public init(subprotocol: String? = nil, deflate: DeflateParameters? = nil, extensions: [String] = [], response: ResponseHead) {
         (self.subprotocol, self.deflate, self.extensions, self.response) = (subprotocol, deflate, extensions, response)
     }
 
-    /// The response's status, the subprotocol and the extensions, for logs; a subprotocol that is not well known is hidden.
+    /// The response's status, the subprotocol and the extensions, for logs.
+    ///
+    /// A subprotocol that is not well known is hidden.
     public var description: String {
         (["\(response)"] + (subprotocol.map { ["subprotocol \(Secrecy.subprotocol($0))"] } ?? []) + extensions).joined(separator: ", ")
     }
 
-    /// The description, and the response as it describes itself.
+    /// A mirror that shows the description and the response.
     public var customMirror: Mirror { Mirror(self, children: ["agreement": description, "response": response]) }
 }
 
 /// The rules for lists of subprotocols.
 enum Subprotocols {
-    /// The place, counted from 1, of the first that is no token or there twice (RFC 6455 §4.1, item 10).
+    /// Returns the position, counted from 1, of the first name that is not a token or is repeated (RFC 6455 §4.1, item 10).
     ///
-    /// Not its name, which may hold a secret.
+    /// The name itself is not returned, because it may contain a secret.
     static func firstInvalid(in names: [String]) -> Int? {
         var seen: Set<String> = []
         return names.firstIndex { !HeaderSyntax.isToken($0) || !seen.insert($0).inserted }.map { $0 + 1 }
@@ -160,7 +166,7 @@ enum Subprotocols {
 }
 
 extension HandshakeFailure {
-    /// It names none: a server that repeats what it was offered would put a token into logs.
+    /// The message contains no name: a server that echoes the offer would put a token into logs.
     static var subprotocolNotOffered: HandshakeFailure {
         HandshakeFailure(.invalidSubprotocol, "the server chose a subprotocol that was not offered, or several")
     }

@@ -1,22 +1,22 @@
-/// The URL of a WebSocket: `ws://host:port/path?query` or `wss://…` (RFC 6455 §3).
+/// A WebSocket URL: `ws://host:port/path?query` or `wss://…` (RFC 6455 §3).
 ///
-/// Nothing is percent-encoded or decoded: what may not stand in a URL is refused.
+/// Nothing is percent-encoded or decoded: characters that are not allowed in a URL are rejected.
 ///
-/// `ws+unix:/run/app.sock:/path?query` is a Unix domain socket, as in Node's `ws`: after the colon comes what would follow the host;
-/// without it, the target is `/`. In the socket's path alone `%XX` is decoded, so that it may have colons and spaces.
+/// `ws+unix:/run/app.sock:/path?query` is a Unix domain socket, as in Node's `ws`. The request target follows the second colon; without it,
+/// the target is `/`. `%XX` is decoded only in the socket's path, so that it can contain colons and spaces.
 public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
-    /// A name or an address in lower case; IPv6 without brackets.
+    /// The host name or address in lower case; IPv6 without brackets.
     public let host: String
-    /// As written, or 80 for `ws` and 443 for `wss`.
+    /// The port as written, or 80 for `ws` and 443 for `wss`.
     public let port: Int
-    /// The path and the query, at least `/`: what stands in the request line.
+    /// The path and the query for the request line, at least `/`.
     public let target: String
-    /// Where the Unix domain socket is, whose `host` is then `localhost`; nil: the server is reached by TCP.
+    /// The path of the Unix domain socket, whose `host` is then `localhost`; nil for TCP.
     public let socketPath: String?
 
-    /// Reads a URL, or says what is wrong with it.
+    /// Parses a URL, or throws what is wrong with it.
     public init(_ string: String) throws(URLProblem) {
         guard HeaderSyntax.isVisible(string) else {
             if string.isEmpty { throw .missingScheme }
@@ -45,22 +45,24 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
         (host, port) = try Self.hostAndPort(authority, defaultPort: isSecure ? 443 : 80)
     }
 
-    /// The value of the `Host` field: IPv6 in brackets, the port left out if it is the scheme's own.
+    /// The value of the `Host` field: IPv6 in brackets, without the scheme's default port.
     public var hostHeader: String {
         let bracketed = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? bracketed : "\(bracketed):\(port)"
     }
 
-    /// The whole URL; its query may hold credentials.
+    /// The whole URL.
+    ///
+    /// Its query may contain credentials.
     public var string: String { origin + target }
 
-    /// The URL for logs: without the query, which may hold credentials.
+    /// The URL for logs, without the query, which may contain credentials.
     public var description: String {
         let path = target.prefix { $0 != "?" }
         return origin + path + (path.endIndex == target.endIndex ? "" : "?…")
     }
 
-    /// The description alone: a dump shows no query either.
+    /// A mirror that shows only the description, without the query.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 
     var origin: String {
@@ -90,21 +92,25 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
         return (HeaderSyntax.lowercased(host), try port(authority[host.endIndex...], default: defaultPort))
     }
 
-    /// Reads `:8080`; RFC 3986 §3.2.3 lets the number, or all of it, be absent.
+    /// Reads `:8080`.
+    ///
+    /// RFC 3986 §3.2.3 allows the number, or all of it, to be absent.
     private static func port(_ text: Substring, default defaultPort: Int) throws(URLProblem) -> Int {
         let digits = text.dropFirst()
         if digits.isEmpty, text.isEmpty || text == ":" { return defaultPort }
         guard text.hasPrefix(":"), HeaderSyntax.isDecimal(digits), let port = Int(digits), 1...65535 ~= port else {
-            // What is no number may be a password whose @ is missing.
+            // If it is not a number, it may be a password with a missing @.
             let what = HeaderSyntax.isDecimal(digits) ? quoted(digits) : "what follows the host"
             throw URLProblem(.invalidPort, "\(what) is not a port; use a number in 1...65535")
         }
         return port
     }
 
-    /// What a `Location` means that came from here (RFC 3986 §5.2); `http` and `https` stand for `ws` and `wss`.
+    /// Resolves a `Location` against this URL (RFC 3986 §5.2).
     ///
-    /// A fragment is left out: it concerns nobody but the client.
+    /// `http` and `https` stand for `ws` and `wss`.
+    ///
+    /// A fragment is dropped, because it is only for the client.
     func resolve(_ location: String) throws(URLProblem) -> WebSocketURL {
         let reference = location.prefix { $0 != "#" }
         let scheme = reference.prefix { $0 != ":" && $0 != "/" && $0 != "?" }
@@ -113,8 +119,8 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
             switch HeaderSyntax.lowercased(scheme) {
             case "http", "ws": return try WebSocketURL("ws\(rest)")
             case "https", "wss": return try WebSocketURL("wss\(rest)")
-            // No server chooses which of this machine's sockets we speak to.
-            default: throw URLProblem(.unsupportedScheme, "\(quoted(scheme)) is not a scheme to be sent to")
+            // A server must not choose a Unix domain socket of this machine.
+            default: throw URLProblem(.unsupportedScheme, "\(quoted(scheme)) is not a scheme that redirects may use")
             }
         }
         if reference.hasPrefix("//") { return try WebSocketURL("\(isSecure ? "wss" : "ws"):\(reference)") }
@@ -147,7 +153,7 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
         return "/" + kept.joined(separator: "/")
     }
 
-    /// Whether TLS is spoken, and what follows the scheme; nil: another scheme than that of Unix domain sockets.
+    /// Returns whether TLS is used, and the part after the scheme; nil if the scheme is not that of Unix domain sockets.
     static func unixPlace(of string: String) -> (isSecure: Bool, place: Substring)? {
         guard let colon = string.firstIndex(of: ":") else { return nil }
         let place = string[string.index(after: colon)...]
@@ -158,55 +164,55 @@ public struct WebSocketURL: Hashable, Sendable, CustomStringConvertible, CustomR
         }
     }
 
-    /// Reads `/run/app.sock:/path?query`, also with the `//` of an empty host before it.
+    /// Reads `/run/app.sock:/path?query`, optionally with the `//` of an empty host before it.
     static func socketAndTarget(_ place: Substring) throws(URLProblem) -> (path: String, target: String) {
         guard !place.contains("#") else {
             throw URLProblem(.fragment, "a WebSocket URL has no fragment; write %23 for a # in the path")
         }
         let place = place.hasPrefix("///") ? place.dropFirst(2) : place
-        // A query may follow at once; a ? of the path is written %3F.
+        // A query may follow directly. A ? in the path is written %3F.
         let encoded = place.prefix { $0 != ":" && $0 != "?" }
         guard encoded.hasPrefix("/"), !encoded.hasPrefix("//"), let path = PercentEncoding.decode(encoded) else {
             throw URLProblem(.invalidHost, "after ws+unix: comes the absolute path of a socket, as in ws+unix:/run/app.sock:/path")
         }
-        // What all systems take: 104 bytes on Apple's, 108 on Linux, the last of them 0.
+        // The limit of all systems: 104 bytes on Apple's, 108 on Linux, including a final 0.
         guard path.utf8.count < 104 else { throw URLProblem(.invalidHost, "the path of a Unix domain socket has at most 103 bytes") }
         let rest = place[encoded.endIndex...]
         let tail = rest.hasPrefix(":") ? rest.dropFirst() : rest
         return (path, tail.hasPrefix("/") ? String(tail) : "/" + tail)
     }
 
-    /// The URL of a Unix domain socket.
+    /// Creates the URL of a Unix domain socket.
     ///
     /// - Parameters:
-    ///   - path: Where the socket is, absolute, at most 103 bytes.
+    ///   - path: The absolute path of the socket, at most 103 bytes.
     ///   - target: The path and the query of the request.
     public init(unixSocket path: String, target: String = "/", isSecure: Bool = false) throws(URLProblem) {
         try self.init("\(isSecure ? "wss" : "ws")+unix:\(PercentEncoding.encode(path: path)):\(target)")
     }
 }
 
-/// Why a string is not the URL of a WebSocket.
+/// Why a string is not a WebSocket URL.
 public struct URLProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// For code to decide by.
+    /// The kind of problem, for code.
     public let code: Code
-    /// What is wrong and what is wanted, for people; holds no credentials.
+    /// The problem and the expected form, for people, without credentials.
     public let description: String
 
     init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 
     /// The kinds of problem; more may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// In plain words.
+        /// The kind in words.
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// A space, a control character, or one beyond ASCII.
+        /// A space, a control character, or a character outside ASCII.
         public static let invalidCharacter = Code("invalid character")
         /// There is no `ws://` or `wss://`.
         public static let missingScheme = Code("missing scheme")
-        /// The scheme is another one than `ws` or `wss`.
+        /// The scheme is not `ws` or `wss`.
         public static let unsupportedScheme = Code("unsupported scheme")
         /// There is a user name or a password before the host.
         public static let userInfo = Code("user info")

@@ -1,26 +1,30 @@
-/// Unmasks compressed payloads on their way into the inflater.
+/// Unmasks compressed payloads and passes them to the inflater.
 ///
-/// Between messages it holds no buffer, for most connections are idle.
+/// It holds no buffer between messages, because most connections are idle.
 struct Inflation {
-    /// The most bytes that are unmasked at once.
+    /// The maximum number of bytes that are unmasked at once.
     static let pieceLength = 8192
-    /// The least and the most room that a message gets at first; the least is taken from the stack.
+    /// The range of the initial buffer size for a message.
+    ///
+    /// The smallest is allocated on the stack.
     static let rooms = 1024...256 * 1024
 
     private let inflater: any MessageInflater
-    /// Room that the next message will fit into if it is like those before it.
+    /// The buffer size that fits the next message if it is similar to the previous ones.
     private(set) var typicalRoom = Self.rooms.lowerBound
 
     init(_ inflater: any MessageInflater) { self.inflater = inflater }
 
-    /// Inflates a message whose payload has come as a whole; what `body` gets is valid until it returns.
+    /// Inflates a message whose payload is complete.
     ///
-    /// The memory is borrowed for this long; nothing is copied if the message fits into the room that those before it needed.
+    /// The buffer passed to `body` is valid until `body` returns.
+    ///
+    /// The memory is temporary. Nothing is copied if the message fits into the typical buffer size.
     mutating func withWhole<Result>(
         _ payload: UnsafeRawBufferPointer, mask: MaskKey?, limit: Int,
         _ body: (UnsafeRawBufferPointer) throws(ProtocolViolation) -> Result
     ) throws(ProtocolViolation) -> Result {
-        // At most one byte more than allowed, to see whether there is one.
+        // One byte more than the limit, to detect that it is exceeded.
         let length = typicalRoom > limit ? limit + 1 : typicalRoom
         return unsafe try withUnsafeTemporaryAllocation(byteCount: length, alignment: 16) { room throws(ProtocolViolation) in
             var (free, longer) = unsafe (room, [] as [UInt8])
@@ -43,7 +47,7 @@ struct Inflation {
         }
     }
 
-    /// Inflates the next piece of a message's payload and appends what comes out.
+    /// Inflates the next piece of a message's payload and appends the output.
     func inflate(
         _ payload: UnsafeRawBufferPointer, mask: MaskKey?, phase: Int, into output: inout [UInt8], limit: Int
     ) throws(ProtocolViolation) {
@@ -54,14 +58,14 @@ struct Inflation {
         }
     }
 
-    /// Ends a message that came in pieces.
+    /// Ends a message that arrived in pieces.
     func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
         try inflater.finish(into: &output, limit: limit)
     }
 
-    /// Lends unmasked copies of a payload's pieces.
+    /// Calls `body` with unmasked copies of the payload's pieces.
     ///
-    /// The last one ends with the tail if that is wanted, which is cheaper than to feed the tail in a call of its own.
+    /// If `hasTail`, the last piece ends with the tail. That is cheaper than a separate call for the tail.
     private func withPieces(
         of payload: UnsafeRawBufferPointer, mask: MaskKey?, phase: Int = 0, hasTail: Bool = false,
         _ body: (_ piece: inout UnsafeRawBufferPointer, _ isLast: Bool) throws(ProtocolViolation) -> Void
@@ -82,9 +86,9 @@ struct Inflation {
         }
     }
 
-    /// Guesses that the next message is little longer than the longest of late.
+    /// Updates the typical buffer size: a little more than the longest recent message.
     ///
-    /// zlib is slower where less room than the longest match is left, 258 bytes.
+    /// zlib is slower if less room than its longest match, 258 bytes, is left.
     private mutating func learn(_ count: Int) {
         let needed = count > Self.rooms.upperBound ? Self.rooms.upperBound : count + count / 4 + 258
         typicalRoom = min(max(needed, typicalRoom - typicalRoom / 8, Self.rooms.lowerBound), Self.rooms.upperBound)
@@ -93,28 +97,28 @@ struct Inflation {
 
 /// Decompresses the messages of one direction of one connection, in order (RFC 7692 §7.2.2).
 public protocol MessageInflater: AnyObject {
-    /// Inflates a piece of one message into `room`, as far as that goes; both move on past what was used of them.
+    /// Inflates a piece of one message into `room` as far as possible. Both buffers advance past the used bytes.
     ///
-    /// If room is left, all of `input` is used, and with `isLast` the message has ended. If none is left, more may come out: the call
-    /// is repeated with new room and the rest of the input, which may be empty. `room` is never empty when the call is made.
-    /// The last piece of a message ends with the whole tail `00 00 FF FF` that its sender left out (§7.2.2).
-    /// Throws `invalidCompressedData` for a bad stream, and for a message that ends inside a block.
+    /// If room is left, all of `input` was used, and with `isLast` the message has ended. If none is left, more output may follow: the call
+    /// is repeated with new room and the rest of the input, which may be empty. `room` is never empty at the start of a call. The last
+    /// piece of a message ends with the whole tail `00 00 FF FF` that the sender removed (§7.2.2). Throws `invalidCompressedData` for a
+    /// corrupt stream, and for a message that ends inside a block.
     func inflate(
         _ input: inout UnsafeRawBufferPointer, isLast: Bool, into room: inout UnsafeMutableRawBufferPointer
     ) throws(ProtocolViolation)
 }
 
 extension MessageInflater {
-    /// Inflates a piece of one message, not the tail of its last one, and appends what comes out to `output`.
+    /// Inflates a piece of one message, without the final tail, and appends the output.
     ///
-    /// Throws `messageTooBig` instead of appending more than `limit` bytes in this call, and `invalidCompressedData` for a bad stream.
-    /// The array grows only as bytes come out, whatever the stream may promise.
+    /// Throws `messageTooBig` instead of appending more than `limit` bytes in this call, and `invalidCompressedData` for a corrupt stream.
+    /// The array grows only with the actual output, whatever size the stream claims.
     public func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
         var rest = unsafe input
         try unsafe inflate(all: &rest, isLast: false, into: &output, upTo: output.end(after: limit))
     }
 
-    /// Ends the message: feeds `00 00 FF FF` (RFC 7692 §7.2.2) and forgets the context when takeover is off.
+    /// Ends the message: feeds `00 00 FF FF` (RFC 7692 §7.2.2), and resets the context without context takeover.
     ///
     /// Throws as ``inflate(_:into:limit:)`` does, and `invalidCompressedData` if the message ends inside a block.
     public func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
@@ -125,16 +129,16 @@ extension MessageInflater {
         }
     }
 
-    /// Inflates all of `input`; there may be `end` bytes in `output` then, and no more.
+    /// Inflates all of `input`, until `output` has at most `end` bytes.
     ///
-    /// The copy out of the room costs less than to clear room in the array would.
+    /// Copying from a temporary buffer is cheaper than zeroing room in the array.
     func inflate(
         all input: inout UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8], upTo end: Int
     ) throws(ProtocolViolation) {
-        // Text often shrinks to a quarter. Up to 1 KiB is taken from the stack.
+        // Text often compresses to a quarter. Up to 1 KiB is allocated on the stack.
         var size = input.count <= 256 ? 1024 : 16 * 1024
         while true {
-            // At most one byte more than allowed, to see whether there is one.
+            // One byte more than the limit, to detect that it is exceeded.
             let left = end - output.count
             let length = size > left ? left + 1 : size
             let isFull = unsafe try withUnsafeTemporaryAllocation(byteCount: length, alignment: 16) { room throws(ProtocolViolation) in
@@ -150,7 +154,7 @@ extension MessageInflater {
     }
 }
 
-/// What every compressed message ends with, and no sender sends (RFC 7692 §7.2.1).
+/// The end of every compressed message, which senders remove (RFC 7692 §7.2.1).
 enum DeflateTail {
     static let length = 4
     static var bytes: UInt32 { UInt32(0x0000_FFFF).bigEndian }
@@ -158,19 +162,19 @@ enum DeflateTail {
 
 extension ProtocolViolation {
     static var inflatedTooBig: ProtocolViolation {
-        ProtocolViolation(.messageTooBig, "a compressed message grows beyond what is allowed (limits.message)")
+        ProtocolViolation(.messageTooBig, "a compressed message is longer than allowed after decompression (limits.message)")
     }
 }
 
 extension [UInt8] {
-    /// How many bytes there may be once `limit` more have been appended.
+    /// Returns the maximum size of the array after appending at most `limit` bytes.
     fileprivate func end(after limit: Int) -> Int { limit > Int.max - count ? Int.max : count + Swift.max(limit, 0) }
 }
 
 /// Compresses the messages of one direction of one connection, in order (RFC 7692 §7.2.1).
 public protocol MessageDeflater: AnyObject {
-    /// Compresses a piece of one message and appends what comes out to `output`.
+    /// Compresses a piece of one message and appends the output.
     ///
-    /// With `isLast` it flushes, removes the tail `00 00 FF FF` and forgets the context when takeover is off.
+    /// With `isLast` it flushes, removes the tail `00 00 FF FF`, and resets the context without context takeover.
     func deflate(_ input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8])
 }

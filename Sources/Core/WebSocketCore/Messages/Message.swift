@@ -1,11 +1,11 @@
-/// One whole application message.
+/// A complete application message.
 public enum Message: Hashable, Sendable {
     /// UTF-8 text.
     case text(String)
     /// Bytes.
     case binary([UInt8])
 
-    /// The length of the payload in bytes; of text, in UTF-8.
+    /// The length of the payload in bytes; for text, in UTF-8.
     public var byteCount: Int {
         switch self {
         case .text(let text): text.utf8.count
@@ -13,9 +13,11 @@ public enum Message: Hashable, Sendable {
         }
     }
 
-    /// A message with a payload that was checked when it came; `isASCII` is only asked of text.
+    /// Creates a message from a payload that was already validated.
+    ///
+    /// `isASCII` is used only for text.
     package init(_ kind: MessageKind, checked bytes: UnsafeRawBufferPointer, isASCII: Bool) {
-        // Copying a sequence is what the standard library does fastest.
+        // Copying a sequence is the fastest way in the standard library.
         self = unsafe kind == .binary ? .binary([UInt8](bytes)) : .text(String(validated: bytes, isASCII: isASCII))
     }
 
@@ -29,7 +31,7 @@ public enum Message: Hashable, Sendable {
 
     /// Calls `body` with the payload.
     ///
-    /// Inlined, for otherwise the payload would be retained meanwhile.
+    /// Inlined, because otherwise the payload would be retained during the call.
     @inlinable @inline(__always)
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch self {
@@ -40,10 +42,10 @@ public enum Message: Hashable, Sendable {
 }
 
 extension Message: CustomStringConvertible, CustomReflectable {
-    /// Its kind, its length and how it begins: `text, 5 bytes: "hello"`, `binary, 100 bytes: 00 ff 1b …`.
+    /// The kind, the length and the beginning: `text, 5 bytes: "hello"`, `binary, 100 bytes: 00 ff 1b …`.
     ///
-    /// At most the first 64 bytes of text, with control characters and quotes escaped, or the first 16 bytes. What a name announces that
-    /// is like `password` is `<hidden>`.
+    /// It shows at most the first 64 bytes of text, with control characters and quotes escaped, or the first 16 binary bytes. Values whose
+    /// name indicates a secret, such as `password`, are `<hidden>`.
     public var description: String {
         let excerpt = MessageExcerpt(of: self, limit: kind == .text ? 64 : 16)
         let count = byteCount == 1 ? "1 byte" : "\(byteCount) bytes"
@@ -53,7 +55,7 @@ extension Message: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// The description alone: a dump shows no more of a message than a log does.
+    /// A mirror that shows only the description, so that a dump reveals no more than a log.
     public var customMirror: Mirror { Mirror(self, children: ["message": description]) }
 }
 
@@ -69,34 +71,36 @@ public enum MessageKind: Hashable, Sendable {
 public struct MessageChunk: Hashable, Sendable {
     /// The kind of the whole message.
     public var kind: MessageKind
-    /// The bytes of this piece; of text, valid UTF-8 that may begin or end inside a character.
+    /// The bytes of this piece.
+    ///
+    /// For text, they are valid UTF-8 that may begin or end inside a character.
     public var bytes: [UInt8]
-    /// Whether the message ends with this piece.
+    /// Whether this is the last piece of the message.
     public var isLast: Bool
 
-    /// A piece of a message.
+    /// Creates a piece of a message.
     public init(kind: MessageKind, bytes: [UInt8], isLast: Bool) { (self.kind, self.bytes, self.isLast) = (kind, bytes, isLast) }
 }
 
-/// The most a peer may send at once.
+/// The limits for data from a peer.
 public struct MessageLimits: Hashable, Sendable {
-    /// The most payload bytes of one frame, as they travel (compressed or not); 1 MiB by default.
+    /// The maximum payload of one frame in bytes, as sent (compressed or not); 1 MiB by default.
     public var frame: Int
-    /// The most bytes of one message, all its frames together and after decompression; 1 MiB by default.
+    /// The maximum size of one message in bytes, with all its frames and after decompression; 1 MiB by default.
     public var message: Int
-    /// The most frames of one message; 65 536 by default.
+    /// The maximum number of frames of one message; 65 536 by default.
     public var fragments: Int
 
-    /// These limits; what is left out has its default.
+    /// Creates limits; omitted ones have their defaults.
     public init(frame: Int = 1 << 20, message: Int = 1 << 20, fragments: Int = 65_536) {
         (self.frame, self.message, self.fragments) = (frame, message, fragments)
     }
 }
 
-/// How received messages are handed over.
+/// How received messages are delivered.
 public enum Delivery: Hashable, Sendable {
-    /// Whole, once the last byte has come.
+    /// Complete, after the last byte has arrived.
     case messages
-    /// In pieces, as they come; no message is held whole.
+    /// In pieces as they arrive. No message is buffered completely.
     case chunks
 }

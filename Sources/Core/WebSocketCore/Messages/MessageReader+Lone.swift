@@ -1,14 +1,15 @@
 extension MessageReader {
-    /// The next frame if it is a whole uncompressed message that lies in `bytes` entirely, which then move on past it.
+    /// Returns the next frame if it is a whole uncompressed message and lies completely in `bytes`, and advances `bytes` past it.
     ///
-    /// The fast path: most frames of most connections are such. For nil, ``next(_:)`` knows what it is: it finds the violations, too.
+    /// This is the fast path: most frames of most connections are such messages. If it returns nil, call ``next(_:)``, which handles all
+    /// other cases and detects violations.
     @inlinable @inline(__always)
     public mutating func nextLone(_ bytes: inout UnsafeRawBufferPointer) -> LoneFrame? {
         let available = bytes.count
         guard takesLone, available >= 2, let base = bytes.baseAddress else { return nil }
         let (first, second) = unsafe (base.load(as: UInt8.self), base.load(fromByteOffset: 1, as: UInt8.self))
         let maskBit: UInt8 = role == .server ? 0x80 : 0
-        // FIN without RSV, on text or binary; masked just when it has to be (RFC 6455 §5.1, §5.2).
+        // FIN without RSV, text or binary; masked exactly if required (RFC 6455 §5.1, §5.2).
         guard first == 0x81 || first == 0x82, second & 0x80 == maskBit else { return nil }
         var (count, offset) = (Int(second & 0x7F), 2)
         if count == 126 {
@@ -30,10 +31,10 @@ extension MessageReader {
         return unsafe LoneFrame(kind: first == 0x81 ? .text : .binary, mask: mask, payload: payload)
     }
 
-    /// How many bytes the frame takes that begins with `bytes`, header and all, if ``nextLone(_:)`` will take it once they are there.
+    /// Returns the total length of the frame at the start of `bytes` if ``nextLone(_:)`` will accept it once it is complete.
     ///
-    /// Whoever has a place for them may keep the bytes there and read the rest behind them, instead of handing over a part.
-    /// Nil when the header is not whole or not that of such a frame, or announces more than is allowed.
+    /// A caller with enough buffer space can keep the bytes and read the rest after them, instead of passing a part. Nil if the header is
+    /// incomplete, belongs to another type of frame, or announces more than is allowed.
     public func lengthOfLone(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard takesLone, let (header, length) = try? unsafe FrameHeader.parse(bytes, allowsCompression: false) else { return nil }
         guard header.isFinal, header.opcode == .text || header.opcode == .binary else { return nil }
@@ -42,15 +43,15 @@ extension MessageReader {
     }
 }
 
-/// A whole message in one uncompressed frame, as it lies in the bytes read: still masked, and its text not yet checked.
+/// A complete message in one uncompressed frame, as it lies in the read bytes: still masked, and its text not yet validated.
 ///
-/// Its payload is borrowed: it is valid for as long as the bytes it was found in.
+/// The payload is borrowed: it is valid as long as the bytes in which it was found.
 @safe public struct LoneFrame {
     /// Whether it is text or binary.
     public let kind: MessageKind
-    /// The key that its payload is masked with; nil when it is not masked.
+    /// The key that masks the payload; nil if it is not masked.
     public let mask: MaskKey?
-    /// The payload as it came.
+    /// The payload as received.
     public let payload: UnsafeRawBufferPointer
 
     @inlinable @inline(__always)
@@ -58,9 +59,9 @@ extension MessageReader {
         unsafe (self.kind, self.mask, self.payload) = (kind, mask, payload)
     }
 
-    /// The message in storage of its own, unmasked on the way there.
+    /// Returns the message in its own storage, unmasked.
     ///
-    /// Throws `invalidUTF8` for a text that is none (RFC 6455 §8.1).
+    /// Throws `invalidUTF8` for text that is not valid UTF-8 (RFC 6455 §8.1).
     public func message() throws(ProtocolViolation) -> Message {
         let (count, mask) = unsafe (payload.count, mask)
         if kind == .binary {
@@ -77,16 +78,16 @@ extension MessageReader {
         }
     }
 
-    /// Unmasks the payload where it lies and checks its text.
+    /// Unmasks the payload in place and validates its text.
     ///
-    /// Nobody else may use the bytes it was found in, for they change. Throws as ``message()`` does.
+    /// No other code may use the bytes in which it was found, because they change. Throws as ``message()`` does.
     @inlinable @inline(__always)
     public func unmaskInPlace() throws(ProtocolViolation) {
         unmask()
         if kind == .text { try checkText() }
     }
 
-    /// Unmasks the payload into `destination`, which has room for it, and checks its text; says whether it is ASCII.
+    /// Unmasks the payload into `destination`, which must have room for it, and validates its text; returns whether it is ASCII.
     ///
     /// Throws as ``message()`` does.
     @inlinable @inline(__always)

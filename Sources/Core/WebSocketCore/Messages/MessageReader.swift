@@ -1,27 +1,27 @@
-/// Turns the bytes a peer sends into messages and control frames.
+/// Parses the bytes from a peer into messages and control frames.
 ///
-/// A pull parser: pure, streaming, holding at most one unfinished message. It keeps the rules of RFC 6455 §5 (masking,
-/// fragments, control frames, UTF-8) and ``MessageLimits``, and decompresses when it is given an inflater (RFC 7692).
-/// A reader belongs to one direction of one connection; a copy shares its inflater.
+/// A pull parser: it is pure and streaming, and holds at most one unfinished message. It enforces the rules of RFC 6455 §5 (masking,
+/// fragments, control frames, UTF-8) and ``MessageLimits``, and decompresses if it has an inflater (RFC 7692). A reader belongs to one
+/// direction of one connection. A copy shares its inflater.
 public struct MessageReader {
-    /// What came.
+    /// A parsed message, piece or control frame.
     public enum Event: Hashable, Sendable {
-        /// A whole message, under ``Delivery/messages``.
+        /// A complete message, with ``Delivery/messages``.
         case message(Message)
-        /// The next piece of a message, under ``Delivery/chunks``.
+        /// The next piece of a message, with ``Delivery/chunks``.
         case chunk(MessageChunk)
-        /// A ping with its payload, at most 125 bytes; to be answered with a pong.
+        /// A ping with its payload, at most 125 bytes; the owner must answer with a pong.
         case ping([UInt8])
         /// A pong with its payload, at most 125 bytes.
         case pong([UInt8])
-        /// The close frame. The reader ignores what follows it (RFC 6455 §1.4).
+        /// The close frame. The reader ignores all bytes after it (RFC 6455 §1.4).
         case close(CloseFrame)
     }
 
     enum Phase: Hashable {
-        /// Between frames or inside a header. → `payload` when the header is whole and allowed.
+        /// Between frames or inside a header. → `payload` when the header is complete and allowed.
         case header
-        /// Inside a frame. → `header` when its last byte is here, → `finished` after a close frame.
+        /// Inside a frame. → `header` after its last byte, → `finished` after a close frame.
         case payload
         /// After a close frame or a violation: everything is ignored.
         case finished
@@ -30,27 +30,29 @@ public struct MessageReader {
     @usableFromInline let role: Role
     var limits: MessageLimits
     let delivery: Delivery
-    /// The most bytes of a message in one frame.
+    /// The maximum size of a message in one frame.
     @usableFromInline var longestLone: Int
-    /// Whole messages that come in pieces are handed over as one last chunk, so that text need not become a `String`.
+    /// Whether complete messages are delivered as one last chunk, so that text need not become a `String`.
     let keepsBytes: Bool
-    /// Whether a frame begins with the next byte, and may be a whole message.
+    /// Whether the next byte begins a frame that may be a whole message.
     @usableFromInline var takesLone: Bool
     var phase = Phase.header
     var partial = PartialHeader()
-    /// The frame being read, and how many bytes of its payload have come.
+    /// The current frame, and how many bytes of its payload were received.
     var frame = FrameHeader(.continuation, payloadLength: 0)
     var received = 0
     var control: [UInt8] = []
     var message = PartialMessage()
     var inflation: Inflation?
-    /// Empty storage for the next message that comes in pieces: memory that was in use before is cheaper than new.
+    /// Empty storage for the next message that arrives in pieces.
+    ///
+    /// Reusing memory is cheaper than allocating it.
     public var spare: [UInt8] = []
 
-    /// A reader for one connection.
+    /// Creates a reader for one connection.
     ///
-    /// `role` is this side's: a server demands masked frames, a client unmasked ones (RFC 6455 §5.1).
-    /// Without an `inflater` a compressed message is a violation. With `keepsBytes` a whole message is one last chunk.
+    /// `role` is the role of this side: a server requires masked frames, a client unmasked ones (RFC 6455 §5.1). Without an `inflater`, a
+    /// compressed message is a violation. With `keepsBytes`, a whole message is delivered as one last chunk.
     public init(
         role: Role, limits: MessageLimits = .init(), delivery: Delivery = .messages, inflater: (any MessageInflater)? = nil,
         keepsBytes: Bool = false
@@ -61,16 +63,16 @@ public struct MessageReader {
         inflation = inflater.map { Inflation($0) }
     }
 
-    /// Takes messages of so many bytes at most from here on.
+    /// Limits messages to this length from now on.
     package mutating func limitMessages(to length: Int) {
         limits.message = length
         longestLone = min(limits.frame, length)
     }
 
-    /// The next event in `bytes`, which moves on past what was read; nil when all is read and more is needed.
+    /// Returns the next event in `bytes` and advances it past the bytes that were read; nil if all were read and more are needed.
     ///
-    /// Throws at the first byte that breaks a rule. After that, as after a close frame, the reader consumes
-    /// and ignores everything. Payloads are unmasked on the way into the event's own storage.
+    /// Throws at the first byte that violates a rule. After that, as after a close frame, the reader consumes and ignores everything.
+    /// Payloads are unmasked while they are copied into the event's own storage.
     public mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
         defer { takesLone = phase == .header && partial.isEmpty && !message.isOpen && delivery == .messages }
         do throws(ProtocolViolation) {
@@ -102,7 +104,7 @@ public struct MessageReader {
         }
     }
 
-    /// Checks what a header alone can tell: masking, order of fragments, limits.
+    /// Checks the rules that need only the header: masking, order of fragments, limits.
     mutating func admitFrame() throws(ProtocolViolation) {
         switch (role, frame.mask) {
         case (.server, nil): throw ProtocolViolation(.missingMask, "a client must mask every frame")
@@ -116,7 +118,8 @@ public struct MessageReader {
         } else {
             guard !message.isOpen else { throw ProtocolViolation(.expectedContinuation, "the last message has not ended") }
         }
-        // First, for it is the limit that apps know; that of a frame follows it. A compressed payload says nothing of the message's length; inflating counts it.
+        // The message limit is checked first, because apps know it; the frame limit follows from it. A compressed payload does not show the
+        // length of the message, which is counted while inflating.
         guard frame.isCompressed || message.isCompressed || frame.payloadLength <= limits.message - message.byteCount else {
             let earlier = message.byteCount == 0 ? "" : " after \(message.byteCount)"
             throw ProtocolViolation(
@@ -131,7 +134,7 @@ public struct MessageReader {
         }
     }
 
-    /// Gets ready for a payload that comes in pieces, or is compressed, or is a fragment's or a control frame's.
+    /// Prepares for a payload that arrives in pieces, is compressed, or belongs to a fragment or control frame.
     mutating func openFrame() {
         (phase, received) = (.payload, 0)
         if frame.opcode.isControl { return }
@@ -140,11 +143,11 @@ public struct MessageReader {
         message.frames += 1
     }
 
-    /// Reads what is there of the frame's payload; the event that this completes, if any.
+    /// Reads the available part of the frame's payload; returns the event that this completes, if any.
     mutating func readPayload(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
         if frame.opcode.isControl { return try unsafe readControl(&bytes) }
         var available = min(frame.payloadLength - received, bytes.count)
-        // A chunk is what one piece inflates to, so a bomb cannot make a chunk of more than some 8 MB.
+        // A chunk is the output of one piece, so a compression bomb cannot create a chunk larger than about 8 MB.
         if message.isCompressed, delivery == .chunks { available = min(available, Inflation.pieceLength) }
         let piece = unsafe bytes.takeFirst(available)
         let start = message.bytes.count
@@ -173,7 +176,7 @@ public struct MessageReader {
         return .message(message.takeWhole())
     }
 
-    /// The bytes that have come since the last chunk; nil when there are none and the message goes on.
+    /// Returns the bytes received since the last chunk; nil if there are none and the message continues.
     private mutating func nextChunk(isLast: Bool) -> Event? {
         if message.bytes.isEmpty, !isLast { return nil }
         return .chunk(MessageChunk(kind: message.kind, bytes: message.takeBytes(), isLast: isLast))
@@ -198,9 +201,9 @@ public struct MessageReader {
         }
     }
 
-    /// The event of a frame that is a whole compressed message, if it is one and its payload lies in `bytes` entirely.
+    /// Returns the event of a frame that is a whole compressed message, if its payload lies completely in `bytes`.
     ///
-    /// Most compressed messages are such; the rest come through ``readPayload(_:)``.
+    /// Most compressed messages are of this kind. ``readPayload(_:)`` handles the others.
     mutating func compressedMessage(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
         guard frame.isCompressed, frame.isFinal, delivery == .messages, bytes.count >= frame.payloadLength else { return nil }
         let (kind, keepsBytes) = (frame.opcode == .text ? MessageKind.text : .binary, keepsBytes)
@@ -221,15 +224,15 @@ extension ProtocolViolation {
     static var invalidText: ProtocolViolation { ProtocolViolation(.invalidUTF8, "a text message (RFC 6455 §8.1)") }
 }
 
-/// The bytes of a frame header that was cut by the end of a read.
+/// The bytes of a frame header that was split by the end of a read.
 struct PartialHeader {
     private var storage = SIMD16<UInt8>()
     private var count = 0
 
-    /// Whether nothing of a header has come.
+    /// Whether no bytes of a header were received.
     var isEmpty: Bool { count == 0 }
 
-    /// The header that ends in `bytes`; nil when all of `bytes` is kept and more is needed.
+    /// Returns the header that is completed by `bytes`; nil if all of `bytes` was stored and more are needed.
     mutating func read(_ bytes: inout UnsafeRawBufferPointer, allowsCompression: Bool) throws(ProtocolViolation) -> FrameHeader? {
         if count == 0, let (header, length) = try unsafe FrameHeader.parse(bytes, allowsCompression: allowsCompression) {
             _ = unsafe bytes.takeFirst(length)
@@ -247,16 +250,16 @@ struct PartialHeader {
     }
 }
 
-/// What has come of the message that is being read in pieces.
+/// The received part of a message that arrives in pieces.
 struct PartialMessage {
     private(set) var isOpen = false
     private(set) var kind = MessageKind.binary
     private(set) var isCompressed = false
-    /// Frames so far, the current one included.
+    /// The number of frames so far, including the current one.
     var frames = 0
-    /// Bytes so far, inflated, those already handed over in chunks included.
+    /// The number of inflated bytes so far, including those already delivered in chunks.
     private(set) var byteCount = 0
-    /// The bytes that are not handed over yet.
+    /// The bytes not yet delivered.
     var bytes: [UInt8] = []
     private(set) var validator = UTF8Validator()
 
@@ -264,7 +267,7 @@ struct PartialMessage {
         (isOpen, self.kind, self.isCompressed) = (true, kind, isCompressed)
     }
 
-    /// Counts the bytes from `start` on, and checks them if they are text.
+    /// Counts the bytes from `start` on, and validates them if they are text.
     mutating func admitBytes(from start: Int) throws(ProtocolViolation) {
         byteCount += bytes.count - start
         guard kind == .text else { return }
@@ -277,7 +280,7 @@ struct PartialMessage {
         return bytes
     }
 
-    /// The whole message; the next one may begin.
+    /// Returns the complete message and resets for the next one.
     mutating func takeWhole() -> Message {
         defer { close() }
         guard kind == .text else { return .binary(takeBytes()) }

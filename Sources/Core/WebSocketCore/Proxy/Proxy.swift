@@ -1,49 +1,49 @@
 import MachineCore
 
-/// Somebody who opens TCP connections on our behalf: an HTTP proxy (`CONNECT`, RFC 9110 §9.3.6) or a SOCKS 5 server (RFC 1928).
+/// A proxy that opens TCP connections: an HTTP proxy (`CONNECT`, RFC 9110 §9.3.6) or a SOCKS 5 server (RFC 1928).
 ///
-/// It describes itself without the password, also in a dump.
+/// The description and dumps omit the password.
 public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// How to speak to a proxy.
+    /// The protocol of a proxy.
     public enum Kind: Hashable, Sendable {
-        /// HTTP, in the clear: the password, too, if there is one.
+        /// HTTP without encryption, including the password if there is one.
         case http
-        /// HTTP within TLS; a `wss` connection has its own TLS within that.
+        /// HTTP over TLS. A `wss` connection has its own TLS inside.
         case https
-        /// SOCKS 5; names are resolved by the proxy.
+        /// SOCKS 5. The proxy resolves host names.
         case socks5
     }
 
-    /// A name and a password for a proxy: `Proxy-Authorization: Basic` (RFC 7617), or SOCKS 5's own way (RFC 1929).
+    /// A name and password for a proxy: `Proxy-Authorization: Basic` (RFC 7617), or the SOCKS 5 method (RFC 1929).
     public struct Login: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
         /// The name.
         public let user: String
         /// The password.
         public let password: String
 
-        /// A name and a password.
+        /// Creates a login with a name and password.
         public init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
-        /// That there is one, and no more.
+        /// A fixed text without the name and password.
         public var description: String { "a login" }
 
-        /// Nothing to be seen.
+        /// An empty mirror.
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// How to speak to it.
+    /// The protocol.
     public let kind: Kind
-    /// A name or an address; IPv6 without brackets.
+    /// The host name or address; IPv6 without brackets.
     public let host: String
-    /// Its port.
+    /// The port.
     public let port: Int
-    /// Who we are; nil: it need not know.
+    /// The login; nil if the proxy requires none.
     public let login: Login?
 
-    /// Reads `http://user:password@host:port`, `https://…`, or `socks5://…`; without a scheme it is `http`.
+    /// Parses `http://user:password@host:port`, `https://…`, or `socks5://…`; without a scheme it is `http`.
     ///
-    /// Name and password are percent-decoded. Without a port it is 80, 443 or 1080. `socks5h` and `socks` are the same as `socks5`. A path
-    /// is nothing but `/`.
+    /// Name and password are percent-decoded. The default ports are 80, 443 and 1080. `socks5h` and `socks` are the same as `socks5`. The
+    /// only path allowed is `/`.
     public init(_ string: String) throws(URLProblem) {
         guard HeaderSyntax.isVisible(string) else {
             throw URLProblem(.invalidCharacter, "a proxy's URL has no spaces and only ASCII; percent-encode other characters")
@@ -60,9 +60,9 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         case "https": (kind, standardPort) = (.https, 443)
         case "socks5", "socks5h", "socks": (kind, standardPort) = (.socks5, 1080)
         default:
-            // After a colon, what stands before the `://` may be part of a password.
+            // If it contains a colon, the text before `://` may be part of a password.
             let what = scheme.contains(":") ? "this" : quoted(scheme)
-            throw URLProblem(.unsupportedScheme, "\(what) is no kind of proxy; use http:, https: or socks5:")
+            throw URLProblem(.unsupportedScheme, "\(what) is not a kind of proxy; use http:, https: or socks5:")
         }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         login = try Self.login(&rest)
@@ -73,15 +73,15 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
             (host, port) = try WebSocketURL.hostAndPort(rest, defaultPort: standardPort)
         } catch {
             guard error.code == .invalidPort else { throw error }
-            // In its words stands what may be a password.
+            // The original message may contain a password.
             throw URLProblem(.invalidPort, "the proxy's port is not a number in 1...65535; a name and a password end with an @")
         }
         try login?.check(for: kind)
     }
 
-    /// A proxy in parts.
+    /// Creates a proxy from its parts.
     ///
-    /// - Throws: What is wrong with the host or the port, or a name or password that this kind of proxy cannot be told.
+    /// - Throws: What is wrong with the host or the port, or a name or password that this kind of proxy does not support.
     public init(_ kind: Kind, host: String, port: Int, login: Login? = nil) throws(URLProblem) {
         let authority = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         (self.host, self.port) = try WebSocketURL.hostAndPort("\(authority):\(port)", defaultPort: 0)
@@ -100,7 +100,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         return "\(scheme)://\(authority(host, port))"
     }
 
-    /// The description alone.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["url": description]) }
 
     private static func login(_ rest: inout Substring) throws(URLProblem) -> Login? {
@@ -111,7 +111,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
         guard let user = PercentEncoding.decode(userInfo[..<(colon ?? userInfo.endIndex)]),
             let password = PercentEncoding.decode(colon.map { userInfo[userInfo.index(after: $0)...] } ?? "")
         else {
-            throw URLProblem(.userInfo, "the name or password of the proxy's URL is not percent-encoded as it should be")
+            throw URLProblem(.userInfo, "the name or password of the proxy's URL is not percent-encoded correctly")
         }
         return Login(user: user, password: password)
     }
@@ -120,7 +120,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomReflecta
 extension Proxy.Login {
     fileprivate func check(for kind: Proxy.Kind) throws(URLProblem) {
         if kind == .socks5 {
-            // RFC 1929 §2: one byte for the length of each.
+            // RFC 1929 §2: each length is one byte.
             guard 1...255 ~= user.utf8.count, 1...255 ~= password.utf8.count else {
                 throw URLProblem(.userInfo, "for SOCKS 5 both the name and the password have 1 to 255 bytes")
             }
@@ -131,18 +131,18 @@ extension Proxy.Login {
     }
 }
 
-/// `host:port`, with IPv6 in brackets.
+/// Returns `host:port`, with IPv6 in brackets.
 func authority(_ host: String, _ port: Int) -> String {
     host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
 }
 
-/// Why a proxy did not open the way.
+/// Why a proxy did not open the connection.
 public struct ProxyFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was wrong, for code to decide by.
+    /// The kind of failure, for code.
     public let kind: Kind
-    /// What exactly was wrong, for people; holds no password.
+    /// The details, for people, without the password.
     public let description: String
-    /// The answer of an HTTP proxy, if it gave one.
+    /// The response of an HTTP proxy, if there is one.
     public let response: ResponseHead?
 
     init(_ kind: Kind, _ description: String, response: ResponseHead? = nil) {
@@ -151,25 +151,27 @@ public struct ProxyFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The kinds of failure; more may be added.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
-        /// In plain words.
+        /// The kind in words.
         public let description: String
 
         private init(_ description: String) { self.description = description }
 
-        /// It wants a name and a password, others than it was given, or a way to prove them that is not spoken here.
+        /// The proxy requires a name and password, rejects the given ones, or requires an unsupported login method.
         public static let loginNeeded = Kind("login needed")
-        /// It does not let us through to this server.
+        /// The proxy does not allow connections to this server.
         public static let forbidden = Kind("forbidden")
-        /// It could not reach the server: that may pass.
+        /// The proxy could not reach the server.
+        ///
+        /// This may be temporary.
         public static let serverUnreachable = Kind("server unreachable")
-        /// It does not speak as such a proxy does.
+        /// The proxy violates its protocol.
         public static let malformed = Kind("malformed")
     }
 }
 
 /// `%XX` in URLs (RFC 3986 §2.1).
 package enum PercentEncoding {
-    /// The text that is meant; nil for a `%` without two digits, a NUL, or what is not UTF-8.
+    /// Returns the decoded text; nil for a `%` without two digits, a NUL, or bytes that are not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -184,21 +186,21 @@ package enum PercentEncoding {
         }
         guard !bytes.contains(0) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
-        // What was no UTF-8 has been mended, and so changed.
+        // Decoding replaces invalid UTF-8, which changes the bytes.
         return text.utf8.elementsEqual(bytes) ? text : nil
     }
 
-    /// A path for a `ws+unix:` URL: what may not stand there, and the colon that ends it, as `%XX`.
+    /// Encodes a path for a `ws+unix:` URL: forbidden characters, and the colon that ends the path, become `%XX`.
     static func encode(path: String) -> String {
         String(decoding: encode(path.utf8) { 0x21...0x7E ~= $0 && !#"%:?#"#.utf8.contains($0) }, as: UTF8.self)
     }
 
-    /// All bytes as `%XX` but those that may stand as they are.
+    /// Encodes all bytes as `%XX`, except those that need no encoding.
     static func encode(_ bytes: some Sequence<UInt8>, uppercase: Bool = true, except isPlain: (UInt8) -> Bool) -> [UInt8] {
         bytes.flatMap { isPlain($0) ? [$0] : [UInt8(ascii: "%")] + Hexadecimal.digits($0, uppercase: uppercase) }
     }
 
-    /// Whether a byte stands for itself wherever it is in a URL (RFC 3986 §2.3).
+    /// Returns whether a byte needs no encoding anywhere in a URL (RFC 3986 §2.3).
     static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,14 +1,15 @@
-/// The proxies that environment variables name: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+/// The proxies from the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 ///
-/// No standard says what they mean; these are the rules that curl, Go and Python agree on, with the stricter one where they do not.
+/// No standard defines these variables. These are the rules on which curl, Go and Python agree; where they differ, the stricter one
+/// applies.
 ///
-/// - `wss` takes `https_proxy`, `ws` takes `http_proxy`; without it, both take `all_proxy`. An empty one counts as none at all.
-/// - Each may be written in lower or upper case; lower case wins. `HTTP_PROXY` in upper case is not looked at where `REQUEST_METHOD` is
-///   set: in a CGI program, anyone who sends a `Proxy` field chooses it.
-/// - `no_proxy` is a list, separated by commas or spaces, of servers that are reached directly: `*` for all; `example.com` for it and all
-///   names that end in `.example.com`; `.example.com` for the latter only; an address, `10.0.0.0/8`, `fd00::/8`; each but the `*` and the
-///   networks with `:port`, if it is meant for that port alone.
-/// - A Unix domain socket is always reached directly. Names are never resolved to compare them.
+/// - `wss` uses `https_proxy`, `ws` uses `http_proxy`; without it, both use `all_proxy`. An empty variable counts as unset.
+/// - Each may be written in lower or upper case; lower case takes precedence. `HTTP_PROXY` in upper case is ignored if `REQUEST_METHOD` is
+///   set: in a CGI program, anyone who sends a `Proxy` field controls it.
+/// - `no_proxy` is a list of servers that are reached directly, separated by commas or spaces. `*` means all servers. `example.com` means
+///   this name and all names that end in `.example.com`; `.example.com` means only the latter. An entry can also be an address or a
+///   network, such as `10.0.0.0/8` or `fd00::/8`. All entries except `*` and networks can have a `:port` and then apply to that port only.
+/// - A Unix domain socket is always reached directly. Names are never resolved for the comparison.
 public struct ProxyEnvironment: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     private let http: Variable?
     private let https: Variable?
@@ -19,7 +20,7 @@ public struct ProxyEnvironment: Hashable, Sendable, CustomStringConvertible, Cus
         let name: String, value: String
     }
 
-    /// Takes from an environment what concerns proxies.
+    /// Reads the variables for proxies from an environment.
     public init(_ environment: [String: String]) {
         func variable(_ name: String, hasUpperCase: Bool = true) -> Variable? {
             for name in hasUpperCase ? [name, name.uppercased()] : [name] {
@@ -32,9 +33,9 @@ public struct ProxyEnvironment: Hashable, Sendable, CustomStringConvertible, Cus
         exceptions = (variable("no_proxy")?.value ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }.map(ProxyException.init)
     }
 
-    /// The proxy for a URL; nil: none.
+    /// Returns the proxy for a URL; nil if there is none.
     ///
-    /// - Throws: What is wrong with the variable that applies, beginning with its name; holds no password.
+    /// - Throws: What is wrong with the variable that applies, beginning with its name, without the password.
     public func proxy(for url: WebSocketURL) throws(URLProblem) -> Proxy? {
         guard url.socketPath == nil, let variable = (url.isSecure ? https : http) ?? all, !isException(url) else { return nil }
         do throws(URLProblem) {
@@ -44,13 +45,13 @@ public struct ProxyEnvironment: Hashable, Sendable, CustomStringConvertible, Cus
         }
     }
 
-    /// The variables that name a proxy, without what they say: that may be a password.
+    /// The names of the variables, without their values, which may contain a password.
     public var description: String {
         let names = [http, https, all].compactMap { $0?.name }
         return names.isEmpty ? "no proxy of the environment" : "the proxies of \(names.joined(separator: ", "))"
     }
 
-    /// The description alone.
+    /// A mirror that shows only the description.
     public var customMirror: Mirror { Mirror(self, children: ["variables": description]) }
 
     private func isException(_ url: WebSocketURL) -> Bool {
@@ -110,17 +111,17 @@ extension Substring {
     fileprivate var trimmingBrackets: Substring { hasPrefix("[") && hasSuffix("]") ? dropFirst().dropLast() : self }
 }
 
-/// An address as its bytes: 4 of IPv4, or 16 of IPv6 (RFC 4291 §2.2); no zone.
+/// An IP address as bytes: 4 for IPv4, or 16 for IPv6 (RFC 4291 §2.2); without a zone.
 struct IPAddress: Hashable, Sendable {
     let bytes: [UInt8]
 
-    /// Reads an address as people write it, without brackets; nil if it is something else, such as a name.
+    /// Parses an address in text form, without brackets; fails for anything else, such as a name.
     init?(_ text: some StringProtocol) {
         guard let bytes = text.utf8.contains(UInt8(ascii: ":")) ? Self.version6(text) : Self.version4(text) else { return nil }
         self.bytes = bytes
     }
 
-    /// Whether the first `length` bits are those of `other`.
+    /// Returns whether the first `length` bits are those of `other`.
     func shares(_ length: Int, with other: IPAddress) -> Bool {
         guard bytes.count == other.bytes.count, 0...(bytes.count * 8) ~= length else { return false }
         let (whole, rest) = (length / 8, length % 8)
@@ -130,7 +131,7 @@ struct IPAddress: Hashable, Sendable {
 
     private static func version4(_ text: some StringProtocol) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        // A leading zero is octal to some and decimal to others: neither here.
+        // Some systems read a leading zero as octal, others as decimal: it is rejected here.
         let bytes = parts.compactMap { $0.utf8.count > 1 && $0.hasPrefix("0") || !HeaderSyntax.isDecimal($0) ? nil : UInt8($0) }
         return parts.count == 4 && bytes.count == 4 ? bytes : nil
     }

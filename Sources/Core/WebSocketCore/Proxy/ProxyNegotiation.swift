@@ -1,16 +1,17 @@
 import MachineCore
 
-/// What is said to a proxy before the first byte that goes to the server behind it.
+/// The dialogue with a proxy before the first byte for the server behind it.
 ///
-/// Send ``opening``, then give it what comes until the way is open. Bytes after that are the server's, and are left alone.
+/// Send ``opening``, then pass the received bytes until the connection is established. Bytes after that belong to the server and are not
+/// consumed.
 public struct ProxyNegotiation: Sendable {
-    /// What to do next.
+    /// The next action.
     public enum Step: Hashable, Sendable {
         /// Wait for more bytes.
         case more
-        /// Send this, and wait.
+        /// Send these bytes, and wait.
         case send([UInt8])
-        /// Nothing: from here on it is the server who speaks.
+        /// None: all further bytes come from the server.
         case established
     }
 
@@ -19,18 +20,18 @@ public struct ProxyNegotiation: Sendable {
         case socks(SOCKSDialogue)
     }
 
-    /// What to send first.
+    /// The bytes to send first.
     public let opening: [UInt8]
     private var dialogue: Dialogue
 
-    /// Prepares the way to a server.
+    /// Prepares a connection to a server.
     ///
     /// - Parameters:
-    ///   - proxy: Who is spoken to.
+    ///   - proxy: The proxy.
     ///   - host: The server's name or address; IPv6 without brackets.
     ///   - port: The server's port.
-    ///   - headLimit: The longest answer taken from an HTTP proxy, in bytes.
-    /// - Throws: ``ProxyFailure/Kind/malformed`` for a host that cannot be told to it.
+    ///   - headLimit: The maximum response length of an HTTP proxy, in bytes.
+    /// - Throws: ``ProxyFailure/Kind/malformed`` for a host that the proxy protocol cannot express.
     public init(through proxy: Proxy, to host: String, port: Int, headLimit: Int = 16 * 1024) throws(ProxyFailure) {
         if proxy.kind == .socks5 {
             let socks = try SOCKSDialogue(to: host, port: port, login: proxy.login)
@@ -50,7 +51,7 @@ public struct ProxyNegotiation: Sendable {
         dialogue = .connect(HeadParser(limit: headLimit))
     }
 
-    /// Reads on, advancing `bytes` past what was the proxy's.
+    /// Reads more bytes, and advances `bytes` past those of the proxy.
     public mutating func receive(_ bytes: inout UnsafeRawBufferPointer) throws(ProxyFailure) -> Step {
         switch dialogue {
         case .connect(var parser):
@@ -78,9 +79,9 @@ public struct ProxyNegotiation: Sendable {
             throw ProxyFailure(.malformed, "it does not answer as an HTTP proxy: \(error)")
         }
         switch response.status {
-        // RFC 9110 §9.3.6: any of them opens the tunnel, and none has a body.
+        // RFC 9110 §9.3.6: any 2xx status opens the tunnel, and the response has no body.
         case 200...299: return .established
-        case 407: throw ProxyFailure(.loginNeeded, "it wants a name and a password that it knows: \(response)", response: response)
+        case 407: throw ProxyFailure(.loginNeeded, "it wants a name and a password that it accepts: \(response)", response: response)
         case 408, 429, 500, 502, 503, 504:
             throw ProxyFailure(.serverUnreachable, "it could not reach the server: \(response)", response: response)
         default: throw ProxyFailure(.forbidden, "it does not let us through: \(response)", response: response)
@@ -88,20 +89,20 @@ public struct ProxyNegotiation: Sendable {
     }
 }
 
-/// The client's side of SOCKS 5, up to the open way (RFC 1928, RFC 1929).
+/// The client side of SOCKS 5, until the connection is open (RFC 1928, RFC 1929).
 struct SOCKSDialogue: Sendable {
     private static let version: UInt8 = 5
 
     private enum Phase {
-        /// Which way to prove who we are did it choose?
+        /// Waits for the login method that the proxy chooses.
         case method
-        /// Were name and password right?
+        /// Waits for the result of the login.
         case login
-        /// Is the way open?
+        /// Waits for the result of the connection request.
         case reply
     }
 
-    /// The ways that we know to prove who we are.
+    /// The login methods that this client supports.
     let greeting: [UInt8]
     private let login: [UInt8]?
     private let request: [UInt8]
@@ -109,7 +110,7 @@ struct SOCKSDialogue: Sendable {
     private var held: [UInt8] = []
 
     init(to host: String, port: Int, login: Proxy.Login?) throws(ProxyFailure) {
-        // A proxy that needs no login may still be told that we have one, so both are offered.
+        // A proxy that needs no login accepts the offer of one, so both methods are offered.
         greeting = login == nil ? [Self.version, 1, 0] : [Self.version, 2, 0, 2]
         self.login = login.map { login in
             [1, UInt8(truncatingIfNeeded: login.user.utf8.count)] + Array(login.user.utf8)
@@ -127,20 +128,20 @@ struct SOCKSDialogue: Sendable {
         request = [Self.version, 1, 0] + address + [UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port)]
     }
 
-    /// Reads on, never beyond the proxy's last byte.
+    /// Reads more bytes, never beyond the proxy's last byte.
     mutating func receive(_ bytes: inout UnsafeRawBufferPointer) throws(ProxyFailure) -> ProxyNegotiation.Step {
         while held.count < awaited {
             guard let byte = unsafe bytes.first else { return .more }
             unsafe bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
             held.append(byte)
-            // RFC 1929 §2 has a version of its own.
+            // RFC 1929 §2 uses its own version number.
             guard held[0] == (phase == .login ? 1 : Self.version) else { throw ProxyFailure(.malformed, "it does not speak SOCKS 5") }
         }
         defer { held = [] }
         switch phase {
         case .method: return try chose(held[1])
         case .login:
-            guard held[1] == 0 else { throw ProxyFailure(.loginNeeded, "it does not know this name and password") }
+            guard held[1] == 0 else { throw ProxyFailure(.loginNeeded, "it rejects this name and password") }
             phase = .reply
             return .send(request)
         case .reply:
@@ -149,10 +150,10 @@ struct SOCKSDialogue: Sendable {
         }
     }
 
-    /// How many bytes the answer has, as far as that can be told yet.
+    /// The length of the response in bytes, as far as it is known.
     private var awaited: Int {
         guard phase == .reply else { return 2 }
-        // Up to the byte after the kind of address, which is a name's length.
+        // Up to the byte after the address type, which is the length if it is a name.
         guard held.count >= 5 else { return 5 }
         switch held[3] {
         case 1: return 4 + 4 + 2
@@ -170,9 +171,9 @@ struct SOCKSDialogue: Sendable {
         case (2, let login?):
             phase = .login
             return .send(login)
-        case (0xFF, nil): throw ProxyFailure(.loginNeeded, "it wants to know who we are, and there is neither name nor password")
-        case (0xFF, _): throw ProxyFailure(.loginNeeded, "it takes no name and password, and none without")
-        default: throw ProxyFailure(.malformed, "it chose a way to log in that was not offered")
+        case (0xFF, nil): throw ProxyFailure(.loginNeeded, "it requires a login, but no name and password are given")
+        case (0xFF, _): throw ProxyFailure(.loginNeeded, "it accepts neither a login with name and password nor a connection without login")
+        default: throw ProxyFailure(.malformed, "it chose a login method that was not offered")
         }
     }
 
@@ -180,14 +181,14 @@ struct SOCKSDialogue: Sendable {
     private func check(reply: UInt8) throws(ProxyFailure) {
         switch reply {
         case 0:
-            guard [1, 3, 4].contains(held[3]) else { throw ProxyFailure(.malformed, "it told an address of an unknown kind") }
-        case 1: throw ProxyFailure(.serverUnreachable, "it failed, and does not say why")
+            guard [1, 3, 4].contains(held[3]) else { throw ProxyFailure(.malformed, "it returned an address of an unknown type") }
+        case 1: throw ProxyFailure(.serverUnreachable, "it failed without giving a reason")
         case 2: throw ProxyFailure(.forbidden, "it does not let us through to this server")
-        case 3: throw ProxyFailure(.serverUnreachable, "it could not reach the server: no way to its network")
-        case 4: throw ProxyFailure(.serverUnreachable, "it could not reach the server: no way to the host, or no such name")
+        case 3: throw ProxyFailure(.serverUnreachable, "it could not reach the server: no route to its network")
+        case 4: throw ProxyFailure(.serverUnreachable, "it could not reach the server: no route to the host, or unknown name")
         case 5: throw ProxyFailure(.serverUnreachable, "it could not reach the server: connection refused")
         case 6: throw ProxyFailure(.serverUnreachable, "it could not reach the server: too many hops")
-        default: throw ProxyFailure(.forbidden, "it cannot do that (reply \(reply))")
+        default: throw ProxyFailure(.forbidden, "it does not support the request (reply \(reply))")
         }
     }
 }

@@ -1,27 +1,29 @@
 import MachineCore
 
-/// Texts that are secret in a session, such as its tokens and passwords: found wherever they stand, however they are written.
+/// The secrets of a session, such as tokens and passwords: finds them anywhere in a text, in various encodings.
 ///
-/// A secret is found as it is, percent-encoded, in Base64 (also in the middle of something longer), and with the escapes of JSON. What may
-/// be the beginning of one at the end of a text is hidden, too, for the text may have been cut there.
+/// A secret is found in plain form, percent-encoded, in Base64 (also inside a longer text), and with JSON escapes. If a text ends with what
+/// may be the beginning of a secret, that is hidden too, because the text may have been truncated.
 package struct KnownSecrets: Sendable {
-    /// The longest first, so that a part of one does not leave the rest of it.
+    /// Sorted by length, longest first, so that no part of a longer secret remains visible.
     private var spellings: [[UInt8]] = []
-    /// How much of a secret at the end of a text counts as its beginning.
+    /// The minimum number of bytes at the end of a text that count as the beginning of a secret.
     private static let least = 3
 
-    /// Makes a list of none.
+    /// Creates an empty list.
     package init() {}
 
-    /// A list of these.
+    /// Creates a list of these secrets.
     package init(_ secrets: some Sequence<String>) { for secret in secrets { insert(secret) } }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     package var isEmpty: Bool { spellings.isEmpty }
-    /// The length of the longest spelling.
+    /// The length of the longest encoded form.
     package var longest: Int { spellings.first?.count ?? 0 }
 
-    /// Adds one; an empty text is none.
+    /// Adds a secret.
+    ///
+    /// An empty text is ignored.
     package mutating func insert(_ secret: String) {
         let bytes = Array(secret.utf8)
         guard !bytes.isEmpty else { return }
@@ -31,7 +33,9 @@ package struct KnownSecrets: Sendable {
         spellings.sort { $0.count > $1.count }
     }
 
-    /// Where they lie in bytes; the ranges may overlap.
+    /// Returns the ranges of the secrets in the bytes.
+    ///
+    /// The ranges may overlap.
     package func ranges(in bytes: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         for spelling in spellings {
@@ -45,7 +49,7 @@ package struct KnownSecrets: Sendable {
         return found
     }
 
-    /// A text without them.
+    /// Returns the text without the secrets.
     package func hiding(_ text: String) -> String {
         guard !isEmpty else { return text }
         let bytes = Array(text.utf8)
@@ -53,7 +57,7 @@ package struct KnownSecrets: Sendable {
         return ranges.isEmpty ? text : String(decoding: Secrecy.replacing(ranges, in: bytes), as: UTF8.self)
     }
 
-    /// Where the spelling begins, whole or cut by the end.
+    /// Returns where the encoded form begins, complete or truncated by the end.
     private static func find(_ spelling: [UInt8], in bytes: [UInt8], from place: Int) -> Int? {
         guard place < bytes.count else { return nil }
         for start in place..<bytes.count where bytes[start] == spelling[0] {
@@ -66,7 +70,7 @@ package struct KnownSecrets: Sendable {
 
     // MARK: - Spellings
 
-    /// Base64 writes a text in three ways, as it lies; of each this is what does not depend on what is around it.
+    /// Returns the Base64 forms of a text at each of the three alignments, without the digits that depend on neighbouring bytes.
     private static func inBase64(_ bytes: [UInt8]) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for lead in 0..<3 {
@@ -88,12 +92,14 @@ package struct KnownSecrets: Sendable {
     }
 }
 
-/// What is secret in the request for a connection.
+/// Finds the secrets in a connection request.
 extension KnownSecrets {
-    /// How long a text without a telling name has to be to count: shorter ones stand everywhere, and mean nothing.
+    /// The minimum length of a text without a secret name to count as a secret.
+    ///
+    /// Shorter texts occur everywhere.
     private static let leastLength = 8
 
-    /// The texts in a request that may be secret: values of the query, of fields that are not public, cookies, subprotocols, passwords.
+    /// Returns the parts of a request that may be secret: query values, fields that are not public, cookies, subprotocols, passwords.
     package static func carried(
         by url: WebSocketURL?, _ headers: HeaderFields, _ subprotocols: [String], _ proxy: Proxy? = nil
     ) -> [String] {
@@ -111,13 +117,15 @@ extension KnownSecrets {
         return texts.filter { !$0.isEmpty }
     }
 
-    /// The parts of a credential: of a name and a password, the password by itself, too.
+    /// Returns the parts of a credential.
+    ///
+    /// For a name with a password, these include the password alone.
     package static func parts(of secret: String) -> [String] {
         guard let colon = secret.firstIndex(of: ":") else { return [secret] }
         return [secret, String(secret[secret.index(after: colon)...])]
     }
 
-    /// The whole, and what stands behind the first dot: `bearer.…` is a usual form.
+    /// Returns the whole name, and the part after the first dot, because `bearer.…` is a common form.
     private static func parts(ofSubprotocol name: String) -> [String] {
         let token = name.drop { $0 != "." }.dropFirst()
         return isTelling("", token) ? [name, String(token)] : [name]
@@ -133,11 +141,11 @@ extension KnownSecrets {
         return [secret] + self.parts(of: String(decoding: login, as: UTF8.self))
     }
 
-    /// The value of `name=value` as it stands and as it is meant.
+    /// Returns the value of `name=value` as written and percent-decoded.
     private static func pair(_ text: Substring) -> [String] {
         guard let sign = text.firstIndex(of: "=") else { return isTelling("", text) ? [String(text)] : [] }
         let value = text[text.index(after: sign)...]
-        // Cookies have a blank between them.
+        // Cookies are separated by a blank.
         guard isTelling(text[..<sign].drop { $0 == " " }, value) else { return [] }
         return [String(value)] + (PercentEncoding.decode(value).map { [$0] } ?? [])
     }
@@ -147,25 +155,25 @@ extension KnownSecrets {
     }
 }
 
-/// Errors that quote a peer, who may have repeated a secret.
+/// Errors that quote a peer, which may have repeated a secret.
 extension HandshakeFailure {
-    /// The same without them.
+    /// Returns the error without the secrets.
     package func hiding(_ secrets: KnownSecrets) -> HandshakeFailure { HandshakeFailure(kind, secrets.hiding(detail)) }
 }
 
 extension ProxyFailure {
-    /// The same without them.
+    /// Returns the error without the secrets.
     package func hiding(_ secrets: KnownSecrets) -> ProxyFailure {
         ProxyFailure(kind, secrets.hiding(description), response: response)
     }
 }
 
 extension RedirectProblem {
-    /// The same without them.
+    /// Returns the error without the secrets.
     package func hiding(_ secrets: KnownSecrets) -> RedirectProblem { RedirectProblem(code, secrets.hiding(description)) }
 }
 
 extension URLProblem {
-    /// The same without them.
+    /// Returns the error without the secrets.
     package func hiding(_ secrets: KnownSecrets) -> URLProblem { URLProblem(code, secrets.hiding(description)) }
 }

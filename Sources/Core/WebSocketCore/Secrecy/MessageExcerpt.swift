@@ -1,19 +1,21 @@
 import MachineCore
 
-/// How a message begins, as people may see it: one line of bounded length, without what is secret.
+/// The beginning of a message for display: one line of limited length, without secrets.
 package struct MessageExcerpt: Sendable {
-    /// The beginning: text in quotes with its controls escaped, bytes in hexadecimal; ends in ` …` if there is more.
+    /// The beginning: text in quotes with escaped control characters, or bytes in hexadecimal.
+    ///
+    /// Ends with ` …` if there is more.
     package let start: String
 
-    /// How far a look beyond the end is worth its time, to find a secret that begins before it.
+    /// How many bytes beyond the end are searched for a secret that begins before it.
     private static let margin = 256
 
-    /// The beginning of a message.
+    /// Creates the beginning of a message.
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - limit: The most bytes that are shown.
-    ///   - secrets: What is hidden wherever it stands, beside what names announce.
+    ///   - limit: The maximum number of bytes shown.
+    ///   - secrets: Secrets to hide anywhere, in addition to values with a secret name.
     package init(of message: Message, limit: Int, hiding secrets: KnownSecrets = KnownSecrets()) {
         let length = limit + max(Self.margin, secrets.longest)
         switch message {
@@ -29,7 +31,7 @@ package struct MessageExcerpt: Sendable {
         var (pieces, place): ([String], Int) = ([], 0)
         for range in ranges where range.upperBound > place && range.lowerBound < end {
             if range.lowerBound > place { pieces.append(Self.shown(kind, bytes[place..<range.lowerBound])) }
-            // One mark for what overlaps or touches.
+            // One marker for ranges that overlap or touch.
             if pieces.last != Secrecy.hidden { pieces.append(Secrecy.hidden) }
             place = range.upperBound
         }
@@ -38,7 +40,7 @@ package struct MessageExcerpt: Sendable {
         start = words + (count > max(place, end) ? " …" : "")
     }
 
-    /// The last border of characters up to the limit.
+    /// Returns the last character boundary up to the limit.
     private static func border(_ bytes: [UInt8], _ limit: Int) -> Int {
         guard bytes.count > limit else { return bytes.count }
         var end = limit
@@ -57,7 +59,7 @@ package struct MessageExcerpt: Sendable {
 }
 
 extension Unicode.Scalar {
-    /// Not to be taken for the end of a text or a line, nor to steer a terminal.
+    /// The scalar, escaped if it could end the text or the line, or control a terminal.
     fileprivate var escapedInLine: String {
         switch self {
         case "\"", "\\": "\\\(self)"

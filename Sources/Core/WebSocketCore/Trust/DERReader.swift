@@ -1,13 +1,15 @@
 import MachineCore
 
-/// Walks over values in DER (X.690), one after the other; ends where they are malformed.
+/// Reads a sequence of DER values (X.690).
+///
+/// It ends at the first malformed value.
 struct DERReader {
     /// One value.
     struct Value {
         let tag: UInt8
         /// The bytes after tag and length.
         let content: ArraySlice<UInt8>
-        /// With tag and length.
+        /// The bytes including tag and length.
         let whole: ArraySlice<UInt8>
 
         /// The values inside.
@@ -26,7 +28,7 @@ struct DERReader {
     /// The tag of the next value.
     var tag: UInt8? { rest.first }
 
-    /// The next value; nil at the end, or if it is malformed.
+    /// Returns the next value; nil at the end, or if it is malformed.
     mutating func next() -> Value? {
         guard let tag = rest.first, tag & 0x1F != 0x1F, let first = rest.dropFirst().first else { return nil }
         var (length, header) = (Int(first), 2)
@@ -42,15 +44,15 @@ struct DERReader {
         return Value(tag: tag, content: whole.dropFirst(header), whole: whole)
     }
 
-    /// The next value, if it has this tag.
+    /// Returns the next value if it has this tag.
     mutating func next(_ tag: UInt8) -> Value? { self.tag == tag ? next() : nil }
 }
 
-/// Certificates in PEM (RFC 7468), for those who take them in DER only.
+/// Converts certificates from PEM (RFC 7468) to DER.
 package enum PEM {
-    /// The DER of all certificates in a text, in their order; nil if one of them is cut off or no base64.
+    /// Returns the DER of all certificates in a text, in order; nil if one is truncated or not Base64.
     ///
-    /// What stands around them, keys among it, does not count.
+    /// All other content is ignored, including keys.
     package static func certificates(in text: [UInt8]) -> [[UInt8]]? {
         var (found, digits): ([[UInt8]], [UInt8]?) = ([], nil)
         for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
@@ -70,29 +72,29 @@ package enum PEM {
     }
 
     private static let (begin, end) = (Array("-----BEGIN ".utf8), Array("-----END ".utf8))
-    /// The second is what it was called before (RFC 7468 §5.1).
+    /// The second is the former name (RFC 7468 §5.1).
     private static let labels = [Array("CERTIFICATE-----".utf8), Array("X509 CERTIFICATE-----".utf8)]
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// What bytes are that should be PEM and are DER, and how to make PEM of them; nil if they are not DER.
+    /// Returns what the bytes are, if they are DER instead of PEM, and how to convert them; nil if they are not DER.
     ///
-    /// DER has no name of its own for what is in it: the first members of the outermost sequence tell a certificate, a private key, a
-    /// public key and PKCS#12 apart (RFC 5280 §4.1, RFC 5958 §2, RFC 7292 §4).
+    /// DER does not name its content. The first members of the outermost sequence distinguish a certificate, a private key, a public key
+    /// and PKCS#12 (RFC 5280 §4.1, RFC 5958 §2, RFC 7292 §4).
     package static func mistake(in bytes: [UInt8]) -> String? {
         guard let content = sequence(bytes[...]), content.endIndex == bytes.endIndex else { return nil }
         switch content.first {
         case 0x02 where content.starts(with: [0x02, 1, 3]):
-            return "it is PKCS#12, and PEM is wanted: make that with openssl pkcs12"
-        case 0x02: return "it is DER, and PEM is wanted: make that with openssl pkey -inform der"
-        // Where a certificate has its version or its number, a public key has the algorithm.
+            return "it is PKCS#12, but PEM is required: convert it with openssl pkcs12"
+        case 0x02: return "it is DER, but PEM is required: convert it with openssl pkey -inform der"
+        // In the place of a certificate's version or number, a public key has its algorithm.
         case 0x30 where sequence(content)?.first == 0x06:
-            return "it is DER, and PEM is wanted: make that with openssl pkey -pubin -inform der -pubout"
-        default: return "it is DER, and PEM is wanted: make that with openssl x509 -inform der"
+            return "it is DER, but PEM is required: convert it with openssl pkey -pubin -inform der -pubout"
+        default: return "it is DER, but PEM is required: convert it with openssl x509 -inform der"
         }
     }
 
-    /// What is in the sequence that some bytes begin with; nil if they begin with none, or it is cut off.
+    /// Returns the content of the sequence at the start of the bytes; nil if there is none, or it is truncated.
     private static func sequence(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.first == 0x30, let second = bytes.dropFirst().first else { return nil }
         let lengthBytes = second < 0x80 ? 0 : Int(second & 0x7F)

@@ -1,57 +1,58 @@
 import MachineCore
 
-/// The pins of some hosts, and what a chain without any of them means.
+/// The pins of some hosts, and what happens if a chain has none of them.
 ///
-/// A set holds if any certificate of the verified chain has any of its pins. Give at least one backup: the pin of a key that lies in
-/// a safe, or of another authority; without it a lost key locks every installed app out. If several sets cover a host, each must hold.
+/// A set holds if any certificate of the verified chain has any of its pins. Include at least one backup: the pin of a key that is stored
+/// offline, or of another authority. Without a backup, a lost key locks out every installed app. If several sets cover a host, each of them
+/// must hold.
 public struct PinSet: Hashable, Sendable {
-    /// What a chain without any of the pins means.
+    /// What happens if a chain has none of the pins.
     public enum Mode: Hashable, Sendable {
-        /// The connection is refused, before anything was sent.
+        /// The connection is refused before anything is sent.
         case enforce
-        /// It is reported, and the authorities' word is taken.
+        /// A report is made, and the connection relies on the certificate authorities.
         case reportOnly
     }
 
-    /// What becomes of a set whose day has come.
+    /// What happens to a set after its expiry date.
     public enum AfterExpiry: Hashable, Sendable {
-        /// The authorities' word is taken, as if there were no pins; each connection reports that.
+        /// The connection relies on the certificate authorities, as if there were no pins. Each connection reports this.
         case trustAuthorities
         /// As in `reportOnly`.
         case reportOnly
-        /// No connection is made until the app has new pins. In a set of mode `reportOnly` it is only reported.
+        /// No connection is made until the app has new pins. If the set has mode `reportOnly`, it is only reported.
         case refuse
     }
 
     /// The hosts: `example.com`; `*.example.com` for one more label; `**.example.com` for the domain and all below it.
     public var hosts: [String]
-    /// The pins, backups among them.
+    /// The pins, including backups.
     public var pins: [Pin]
-    /// What a chain without any of the pins means.
+    /// What happens if a chain has none of the pins.
     public var mode: Mode
-    /// The day, in UTC, from whose beginning on the pins no longer count; nil: they always do.
+    /// The day, in UTC, from whose beginning the pins no longer count; nil if they never expire.
     public var expires: CalendarDate?
-    /// What becomes of the set then.
+    /// What happens to the set after that.
     public var afterExpiry: AfterExpiry
 
-    /// Makes a set.
+    /// Creates a set.
     public init(
         _ hosts: String..., pins: [Pin], mode: Mode = .enforce, expires: CalendarDate? = nil, afterExpiry: AfterExpiry = .trustAuthorities
     ) {
         (self.hosts, self.pins, self.mode, self.expires, self.afterExpiry) = (hosts, pins, mode, expires, afterExpiry)
     }
 
-    /// Whether it says something about this host.
+    /// Returns whether the set applies to this host.
     public func covers(_ host: String) -> Bool { hosts.contains { Self.matches(Self.bare(host), Self.bare($0)) } }
 
-    /// Why it cannot be used; nil: it can.
+    /// Why the set is invalid; nil if it is valid.
     package var problem: String? {
         if hosts.isEmpty { return "a pin set names no host" }
         if pins.isEmpty { return "the pin set for \(hosts.joined(separator: ", ")) has no pins, so nothing could match it" }
         for host in hosts {
             let name = Self.domain(Self.bare(host))
             guard !name.isEmpty, !name.contains("*"), !name.contains("/"), !name.contains("://") else {
-                return "\(quoted(host)) is no host of a pin set; write example.com, *.example.com or **.example.com"
+                return "\(quoted(host)) is not a valid host of a pin set; write example.com, *.example.com or **.example.com"
             }
         }
         return nil
@@ -68,19 +69,19 @@ public struct PinSet: Hashable, Sendable {
         pattern.hasPrefix("**.") ? pattern.dropFirst(3) : pattern.hasPrefix("*.") ? pattern.dropFirst(2) : pattern
     }
 
-    /// In lower case and without the dot that stands for the root: neither makes another host of it.
+    /// Returns the name in lower case and without the dot of the root, which do not change the host.
     private static func bare(_ host: String) -> Substring {
         let name = HeaderSyntax.lowercased(host[...])
         return name.hasSuffix(".") ? name.dropLast() : name[...]
     }
 }
 
-/// The SHA-256 digest of a public key, or of a whole certificate, that a server's chain is expected to have.
+/// The SHA-256 digest of a public key, or of a whole certificate, that a server's chain is expected to contain.
 ///
-/// Written as `sha256/` and base64 for a key, as OkHttp and RFC 7469 have it, and as `cert-sha256/` for a certificate. A key's pin
-/// outlives the renewal of its certificate, so it is the one to prefer. `holdfast pin URL` prints those of a server.
+/// It is written as `sha256/` and Base64 for a key, as in OkHttp and RFC 7469, and as `cert-sha256/` for a certificate. Prefer the pin of a
+/// key, because it stays valid when the certificate is renewed. `holdfast pin URL` prints the pins of a server.
 public struct Pin: Hashable, Sendable, CustomStringConvertible {
-    /// What the digest is of.
+    /// The subject of the digest.
     public enum Kind: Hashable, Sendable {
         /// The public key with its algorithm: SubjectPublicKeyInfo in DER.
         case publicKey
@@ -88,18 +89,18 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         case certificate
     }
 
-    /// A text is not a pin.
+    /// The error for a text that is not a pin.
     public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// What is wrong with it, and how a pin is written.
         public let description: String
     }
 
-    /// What the digest is of.
+    /// The subject of the digest.
     public let kind: Kind
-    /// 32 bytes.
+    /// The digest, 32 bytes.
     public let digest: [UInt8]
 
-    /// Reads `sha256/…` or `cert-sha256/…`.
+    /// Parses `sha256/…` or `cert-sha256/…`.
     public init(_ text: String) throws(Malformed) {
         guard let kind: Kind = text.hasPrefix(Self.keyPrefix) ? .publicKey : text.hasPrefix(Self.certificatePrefix) ? .certificate : nil,
             let digest = Base64.bytes(of: text.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()), digest.count == 32
@@ -111,16 +112,16 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
         (self.kind, self.digest) = (kind, digest)
     }
 
-    /// The pin of a public key, given as SubjectPublicKeyInfo in DER.
+    /// Creates the pin of a public key from SubjectPublicKeyInfo in DER.
     public init(publicKeyInfo: [UInt8]) { (kind, digest) = (.publicKey, SHA256.digest(publicKeyInfo)) }
 
-    /// The pin of a whole certificate, given in DER.
+    /// Creates the pin of a whole certificate in DER.
     public init(certificate der: [UInt8]) { (kind, digest) = (.certificate, SHA256.digest(der)) }
 
-    /// As it is read.
+    /// The pin in the form that ``init(_:)`` parses.
     public var description: String { (kind == .publicKey ? Self.keyPrefix : Self.certificatePrefix) + Base64.text(digest) }
 
-    /// Whether this certificate has it.
+    /// Returns whether this certificate has the pin.
     public func matches(_ certificate: ServerCertificate) -> Bool {
         self == (kind == .publicKey ? certificate.publicKeyPin : certificate.certificatePin)
     }
@@ -128,30 +129,32 @@ public struct Pin: Hashable, Sendable, CustomStringConvertible {
     private static let (keyPrefix, certificatePrefix) = ("sha256/", "cert-sha256/")
 }
 
-/// A pin set that did not hold, or whose day had come.
+/// A report on a pin set that did not hold, or has expired.
 public struct PinReport: Hashable, Sendable {
-    /// What was found.
+    /// The result of the check.
     public enum Finding: Hashable, Sendable {
         /// No certificate of the verified chain has any of the pins.
         case mismatch
-        /// The set's day has come.
+        /// The set has expired.
         case expired
     }
 
-    /// The host that the connection was for.
+    /// The host of the connection.
     public let host: String
     /// The set.
     public let set: PinSet
-    /// What was found.
+    /// The result of the check.
     public let finding: Finding
-    /// Whether the connection was refused for it.
+    /// Whether the connection was refused because of it.
     public let isRefused: Bool
     /// The verified chain, the server's own certificate first.
     public let chain: [ServerCertificate]
 }
 
 extension [PinSet] {
-    /// What these sets have to report about a verified chain; `names` are those the host goes by, `now` is in seconds since 1970.
+    /// Returns the reports of these sets on a verified chain.
+    ///
+    /// `names` are the names of the host, `now` is in seconds since 1970.
     package func reports(on chain: [ServerCertificate], of names: [String], now: Int64) -> [PinReport] {
         compactMap { set in
             guard let host = names.first(where: { set.covers($0) }) else { return nil }

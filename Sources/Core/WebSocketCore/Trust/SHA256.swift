@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4), for the pins of certificates.
+/// SHA-256 (FIPS 180-4), for certificate pins.
 enum SHA256 {
     static func digest(_ message: some Collection<UInt8>) -> [UInt8] {
         let padded = padded(message)
@@ -13,7 +13,7 @@ enum SHA256 {
         return state.flatMap { word in stride(from: UInt32(24), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) } }
     }
 
-    /// A one bit, zeros, and the length in bits, so that the blocks are full.
+    /// Returns the message with a one bit, zeros, and the length in bits, so that it fills whole blocks.
     private static func padded(_ message: some Collection<UInt8>) -> [UInt8] {
         var bytes = Array(message)
         let length = UInt64(bytes.count) &* 8

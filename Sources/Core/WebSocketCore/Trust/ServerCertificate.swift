@@ -1,27 +1,27 @@
 import MachineCore
 
-/// A certificate of a server's chain, as much as trust asks about it (RFC 5280 §4.1).
+/// A certificate of a server's chain, with the fields that trust decisions need (RFC 5280 §4.1).
 public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
     /// The whole certificate in DER.
     public let der: [UInt8]
-    /// Its public key with the algorithm (SubjectPublicKeyInfo) in DER: what a pin of a key is the digest of.
+    /// The public key with its algorithm (SubjectPublicKeyInfo) in DER, from which a key pin is computed.
     public let publicKeyInfo: [UInt8]
-    /// Whom it is for: the common name, or the organization, or nothing.
+    /// The subject: the common name, or the organization, or empty.
     public let subject: String
-    /// Who vouches for it: the common name, or the organization, or nothing.
+    /// The issuer: the common name, or the organization, or empty.
     public let issuer: String
-    /// The DNS names that it is for, wildcards among them.
+    /// The DNS names, including wildcards.
     public let dnsNames: [String]
-    /// The addresses that it is for: 4 or 16 bytes each.
+    /// The IP addresses: 4 or 16 bytes each.
     public let addresses: [[UInt8]]
-    /// The first second of its time, counted from 1970 in UTC.
+    /// The first second of its validity, counted from 1970 in UTC.
     public let notBefore: Int64
-    /// The last second of its time, counted from 1970 in UTC.
+    /// The last second of its validity, counted from 1970 in UTC.
     public let notAfter: Int64
-    /// Whether subject and issuer are the same: a root, or signed by itself.
+    /// Whether subject and issuer are the same: a root, or self-signed.
     public let isSelfIssued: Bool
 
-    /// Reads a certificate in DER; nil if it is none.
+    /// Parses a certificate in DER; fails if it is not one.
     public init?(der: [UInt8]) {
         var outer = DERReader(der[...])
         guard var certificate = outer.next(DERReader.sequence)?.inside, var fields = certificate.next(DERReader.sequence)?.inside else {
@@ -41,7 +41,9 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         (dnsNames, addresses) = Self.alternativeNames(&fields)
     }
 
-    /// The digest of its public key: it stays the same when the certificate is renewed for the same key.
+    /// The digest of the public key.
+    ///
+    /// It stays the same when the certificate is renewed with the same key.
     public var publicKeyPin: Pin { Pin(publicKeyInfo: publicKeyInfo) }
     /// The digest of the whole certificate.
     public var certificatePin: Pin { Pin(certificate: der) }
@@ -49,9 +51,9 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
     /// The subject, in quotation marks.
     public var description: String { quoted(subject) }
 
-    /// For messages: foreign text cannot drive a terminal.
+    /// The issuer for messages, escaped so that foreign text cannot control a terminal.
     package var quotedIssuer: String { quoted(issuer) }
-    /// For messages: the names and addresses that it is for, eight at most.
+    /// The names and addresses for messages, at most eight.
     package var quotedNames: [String] {
         let all = dnsNames.map { printable($0) } + addresses.map(Self.written)
         return all.prefix(8) + (all.count > 8 ? ["…"] : [])
@@ -73,7 +75,7 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         return texts[commonName] ?? texts[organization] ?? ""
     }
 
-    /// `192.0.2.1`, or eight groups.
+    /// Formats an address as `192.0.2.1`, or as eight groups.
     private static func written(_ address: [UInt8]) -> String {
         if address.count == 4 { return address.map { String($0) }.joined(separator: ".") }
         let groups = stride(from: 0, to: address.count - 1, by: 2).map { UInt16(address[$0]) << 8 | UInt16(address[$0 + 1]) }
@@ -99,7 +101,7 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         return (names, addresses)
     }
 
-    /// `YYMMDDHHMMSSZ`, or with four digits for the year (RFC 5280 §4.1.2.5).
+    /// Reads `YYMMDDHHMMSSZ`, or the same with a four-digit year (RFC 5280 §4.1.2.5).
     private static func seconds(_ value: DERReader.Value) -> Int64? {
         let digits = value.content.dropLast()
         guard value.content.last == UInt8(ascii: "Z"), digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
@@ -116,14 +118,14 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
 
     /// The kind and size of a public key.
     package enum KeyKind: Hashable, Sendable, CustomStringConvertible {
-        /// RSA, with so many bits.
+        /// RSA, with this many bits.
         case rsa(bits: Int)
-        /// An elliptic curve, by its name.
+        /// An elliptic curve, by name.
         case curve(String)
-        /// Another algorithm, by the bytes of its object identifier in hexadecimal.
+        /// Another algorithm, by its object identifier in hexadecimal.
         case other(String)
 
-        /// Such as `RSA, 2048 bits`.
+        /// The kind in words, such as `RSA, 2048 bits`.
         package var description: String {
             switch self {
             case .rsa(let bits): "RSA, \(bits) bits"
@@ -133,14 +135,14 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What its key is.
+    /// The kind of the public key.
     package var keyKind: KeyKind {
         var outer = DERReader(publicKeyInfo[...])
         guard var info = outer.next(DERReader.sequence)?.inside, var algorithm = info.next(DERReader.sequence)?.inside,
             let name = algorithm.next(DERReader.objectID)
         else { return .other("") }
         if name.content.elementsEqual(Self.rsa + [0x01]) {
-            // The key stands in a bit string, whose first byte says how many bits of the last do not count: none.
+            // The key is in a bit string, whose first byte is the number of unused bits at its end: zero.
             guard let bits = info.next(DERReader.bitString) else { return .other("RSA") }
             var key = DERReader(bits.content.dropFirst())
             guard var numbers = key.next(DERReader.sequence)?.inside, let modulus = numbers.next(DERReader.integer) else {
@@ -156,7 +158,7 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         return .curve(Self.curves[Array(curve.content)] ?? "elliptic curve (\(Hexadecimal.text(curve.content)))")
     }
 
-    /// How its issuer signed it, such as `SHA-256 with RSA`.
+    /// The signature algorithm of the issuer, such as `SHA-256 with RSA`.
     package var signature: String {
         guard let name = signatureName else { return "unknown" }
         return Self.signatures[name] ?? Self.edwards[name] ?? "unknown (\(Hexadecimal.text(name)))"
@@ -164,7 +166,7 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the digest in its signature can be forged: MD5 or SHA-1.
     ///
-    /// What signs itself proves nothing by that in any case.
+    /// A self-signature proves nothing in any case and does not count.
     package var isWeaklySigned: Bool { !isSelfIssued && ["MD5", "SHA-1"].contains { signature.hasPrefix($0) } }
 
     private var signatureName: [UInt8]? {
@@ -175,7 +177,7 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         return (algorithm.next(DERReader.objectID)?.content).map { Array($0) }
     }
 
-    // RFC 8017, RFC 5480, RFC 5758, RFC 8410: as they are written in DER.
+    // RFC 8017, RFC 5480, RFC 5758, RFC 8410: encoded in DER.
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]
     private static let ecPublicKey: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
     private static let ecdsa: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04]
@@ -190,9 +192,9 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         ecdsa + [0x03, 0x02]: "SHA-256 with ECDSA", ecdsa + [0x03, 0x03]: "SHA-384 with ECDSA", ecdsa + [0x03, 0x04]: "SHA-512 with ECDSA",
     ]
 
-    /// Whether it is for this name (RFC 9525 §6): one of its DNS names, or one below a `*` that is the whole first label.
+    /// Returns whether it is valid for this name (RFC 9525 §6): as one of its DNS names, or below a `*` that is the whole first label.
     ///
-    /// The common name does not count, nor does an address that the name may lead to: anybody can have a certificate for his own.
+    /// The common name is ignored. The addresses of the name are ignored too, because anyone can get a certificate for their own address.
     public func isFor(name: String) -> Bool {
         let name = Self.bare(name)
         return dnsNames.contains { presented in
@@ -205,22 +207,22 @@ public struct ServerCertificate: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is for this address: 4 or 16 bytes, all of them alike.
+    /// Returns whether it is valid for this address: 4 or 16 bytes, compared exactly.
     public func isFor(address: [UInt8]) -> Bool { addresses.contains(address) }
 
-    /// In lower case, and without the dot of the root.
+    /// Returns the name in lower case and without the dot of the root.
     private static func bare(_ name: String) -> Substring {
         let name = HeaderSyntax.lowercased(name)
         return name.hasSuffix(".") ? name.dropLast() : name[...]
     }
 }
 
-/// A day of the Gregorian calendar, which begins at midnight UTC.
+/// A day of the Gregorian calendar, beginning at midnight UTC.
 public struct CalendarDate: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     public let daysSince1970: Int
 
-    /// Reads `2027-06-30`; nil if that is no day.
+    /// Parses `2027-06-30`; fails if it is not a valid day.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2], parts.allSatisfy({ HeaderSyntax.isDecimal($0) }),
@@ -229,29 +231,29 @@ public struct CalendarDate: Hashable, Comparable, Sendable, CustomStringConverti
         self.init(year: year, month: month, day: day)
     }
 
-    /// Makes a day; nil if there is none such.
+    /// Creates a day; fails if it does not exist.
     public init?(year: Int, month: Int, day: Int) {
         guard 1...9999 ~= year, 1...12 ~= month, 1...31 ~= day else { return nil }
-        // The year is counted from March, so that the leap day is its last.
+        // The year starts in March, so that the leap day is its last day.
         let (marchYear, marchMonth) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
         let leapDays = marchYear / 4 - marchYear / 100 + marchYear / 400
         daysSince1970 = marchYear * 365 + leapDays + (marchMonth * 153 + 2) / 5 + day - 719_469
-        // The 30th of February is written as another day.
+        // A date such as 30 February would become another day.
         guard (self.year, self.month, self.day) == (year, month, day) else { return nil }
     }
 
-    /// The day that this second belongs to, counted from 1970 in UTC.
+    /// Creates the day that contains this second, counted from 1970 in UTC.
     public init(secondsSince1970 seconds: Int64) {
         daysSince1970 = Int((seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400)
     }
 
-    /// When the day begins.
+    /// The beginning of the day, in seconds since 1970.
     public var secondsSince1970: Int64 { Int64(daysSince1970) * 86_400 }
 
-    /// As `2027-06-30`.
+    /// The day as `2027-06-30`.
     public var description: String { "\(Self.padded(year, to: 4))-\(Self.padded(month, to: 2))-\(Self.padded(day, to: 2))" }
 
-    /// Whether the left one is earlier.
+    /// Returns whether the left day is earlier.
     public static func < (left: Self, right: Self) -> Bool { left.daysSince1970 < right.daysSince1970 }
 
     private var year: Int { civil.year }

@@ -1,10 +1,10 @@
 import CRoomsSQLite
 
-/// A connection to a file of SQLite, for one thread at a time.
+/// A connection to an SQLite file, for one thread at a time.
 package final class SQLiteConnection {
     fileprivate let handle: OpaquePointer
 
-    /// Opens a file that is there; an empty one is a new database.
+    /// Opens an existing file; an empty one is a new database.
     package init(_ path: String, isReadOnly: Bool = false) throws(SQLiteFailure) {
         var opened: OpaquePointer?
         let flags = (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX
@@ -16,39 +16,39 @@ package final class SQLiteConnection {
         }
         handle = opened
         sqlite3_extended_result_codes(handle, 1)
-        // A backup or somebody's look from outside may hold a lock for a moment.
+        // A backup, or another program, may hold a lock for a moment.
         sqlite3_busy_timeout(handle, 5000)
     }
 
-    // Statements that are alive still keep it open until they are gone.
+    // Living statements keep the connection open until they are released.
     deinit { sqlite3_close_v2(handle) }
 
-    /// Lets others read while it writes, and has every commit wait for the disk; on Apple's systems that takes more than fsync.
+    /// Enables write-ahead logging with durable commits; on Apple's systems this needs more than fsync.
     package func writeAhead() throws(SQLiteFailure) {
         try run("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
     }
 
     /// Whether no transaction is open.
     package var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
-    /// The row that was inserted last.
+    /// The ID of the row that was inserted last.
     package var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     package var changes: Int { Int(sqlite3_changes(handle)) }
-    /// How many pages it has written since it was opened: into the journal.
+    /// The number of pages written to the journal since the connection was opened.
     package var pagesWritten: Int {
         var (count, most): (Int32, Int32) = (0, 0)
         sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &count, &most, 0)
         return Int(count)
     }
 
-    /// Runs statements that give nothing back.
+    /// Runs statements without results.
     package func run(_ sql: String) throws(SQLiteFailure) {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFailure(of: handle) }
     }
 
-    /// Runs a transaction: all of it is done, or nothing.
+    /// Runs a transaction: either all of it takes effect, or nothing.
     ///
-    /// - Parameter begin: `BEGIN IMMEDIATE` for one that writes.
+    /// - Parameter begin: `BEGIN IMMEDIATE` for a transaction that writes.
     package func transaction<Result>(_ begin: String, _ body: () throws -> Result) throws -> Result {
         try run(begin)
         do {
@@ -56,30 +56,30 @@ package final class SQLiteConnection {
             try run("COMMIT")
             return result
         } catch {
-            // A trigger or a full disk may have ended it.
+            // A trigger or a full disk may have ended the transaction.
             if !isIdle { try? run("ROLLBACK") }
             throw error
         }
     }
 
-    /// Prepares a statement that is used many times.
+    /// Prepares a statement for repeated use.
     package func prepare(_ sql: String) throws(SQLiteFailure) -> SQLiteStatement { try SQLiteStatement(sql, on: self) }
 
-    /// The first column of the first row, as a number.
+    /// Returns the first column of the first row as a number.
     package func number(_ sql: String) throws(SQLiteFailure) -> Int64? { try prepare(sql).first { $0.number(0) } }
 
-    /// The first column of the first row, as text.
+    /// Returns the first column of the first row as text.
     package func text(_ sql: String) throws(SQLiteFailure) -> String? { try prepare(sql).first { $0.text(0) } }
 }
 
-/// A prepared statement, and the row at which it stands.
+/// A prepared statement with its current row.
 ///
-/// It is prepared once, for what a hub's log costs is the time per row. The generic functions are inlinable, so they are specialized where they
-/// are called.
+/// It is prepared once, because the time per row dominates the cost of a hub's log. The generic functions are inlinable, so that they are
+/// specialized at their call sites.
 @usableFromInline package final class SQLiteStatement {
     fileprivate let handle: OpaquePointer
     private let connection: SQLiteConnection
-    /// Tells SQLite to copy what is bound.
+    /// Tells SQLite to copy the bound value.
     fileprivate static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     fileprivate init(_ sql: String, on connection: SQLiteConnection) throws(SQLiteFailure) {
@@ -92,14 +92,14 @@ package final class SQLiteConnection {
 
     deinit { sqlite3_finalize(handle) }
 
-    /// Runs it to its end; it gives no rows.
+    /// Runs the statement to its end; it must not return rows.
     @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) {
         try bind(repeat each values)
         defer { reset() }
         while try step() {}
     }
 
-    /// The same, with bytes behind the values, which are bound where they lie.
+    /// Does the same with bytes as the last value, which are bound without a copy.
     @inlinable package func run<each Value: SQLiteValue>(_ values: repeat each Value, bytes: [UInt8]) throws(SQLiteFailure) {
         try run(bytes, at: try bind(repeat each values) + 1)
     }
@@ -107,11 +107,11 @@ package final class SQLiteConnection {
     @usableFromInline func run(_ bytes: [UInt8], at place: Int32) throws(SQLiteFailure) {
         defer {
             reset()
-            // The bytes are gone when this returns.
+            // The bytes are no longer valid after this function.
             sqlite3_bind_null(handle, place)
         }
         let code = bytes.withUnsafeBytes { buffer in
-            // A pointer to nothing would be NULL.
+            // A nil pointer would be bound as NULL.
             let bound =
                 buffer.isEmpty
                 ? sqlite3_bind_zeroblob(handle, place, 0) : sqlite3_bind_blob(handle, place, buffer.baseAddress, Int32(buffer.count), nil)
@@ -120,7 +120,7 @@ package final class SQLiteConnection {
         guard code == SQLITE_DONE else { throw failure }
     }
 
-    /// Goes from row to row, until the body wants no more.
+    /// Reads row by row, until the body returns false.
     @inlinable package func read<each Value: SQLiteValue>(
         _ values: repeat each Value, while body: (SQLiteStatement) throws(SQLiteFailure) -> Bool
     ) throws(SQLiteFailure) {
@@ -129,7 +129,7 @@ package final class SQLiteConnection {
         while try step(), try body(self) {}
     }
 
-    /// What is made of each row.
+    /// Converts each row.
     @inlinable package func rows<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, each body: (SQLiteStatement) throws(SQLiteFailure) -> Row
     ) throws(SQLiteFailure) -> [Row] {
@@ -141,7 +141,7 @@ package final class SQLiteConnection {
         return rows
     }
 
-    /// What is made of the first row; nil if there is none.
+    /// Converts the first row; returns nil if there is none.
     @inlinable package func first<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, as body: (SQLiteStatement) throws(SQLiteFailure) -> Row
     ) throws(SQLiteFailure) -> Row? {
@@ -153,13 +153,13 @@ package final class SQLiteConnection {
         return first
     }
 
-    /// The place of the last value.
+    /// Binds values; returns the index of the last one.
     @discardableResult
     @inlinable func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws(SQLiteFailure) -> Int32 {
         var place: Int32 = 0
         for value in repeat each values {
             place += 1
-            // It runs already, or there is no memory.
+            // Fails if the statement is already running, or if there is no memory.
             guard value.bind(to: self, at: place) == 0 else { throw failure }
         }
         return place
@@ -177,12 +177,12 @@ package final class SQLiteConnection {
         }
     }
 
-    /// What a column may hold in a row, whatever its table says; with SQLite's own numbers.
+    /// The type of a value in a row, whatever the table declares; with SQLite's own numbers.
     package enum Kind: Int32 { case number = 1, real, text, bytes, nothing }
 
     package func kind(_ column: Int32) -> Kind { Kind(rawValue: sqlite3_column_type(handle, column)) ?? .nothing }
 
-    /// What a column is called.
+    /// Returns the name of a column.
     package func name(_ column: Int32) -> String { sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "" }
 
     package func number(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
@@ -192,15 +192,15 @@ package final class SQLiteConnection {
         return String(decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
     }
 
-    /// The bytes of a column; they stand until the next row.
+    /// Returns the bytes of a column, which are valid until the next row.
     package func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
     }
 }
 
-/// What a statement takes in place of a question mark.
+/// A value that can be bound to a parameter of a statement.
 @usableFromInline package protocol SQLiteValue {
-    /// Returns SQLite's code: 0 if it was taken.
+    /// Binds the value; returns SQLite's result code, 0 for success.
     func bind(to statement: SQLiteStatement, at place: Int32) -> Int32
 }
 
@@ -218,7 +218,7 @@ extension String: SQLiteValue {
 
 extension [UInt8]: SQLiteValue {
     @usableFromInline package func bind(to statement: SQLiteStatement, at place: Int32) -> Int32 {
-        // A pointer to nothing would be NULL.
+        // A nil pointer would be bound as NULL.
         if isEmpty { return sqlite3_bind_zeroblob(statement.handle, place, 0) }
         return withUnsafeBytes { sqlite3_bind_blob(statement.handle, place, $0.baseAddress, Int32($0.count), SQLiteStatement.copied) }
     }

@@ -1,18 +1,18 @@
 import Crypto
 
-/// What a router may make of a password, at least and at most.
+/// The range of costs for password hashing that a router may ask for.
 ///
-/// Costs beyond these keep the device busy for minutes; costs below give a false router a hash from which the password is soon guessed.
-/// Source: WAMP, "Salted Challenge Response Authentication".
+/// Higher costs would keep the device busy for minutes. Lower costs would give a false router a hash from which it can soon guess the
+/// password. Source: WAMP, "Salted Challenge Response Authentication".
 public struct PasswordCosts: Hashable, Sendable {
-    /// Iterations of PBKDF2.
+    /// The iterations of PBKDF2.
     public var iterations: ClosedRange<Int>
-    /// Iterations of Argon2id.
+    /// The iterations of Argon2id.
     public var passes: ClosedRange<Int>
-    /// Memory for Argon2id, in KiB.
+    /// The memory for Argon2id, in KiB.
     public var memory: ClosedRange<Int>
 
-    /// Costs: 1,000 to 1,000,000 iterations of PBKDF2, 1 to 16 of Argon2id over 1 to 256 MiB.
+    /// Creates ranges; by default 1,000 to 1,000,000 iterations of PBKDF2, and 1 to 16 of Argon2id with 1 to 256 MiB.
     public init(
         iterations: ClosedRange<Int> = 1000...1_000_000, passes: ClosedRange<Int> = 1...16, memory: ClosedRange<Int> = 1024...262_144
     ) {
@@ -22,16 +22,16 @@ public struct PasswordCosts: Hashable, Sendable {
 
 /// PBKDF2 with HMAC-SHA256, RFC 8018 §5.2.
 ///
-/// swift-crypto has one too, in a product that brings a second copy of its C code to Apple's platforms.
+/// swift-crypto has one too, in a product that adds a second copy of its C code on Apple's platforms.
 enum PBKDF2 {
-    /// How many rounds pass between two looks at whether the task is cancelled.
+    /// The number of rounds between two checks for cancellation.
     private static let stride = 4096
 
-    /// A key of a password.
+    /// Derives a key from a password.
     ///
     /// - Throws: `cancelled` if the task is cancelled meanwhile.
     static func key(password: [UInt8], salt: [UInt8], iterations: Int, length: Int) throws(SigningError) -> [UInt8] {
-        // A key is hashed into HMAC's inner and outer state once; each round begins with a copy of them.
+        // The key is hashed into HMAC's inner and outer state once; each round begins with a copy of them.
         let keyed = HMAC<SHA256>(key: SymmetricKey(data: password))
         var key: [UInt8] = []
         var index: UInt32 = 1
@@ -55,15 +55,15 @@ enum PBKDF2 {
     }
 }
 
-/// Argon2id, version 1.3 (RFC 9106), with one lane and 32 bytes as its result: this library has none, an app brings one.
+/// Argon2id, version 1.3 (RFC 9106), with one lane and a result of 32 bytes; the app provides the implementation.
 ///
-/// Libsodium, libargon2 and others have it. It is only needed for routers that keep passwords so.
+/// Libsodium, libargon2 and others implement it. It is only needed for routers that store passwords hashed with it.
 public struct Argon2id: Sendable {
-    /// The hash of a password with a salt, after so many iterations over so many KiB of memory.
+    /// Hashes a password with a salt, with a number of iterations and an amount of memory in KiB.
     public typealias Hash = @Sendable (_ password: [UInt8], _ salt: [UInt8], _ iterations: Int, _ memory: Int) throws -> [UInt8]
 
     let hash: Hash
 
-    /// Argon2id as this function has it.
+    /// Creates Argon2id with this implementation.
     public init(_ hash: @escaping Hash) { self.hash = hash }
 }

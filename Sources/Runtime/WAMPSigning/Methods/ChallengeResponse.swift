@@ -2,23 +2,23 @@ public import CodecCore
 import MachineCore
 public import WAMPCore
 
-/// WAMP-CRA: a challenge, signed with a secret that both sides know.
+/// WAMP-CRA: a challenge that is signed with a shared secret.
 ///
 /// Source: WAMP, "Challenge Response Authentication".
 public enum ChallengeResponse {
-    /// What a client answers to a challenge.
+    /// Returns a client's answer to a challenge.
     ///
     /// - Parameters:
     ///   - extra: The challenge; with a salt, the secret is hashed first.
-    ///   - secret: What both sides know.
-    ///   - costs: What hashing may cost.
+    ///   - secret: The shared secret.
+    ///   - costs: The allowed costs of hashing.
     /// - Throws: A ``SigningError``.
     public static func answer(_ extra: ValueMap, secret: String, costs: PasswordCosts = PasswordCosts()) throws(SigningError) -> String {
         guard let challenge = extra["challenge"]?.string else { throw .field("challenge") }
         return signature(of: challenge, key: try key(of: secret, extra, costs))
     }
 
-    /// The signature of a text: HMAC-SHA256 in Base64.
+    /// Returns the signature of a text: HMAC-SHA256 in Base64.
     static func signature(of challenge: String, key: String) -> String {
         Base64.text(KeyedHash.hmac(Array(challenge.utf8), key: Array(key.utf8)))
     }
@@ -26,7 +26,7 @@ public enum ChallengeResponse {
     private static func key(of secret: String, _ extra: ValueMap, _ costs: PasswordCosts) throws(SigningError) -> String {
         guard let salt = extra["salt"], salt != .null else { return secret }
         guard let salt = salt.string else { throw .field("salt") }
-        // Defaults: WAMP, "Salted Passwords".
+        // The defaults are from WAMP, "Salted Passwords".
         let iterations = extra["iterations"]?.int ?? 1000
         let length = extra["keylen"]?.int ?? 32
         guard costs.iterations.contains(iterations) else { throw .cost("iterations", iterations) }
@@ -34,9 +34,9 @@ public enum ChallengeResponse {
         return try saltedSecret(secret, salt: salt, iterations: iterations, length: length)
     }
 
-    /// The key that a secret becomes with a salt: the Base64 of PBKDF2's output, as a text.
+    /// Derives the key from a secret and a salt: the Base64 of PBKDF2's output, as a text.
     ///
-    /// A router that keeps this instead of the secret cannot leak the secret.
+    /// A router that stores this key instead of the secret cannot leak the secret.
     ///
     /// - Throws: ``SigningError/cancelled``.
     public static func saltedSecret(
@@ -48,19 +48,19 @@ public enum ChallengeResponse {
 
 /// A router's challenge of WAMP-CRA, used once.
 public struct CRAChallenge: Hashable, Sendable {
-    /// What the client is shown.
+    /// The challenge as it is sent to the client.
     public let extra: ValueMap
     private let signature: String
 
-    /// A challenge for a user.
+    /// Creates a challenge for a user.
     ///
     /// - Parameters:
-    ///   - session: The session that it would become, as far as the router knows; clients do not care.
-    ///   - authID: Who the user is.
-    ///   - authRole: As what it joins.
-    ///   - authProvider: Who vouches for it.
-    ///   - secret: What both sides know.
-    ///   - time: When it is made, in ISO 8601; clients do not care.
+    ///   - session: The ID of the future session, if the router knows it; clients ignore it.
+    ///   - authID: The user ID.
+    ///   - authRole: The role of the user.
+    ///   - authProvider: The authentication provider.
+    ///   - secret: The shared secret.
+    ///   - time: The time of the challenge, in ISO 8601; clients ignore it.
     public init(
         session: WAMPID = 0, authID: String, authRole: String, authProvider: String = "static", secret: CRASecret, time: String = ""
     ) {
@@ -68,7 +68,7 @@ public struct CRAChallenge: Hashable, Sendable {
             "authid": .text(authID), "authrole": .text(authRole), "authmethod": .text(SigningMethod.cra),
             "authprovider": .text(authProvider), "session": Value(session), "nonce": .text(Nonce.make()), "timestamp": .text(time),
         ]
-        // Texts and an integer: JSON can say them.
+        // Encoding cannot fail, because JSON can represent texts and integers.
         let challenge = String(decoding: (try? text.json()) ?? [], as: UTF8.self)
         var extra: ValueMap = ["challenge": .text(challenge)]
         if let salt = secret.salt {
@@ -80,35 +80,35 @@ public struct CRAChallenge: Hashable, Sendable {
         signature = ChallengeResponse.signature(of: challenge, key: secret.key)
     }
 
-    /// Whether this is the answer of one who knows the secret.
+    /// Whether this is the correct answer, which proves that the client knows the secret.
     public func isAnswered(by answer: String) -> Bool { KeyedHash.areEqual(answer, signature) }
 }
 
 extension CRAChallenge: CustomStringConvertible, CustomReflectable {
-    /// That it is there, not what would answer it.
-    public var description: String { "a challenge of WAMP-CRA" }
-    /// Nothing: neither `dump` nor a crash report tells the answer.
+    /// A text without the expected answer.
+    public var description: String { "a WAMP-CRA challenge" }
+    /// Empty, so that neither `dump` nor a crash report contains the answer.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// How a router knows a user of WAMP-CRA.
+/// The secret of a WAMP-CRA user, as a router stores it.
 public struct CRASecret: Hashable, Sendable {
     let key: String
     package let salt: String?
     let iterations: Int
 
-    /// A secret as it is.
+    /// Creates a secret that is stored unchanged.
     public init(_ secret: String) { (key, salt, iterations) = (secret, nil, 0) }
 
-    /// What is left of a secret with a salt.
+    /// Creates a secret that is stored salted.
     ///
-    /// It is of the length 32; see ``ChallengeResponse/saltedSecret(_:salt:iterations:length:)``.
+    /// The salted secret has a key length of 32; see ``ChallengeResponse/saltedSecret(_:salt:iterations:length:)``.
     public init(salted: String, salt: String, iterations: Int = 1000) { (key, self.salt, self.iterations) = (salted, salt, iterations) }
 }
 
 extension CRASecret: CustomStringConvertible, CustomReflectable {
-    /// That it is there, not what it is.
+    /// A text without the secret.
     public var description: String { salt == nil ? "a secret" : "a salted secret" }
-    /// Nothing: neither `dump` nor a crash report tells secrets.
+    /// Empty, so that neither `dump` nor a crash report contains secrets.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,7 +1,7 @@
 public import CodecCore
 import MachineCore
 
-/// What both sides of SCRAM sign.
+/// The text that both sides of SCRAM sign.
 ///
 /// Source: RFC 5802 §3, and WAMP, "Salted Challenge Response Authentication".
 struct ScramConversation: Hashable, Sendable {
@@ -18,19 +18,19 @@ struct ScramConversation: Hashable, Sendable {
         return Array("\(first),\(challenge),c=\(dialect.binding),r=\(nonce)".utf8)
     }
 
-    /// What proves that a client knows the password.
+    /// Returns the proof that a client knows the password.
     func proof(clientKey: [UInt8]) -> [UInt8] {
         let signature = KeyedHash.hmac(text, key: KeyedHash.sha256(clientKey))
         return zip(clientKey, signature).map { $0 ^ $1 }
     }
 
-    /// What proves that a router has the user's keys.
+    /// Returns the proof that a router has the user's keys.
     func serverSignature(serverKey: [UInt8]) -> [UInt8] { KeyedHash.hmac(text, key: serverKey) }
 }
 
-/// A client's side of SCRAM, for one session.
+/// The client's side of SCRAM, for one session.
 ///
-/// Names and passwords are taken as they are: one with letters beyond ASCII has to be normalized (SASLprep, RFC 4013) beforehand.
+/// Names and passwords are used unchanged: those with characters beyond ASCII must be normalized (SASLprep, RFC 4013) beforehand.
 public struct ScramClient: Sendable {
     private let user: String
     private let password: String
@@ -38,13 +38,13 @@ public struct ScramClient: Sendable {
     private let costs: PasswordCosts
     private let nonce: String
 
-    /// A client that signs a user in.
+    /// Creates a client that authenticates a user.
     ///
     /// - Parameters:
-    ///   - user: Who it is.
+    ///   - user: The user name.
     ///   - password: The user's password.
-    ///   - argon2: What hashes the password where the router keeps it so.
-    ///   - costs: What hashing may cost.
+    ///   - argon2: Hashes the password if the router stores it with Argon2id.
+    ///   - costs: The allowed costs of hashing.
     public init(user: String, password: String, argon2: Argon2id? = nil, costs: PasswordCosts = PasswordCosts()) {
         self.init(user: user, password: password, argon2: argon2, costs: costs, nonce: Nonce.make())
     }
@@ -53,16 +53,16 @@ public struct ScramClient: Sendable {
         (self.user, self.password, self.argon2, self.costs, self.nonce) = (user, password, argon2, costs, nonce)
     }
 
-    /// What HELLO says beforehand, in `authextra`.
+    /// The client's part of HELLO, in `authextra`.
     public var extra: ValueMap { ["nonce": .text(nonce), "channel_binding": .null] }
 
-    /// The answer to a challenge, and by what the router will be known.
+    /// Returns the answer to a challenge, with the expected signature of the router.
     ///
     /// - Throws: A ``SigningError``.
     public func answer(_ extra: ValueMap, dialect: ScramDialect) throws(SigningError) -> ScramAnswer {
         guard let nonce = extra["nonce"]?.string else { throw .field("nonce") }
         guard let saltText = extra["salt"]?.string, let salt = Base64.bytes(saltText) else { throw .field("salt") }
-        // Anyone's challenge could be passed on to us; and what the router adds must not be empty.
+        // The nonce must be ours, because any challenge could be forwarded to us, and the router must have added its own part.
         guard nonce.hasPrefix(self.nonce), nonce.utf8.count > self.nonce.utf8.count else { throw .foreignNonce }
         guard nonce.utf8.count <= 1024, !nonce.utf8.contains(UInt8(ascii: ",")) else { throw .field("nonce") }
         let hash = try PasswordHash(extra, dialect: dialect)
@@ -80,17 +80,17 @@ public struct ScramClient: Sendable {
 }
 
 extension ScramClient: CustomStringConvertible, CustomReflectable {
-    /// That it is there, not what it knows.
+    /// A text without the password.
     public var description: String { "SCRAM of \(user)" }
-    /// Nothing: neither `dump` nor a crash report tells passwords.
+    /// Empty, so that neither `dump` nor a crash report contains passwords.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A client's answer to a challenge of SCRAM.
+/// A client's answer to a SCRAM challenge.
 public struct ScramAnswer: Sendable {
-    /// The signature of AUTHENTICATE.
+    /// The signature in AUTHENTICATE.
     public let signature: String
-    /// What else AUTHENTICATE says.
+    /// The other fields of AUTHENTICATE.
     public let extra: ValueMap
     let serverSignature: [UInt8]
 
@@ -99,32 +99,32 @@ public struct ScramAnswer: Sendable {
         guard let extra = details["authextra"], let text = (extra["verifier"] ?? extra["scram_server_signature"])?.string else {
             return false
         }
-        // The specification's example has the attribute's name before it, its text has not.
+        // The example in the specification has the name of the attribute before the signature, its text has not.
         guard let signature = Base64.bytes(text.hasPrefix("v=") ? String(text.dropFirst(2)) : text) else { return false }
         return KeyedHash.areEqual(signature, serverSignature)
     }
 }
 
 extension ScramAnswer: CustomStringConvertible, CustomReflectable {
-    /// That it is there, not what it says.
-    public var description: String { "an answer of SCRAM" }
-    /// Nothing: neither `dump` nor a crash report tells signatures.
+    /// A text without the signature.
+    public var description: String { "a SCRAM answer" }
+    /// Empty, so that neither `dump` nor a crash report contains signatures.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A router's challenge of SCRAM, used once.
+/// A router's SCRAM challenge, used once.
 public struct ScramChallenge: Hashable, Sendable {
-    /// What the client is shown.
+    /// The challenge as it is sent to the client.
     public let extra: ValueMap
     private let keys: ScramKeys
     private let conversation: ScramConversation
 
-    /// A challenge for a user.
+    /// Creates a challenge for a user.
     ///
     /// - Parameters:
-    ///   - user: Who it is.
-    ///   - keys: What is kept of the password.
-    ///   - hello: What the client's HELLO says in `authextra`.
+    ///   - user: The user name.
+    ///   - keys: The stored keys of the user's password.
+    ///   - hello: The `authextra` of the client's HELLO.
     /// - Throws: ``SigningError/field(_:)`` if the hello has no nonce.
     public init(user: String, keys: ScramKeys, hello: ValueMap) throws(SigningError) {
         guard let nonce = hello["nonce"]?.string, nonce.utf8.count <= 1024, let bytes = Base64.bytes(nonce), !bytes.isEmpty else {
@@ -145,7 +145,7 @@ public struct ScramChallenge: Hashable, Sendable {
             dialect: keys.dialect, user: user, clientNonce: nonce, nonce: whole, salt: salt, iterations: keys.hash.iterations)
     }
 
-    /// What WELCOME has to say in `authextra` if this is the answer of one who knows the password; else nil.
+    /// Returns the `authextra` for WELCOME if the answer proves that the client knows the password; otherwise nil.
     public func welcome(answer: String) -> ValueMap? {
         guard let proof = Base64.bytes(answer), proof.count == 32 else { return nil }
         let signature = KeyedHash.hmac(conversation.text, key: keys.storedKey)
@@ -157,8 +157,8 @@ public struct ScramChallenge: Hashable, Sendable {
 }
 
 extension ScramChallenge: CustomStringConvertible, CustomReflectable {
-    /// That it is there, not what would answer it.
-    public var description: String { "a challenge of SCRAM" }
-    /// Nothing: neither `dump` nor a crash report tells keys.
+    /// A text without the expected answer.
+    public var description: String { "a SCRAM challenge" }
+    /// Empty, so that neither `dump` nor a crash report contains keys.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

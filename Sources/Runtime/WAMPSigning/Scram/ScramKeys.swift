@@ -1,26 +1,26 @@
 import CodecCore
 import MachineCore
 
-/// How a side speaks SCRAM: the specification says one thing, Crossbar and Autobahn do another.
+/// The dialect of SCRAM: Crossbar and Autobahn differ from the specification.
 public enum ScramDialect: String, Hashable, Sendable, CaseIterable {
-    /// As Crossbar and Autobahn have it.
+    /// The dialect of Crossbar and Autobahn.
     case crossbar = "scram"
-    /// As the specification has it.
+    /// The dialect of the specification.
     case standard = "wamp-scram"
 
-    /// What stands for the channel binding that there is none of: nothing, or Base64 of `n,,`.
+    /// The value for missing channel binding: empty, or Base64 of `n,,`.
     var binding: String { self == .crossbar ? "" : "biws" }
 
-    /// What Argon2id is called.
+    /// The name of Argon2id.
     var argon2: String { self == .crossbar ? "argon2id-13" : "argon2id13" }
 
-    /// A user's name within the signed text.
+    /// Returns a user's name as it appears in the signed text.
     func escaped(_ name: String) -> String {
         guard self == .standard else { return name }
         return name.reduce(into: "") { $0 += $1 == "," ? "=2C" : $1 == "=" ? "=3D" : String($1) }
     }
 
-    /// The salted password, out of what Argon2id made.
+    /// Returns the salted password from the output of Argon2id.
     func salted(_ hash: [UInt8]) -> [UInt8] {
         guard self == .crossbar else { return hash }
         var text = Array(Base64.text(hash).utf8)
@@ -29,11 +29,11 @@ public enum ScramDialect: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// How a password is hashed.
+/// The function that hashes a password.
 public enum PasswordHash: Hashable, Sendable {
-    /// PBKDF2 with HMAC-SHA256, and 32 bytes as its result.
+    /// PBKDF2 with HMAC-SHA256, and a result of 32 bytes.
     case pbkdf2(iterations: Int)
-    /// Argon2id; memory in KiB.
+    /// Argon2id; the memory is in KiB.
     case argon2id(iterations: Int, memory: Int)
 }
 
@@ -44,13 +44,13 @@ extension PasswordHash {
         }
     }
 
-    /// The hash that a challenge asks for.
+    /// Reads the function that a challenge asks for.
     init(_ extra: ValueMap, dialect: ScramDialect) throws(SigningError) {
         guard let name = extra["kdf"]?.string else { throw .field("kdf") }
         guard let iterations = extra["iterations"]?.int else { throw .field("iterations") }
         switch name {
         case "pbkdf2": self = .pbkdf2(iterations: iterations)
-        // Either spelling: what it means depends on the method.
+        // Both spellings are accepted: the meaning depends on the method.
         case ScramDialect.crossbar.argon2, ScramDialect.standard.argon2:
             guard let memory = extra["memory"]?.int else { throw .field("memory") }
             self = .argon2id(iterations: iterations, memory: memory)
@@ -68,7 +68,7 @@ extension PasswordHash {
         }
     }
 
-    /// The salted password.
+    /// Returns the salted password.
     func salted(_ password: String, salt: [UInt8], dialect: ScramDialect, argon2: Argon2id?) throws(SigningError) -> [UInt8] {
         let password = Array(password.utf8)
         switch self {
@@ -84,7 +84,7 @@ extension PasswordHash {
     }
 }
 
-/// What a router keeps of a user's password: enough to check it, not enough to sign in with.
+/// The stored keys of a user's password: enough to verify it, but not enough to authenticate with.
 public struct ScramKeys: Hashable, Sendable {
     package let dialect: ScramDialect
     let hash: PasswordHash
@@ -92,19 +92,19 @@ public struct ScramKeys: Hashable, Sendable {
     let storedKey: [UInt8]
     let serverKey: [UInt8]
 
-    /// The keys as they were kept.
+    /// Creates the keys from stored values.
     ///
     /// - Parameters:
-    ///   - dialect: How the user's client speaks; with Argon2id, the keys of the two differ.
-    ///   - hash: How the password was hashed.
-    ///   - salt: With which salt.
+    ///   - dialect: The dialect of the user's client; with Argon2id, the keys of the two dialects differ.
+    ///   - hash: The function that hashed the password.
+    ///   - salt: The salt.
     ///   - storedKey: The hash of the client's key, 32 bytes.
     ///   - serverKey: The server's key, 32 bytes.
     public init(dialect: ScramDialect, hash: PasswordHash, salt: [UInt8], storedKey: [UInt8], serverKey: [UInt8]) {
         (self.dialect, self.hash, self.salt, self.storedKey, self.serverKey) = (dialect, hash, salt, storedKey, serverKey)
     }
 
-    /// The keys of a password; with Argon2id, that has to be given.
+    /// Creates the keys of a password; Argon2id needs an implementation.
     ///
     /// - Throws: A ``SigningError``.
     public init(
@@ -120,8 +120,8 @@ public struct ScramKeys: Hashable, Sendable {
 }
 
 extension ScramKeys: CustomStringConvertible, CustomReflectable {
-    /// That they are there, not what they are.
-    public var description: String { "keys of SCRAM" }
-    /// Nothing: neither `dump` nor a crash report tells keys.
+    /// A text without the keys.
+    public var description: String { "SCRAM keys" }
+    /// Empty, so that neither `dump` nor a crash report contains keys.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

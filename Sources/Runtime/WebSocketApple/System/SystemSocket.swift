@@ -1,48 +1,48 @@
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// The part of the system's WebSocket that ``URLSessionTransport`` uses: `URLSessionWebSocketTask`, or a test's stand-in for it.
+/// The part of the system's WebSocket that ``URLSessionTransport`` uses: `URLSessionWebSocketTask`, or a stand-in in tests.
 ///
 /// Closures are called on any thread.
 package protocol SystemSocket: AnyObject, Sendable {
-    /// Starts to connect; the events tell how it goes.
-    func start(_ hear: @escaping @Sendable (SystemEvent) -> Void)
+    /// Starts to connect; the events report the progress.
+    func start(_ handle: @escaping @Sendable (SystemEvent) -> Void)
 
-    /// Asks for one message; for the next it has to be asked again.
+    /// Requests one message; each further message needs another call.
     func receive(_ take: @escaping @Sendable (Result<Message, SystemFailure>) -> Void)
 
-    /// Sends a message; `done` is called when the system has taken it.
+    /// Sends a message; `done` is called when the system has accepted it.
     func send(_ message: Message, _ done: @escaping @Sendable (SystemFailure?) -> Void)
 
-    /// Sends a ping. The system has been seen to call `done` once, twice, and never.
+    /// Sends a ping; observed behaviour of the system: `done` is called once, twice, or never.
     func ping(_ done: @escaping @Sendable (SystemFailure?) -> Void)
 
-    /// Sends a close frame; nothing can be sent from then on. 1005 stands for a frame without a code.
+    /// Sends a close frame, after which nothing can be sent; 1005 stands for a frame without a code.
     func close(code: Int, reason: [UInt8])
 
     /// Drops the link at once.
     func abort()
 }
 
-/// What the system tells of a WebSocket without being asked.
+/// An event of the system's WebSocket.
 package enum SystemEvent: Sendable {
-    /// The server has agreed.
+    /// The opening handshake succeeded.
     case opened(Agreement)
-    /// The peer's close frame came; 0 and 1005 stand for one without a code.
+    /// The peer's close frame arrived; 0 and 1005 stand for a frame without a code.
     case closed(code: Int, reason: [UInt8])
-    /// It is over: with nil in peace. Always the last event.
+    /// The socket has ended, with nil for a regular end; always the last event.
     case ended(SystemFailure?)
 }
 
-/// What the system is asked to connect to.
+/// The parameters of a connection of the system.
 package struct SystemRequest: Sendable {
     /// `ws:` or `wss:`.
     package let url: String
-    /// More fields of the request, subprotocols included; those of the handshake are the system's.
+    /// Additional header fields of the request, including subprotocols; the system adds those of the handshake.
     package let headers: HeaderFields
-    /// The largest message taken, in bytes.
+    /// The maximum size of a received message, in bytes.
     package let messageLimit: Int
-    /// Who judges the server.
+    /// Verifies the server.
     package let trust: SystemTrust
 
     package init(url: String, headers: HeaderFields, messageLimit: Int, trust: SystemTrust) {
@@ -50,17 +50,17 @@ package struct SystemRequest: Sendable {
     }
 }
 
-/// An error of the system, as it says it: `NSError` without Foundation.
+/// An error of the system: `NSError` without Foundation.
 package struct SystemFailure: Error, Sendable {
-    /// Whose numbers the codes are, such as `NSURLErrorDomain`.
+    /// The domain of the error code, such as `NSURLErrorDomain`.
     package let domain: String
-    /// The number of the error.
+    /// The error code.
     package let code: Int
-    /// What the system says of it, for people.
+    /// The system's error message.
     package let detail: String
-    /// The server's answer, if it did not agree.
+    /// The server's response, if it refused.
     package var response: ResponseHead?
-    /// Why the server was not trusted, if that was ours to decide.
+    /// The reason why the server was not trusted, if this library decided that.
     package var verdict: TransportError?
 
     package init(domain: String, code: Int, detail: String) { (self.domain, self.code, self.detail) = (domain, code, detail) }
@@ -73,7 +73,7 @@ package struct SystemFailure: Error, Sendable {
 }
 
 extension TransportError {
-    /// What a failure of the system means while connecting (`isOpening`) or afterwards.
+    /// Converts a failure of the system, while connecting (`isOpening`) or afterwards.
     ///
     /// Sources: NSURLError.h (Foundation's URL loading system error codes), sys/errno.h of Darwin.
     package init(_ failure: SystemFailure, isOpening: Bool) {
@@ -98,7 +98,7 @@ extension TransportError {
         case (SystemFailure.url, -1205): .clientCertificateRefused  // clientCertificateRejected
         case (SystemFailure.url, -1206): .clientCertificateWanted  // clientCertificateRequired
         case (SystemFailure.url, -1202 ... -1200): .tls  // secureConnectionFailed, serverCertificateUntrusted
-        // appTransportSecurityRequiresSecureConnection, badURL, unsupportedURL: no network can change that.
+        // appTransportSecurityRequiresSecureConnection, badURL, unsupportedURL: a retry cannot help.
         case (SystemFailure.url, -1022), (SystemFailure.url, -1002), (SystemFailure.url, -1000): .invalidConfiguration
         case (SystemFailure.url, -1011) where isOpening: .invalidHandshake  // badServerResponse
         case (SystemFailure.url, -1001) where isOpening, (SystemFailure.posix, 60) where isOpening: .timedOut

@@ -4,36 +4,36 @@
     package import WebSocketCore
     import WebSocketRuntime
 
-    /// The system's own WebSocket, with a session of its own: cookies and credentials are shared with nobody by accident.
+    /// The system's own WebSocket with its own session, so that cookies and credentials are not shared by accident.
     ///
-    /// SAFETY: what changes is under `lock`; what it holds of the system's may be used from any thread.
+    /// SAFETY: mutable state is protected by `lock`; the system's objects may be used from any thread.
     package final class URLSessionSocket: NSObject, SystemSocket, URLSessionWebSocketDelegate, @unchecked Sendable {
         private let request: SystemRequest
         private let lock = NSLock()
-        private var hear: (@Sendable (SystemEvent) -> Void)?
+        private var handle: (@Sendable (SystemEvent) -> Void)?
         private var session: URLSession?
         private var task: URLSessionWebSocketTask?
         private var verdict: TransportError?
 
-        /// A socket that has not started.
+        /// Creates a socket that has not started.
         package init(_ request: SystemRequest) {
             self.request = request
             super.init()
         }
 
-        package func start(_ hear: @escaping @Sendable (SystemEvent) -> Void) {
+        package func start(_ handle: @escaping @Sendable (SystemEvent) -> Void) {
             guard let url = URL(string: request.url) else {
-                return hear(.ended(SystemFailure(domain: SystemFailure.url, code: -1000, detail: "the system cannot read the URL")))
+                return handle(.ended(SystemFailure(domain: SystemFailure.url, code: -1000, detail: "the system cannot read the URL")))
             }
             var request = URLRequest(url: url)
             for field in self.request.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
             let configuration = URLSessionConfiguration.ephemeral
             configuration.tlsMinimumSupportedProtocolVersion = self.request.trust.options.minimumVersion == .tls13 ? .TLSv13 : .TLSv12
-            // The session keeps its delegate until it is invalidated, which the end of the task does.
+            // The session keeps its delegate until it is invalidated, which happens when the task ends.
             let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
             let task = session.webSocketTask(with: request)
             task.maximumMessageSize = self.request.messageLimit
-            lock.withLock { (self.hear, self.session, self.task) = (hear, session, task) }
+            lock.withLock { (self.handle, self.session, self.task) = (handle, session, task) }
             task.resume()
         }
 
@@ -50,7 +50,7 @@
         }
 
         package func close(code: Int, reason: [UInt8]) {
-            // An imported enumeration takes every number; should it ever not, 1000 says the least.
+            // An imported enumeration accepts every number; if it ever did not, 1000 would be the most neutral code.
             let code = URLSessionWebSocketTask.CloseCode(rawValue: code) ?? .normalClosure
             present?.cancel(with: code, reason: reason.isEmpty ? nil : Data(reason))
         }
@@ -63,7 +63,7 @@
             switch result {
             case .success(.data(let data)): .success(.binary(Array(data)))
             case .success(.string(let text)): .success(.text(text))
-            case .success: .failure(SystemFailure(domain: "Holdfast", code: 0, detail: "the system gave a message of an unknown kind"))
+            case .success: .failure(SystemFailure(domain: "Holdfast", code: 0, detail: "the system delivered a message of an unknown kind"))
             case .failure(let error): .failure(SystemFailure(error))
             }
         }
@@ -79,25 +79,25 @@
 
         package func urlSession(_ session: URLSession, webSocketTask: URLSessionWebSocketTask, didOpenWithProtocol subprotocol: String?) {
             let response = ResponseHead(webSocketTask.response) ?? ResponseHead(status: 101)
-            lock.withLock { hear }?(.opened(Agreement(subprotocol: subprotocol, response: response)))
+            lock.withLock { handle }?(.opened(Agreement(subprotocol: subprotocol, response: response)))
         }
 
         package func urlSession(
             _ session: URLSession, webSocketTask: URLSessionWebSocketTask, didCloseWith closeCode: URLSessionWebSocketTask.CloseCode,
             reason: Data?
         ) {
-            lock.withLock { hear }?(.closed(code: closeCode.rawValue, reason: reason.map { Array($0) } ?? []))
+            lock.withLock { handle }?(.closed(code: closeCode.rawValue, reason: reason.map { Array($0) } ?? []))
         }
 
         package func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             var failure = error.map(SystemFailure.init)
             failure?.response = ResponseHead(task.response)
-            let hear = lock.withLock {
+            let handle = lock.withLock {
                 failure?.verdict = verdict
-                defer { self.hear = nil }
-                return self.hear
+                defer { self.handle = nil }
+                return self.handle
             }
-            hear?(.ended(failure))
+            handle?(.ended(failure))
             session.finishTasksAndInvalidate()
         }
 
@@ -105,7 +105,7 @@
             _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
             newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
         ) {
-            // The headers, credentials among them, were for this server only. Without another request it is a refusal.
+            // The headers, with their credentials, were meant for this server only. Without a new request, a redirect is a refusal.
             completionHandler(nil)
         }
 
@@ -140,7 +140,7 @@
     }
 
     extension ResponseHead {
-        /// The head of an answer over HTTP; nil for none.
+        /// Converts the head of an HTTP response; nil if there is none.
         init?(_ response: URLResponse?) {
             guard let response = response as? HTTPURLResponse else { return nil }
             var headers = HeaderFields()

@@ -5,45 +5,45 @@ import NIOTLS
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// The bytes of one TCP connection, behind proxy and TLS: for whoever looks at a server more closely than a WebSocket does.
+/// The bytes of one TCP connection, after proxy and TLS, for tools that inspect a server more closely than a WebSocket does.
 ///
-/// It reads only while somebody waits for bytes, so that a flood cannot fill the memory.
+/// It reads only while a task waits for bytes, so that a flood cannot fill the memory.
 package struct ByteLink: Sendable {
-    /// What came of waiting.
+    /// The result of a wait.
     package enum Arrival: Sendable {
         /// Some bytes, at least one.
         case bytes([UInt8])
-        /// The link has ended; nil: as TCP ends when a peer closes it.
+        /// The link has ended; nil means that the peer closed TCP normally.
         case end(TransportError?)
-        /// Nothing, within the time.
+        /// No bytes arrived within the time.
         case nothing
     }
 
-    /// What TLS agreed on.
+    /// The result of the TLS handshake.
     package struct Security: Sendable {
-        /// The chain, the server's own certificate first.
+        /// The certificate chain, the server's own certificate first.
         package let chain: [ServerCertificate]
-        /// Such as `1.3`; nil: not known.
+        /// The TLS version, such as `1.3`; nil if it is not known.
         package let version: String?
-        /// What ALPN chose.
+        /// The protocol chosen by ALPN.
         package let applicationProtocol: String?
     }
 
-    /// What the socket is connected to: the server or the proxy.
+    /// The address that the socket is connected to: the server's or the proxy's.
     package let remote: String
-    /// How long it took until TCP, and the proxy if there is one, were ready; the lookup of the name included.
+    /// The time until TCP, and the proxy if there is one, were ready; includes the name lookup.
     package let connected: Duration
-    /// How long TLS took after that.
+    /// The time that TLS took after that.
     package let secured: Duration?
-    /// What TLS agreed on; nil without TLS.
+    /// The result of the TLS handshake; nil without TLS.
     package let security: Security?
 
     let channel: any Channel
     let handler: NIOLoopBound<ByteLinkHandler>
 
-    /// Waits for bytes, at most so long; one waits at a time.
+    /// Waits for bytes, up to a time limit; only one task at a time may wait.
     ///
-    /// If the task is cancelled the link is dropped.
+    /// If the task is cancelled, the link is dropped.
     package func next(within limit: Duration) async -> Arrival {
         let arrived = channel.eventLoop.makePromise(of: Arrival.self)
         return await withTaskCancellationHandler {
@@ -54,14 +54,14 @@ package struct ByteLink: Sendable {
         }
     }
 
-    /// Hands bytes to the socket, and does not wait until it has taken them: that they could not be sent shows as the link's end.
+    /// Passes bytes to the socket without waiting until they are accepted; a failure shows as the end of the link.
     package func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
-    /// Ends the link.
+    /// Closes the link.
     package func close() { channel.close(promise: nil) }
 }
 
-/// Waits until the way is open, and then gives its bytes to whoever asks for them.
+/// Waits until the connection is established, and then delivers its bytes on request.
 final class ByteLinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -95,7 +95,7 @@ final class ByteLinkHandler: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case TLSUserEvent.handshakeCompleted(let chosen)? = event as? TLSUserEvent { applicationProtocol = chosen }
-        // A proxy within TLS has a gate of its own, which opens before the connection seems to begin here.
+        // For a proxy within TLS: it has its own gate, which opens before the connection appears to begin here.
         if let passed = event as? TrustGate.Passed, connected != nil {
             open(ByteLink.Security(chain: passed.chain, version: passed.version, applicationProtocol: applicationProtocol), context)
         }
@@ -115,7 +115,7 @@ final class ByteLinkHandler: ChannelInboundHandler {
 
     // MARK: Reading
 
-    /// Fulfils the promise with what is there, or comes within the time.
+    /// Completes the promise with the bytes that are there, or that arrive within the time.
     func wait(_ limit: Duration, _ promise: EventLoopPromise<ByteLink.Arrival>) {
         guard waiting == nil else { return promise.succeed(.nothing) }
         waiting = (promise, nil)
@@ -135,7 +135,7 @@ final class ByteLinkHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         _ = deliver()
-        // TLS reads without having anything to tell.
+        // TLS may read without delivering anything.
         if waiting != nil || !isOpen { context.read() }
         context.fireChannelReadComplete()
     }
@@ -143,14 +143,14 @@ final class ByteLinkHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let failure = TransportError(handshaking: error, with: options.url)
         opened.fail(failure)
-        // That a peer ends TCP without ending TLS is no more than rude.
+        // A peer that ends TCP without ending TLS is only impolite.
         if end == nil { end = .end(error as? NIOSSLError == .uncleanShutdown ? nil : failure) }
         context.close(promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
-        opened.fail(TransportError(.lost, "\(options.url) hung up before the way was open"))
+        opened.fail(TransportError(.lost, "\(options.url) hung up before the connection was established"))
         if end == nil { end = .end(nil) }
         _ = deliver()
         context.fireChannelInactive()
@@ -158,7 +158,7 @@ final class ByteLinkHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// Whether there was something for who waits.
+    /// Whether there was something to deliver to the waiting task.
     private func deliver() -> Bool {
         if arrived.readableBytes > 0, let bytes = waiting.flatMap({ _ in arrived.readBytes(length: arrived.readableBytes) }) {
             arrived.clear()
@@ -185,10 +185,10 @@ extension Duration {
 }
 
 extension NIOConnector {
-    /// Opens TCP, through the proxy if there is one, and TLS for a secure URL; nothing is sent after that.
+    /// Opens TCP, through the proxy if there is one, and TLS for a secure URL; sends nothing after that.
     ///
-    /// With `isUnverified` any chain is taken, to look at it: who answers may be anybody. Cancellation ends the attempt at once. The
-    /// system's own TLS would not tell what was agreed on, so it is always NIOSSL that does it.
+    /// With `isUnverified` any certificate chain is accepted for inspection, so the peer may be anyone. Cancellation ends the attempt at
+    /// once. The system's own TLS would not report the negotiated parameters, so this always uses NIOSSL.
     package static func bytes(
         _ options: ClientOptions, isUnverified: Bool = false, on group: MultiThreadedEventLoopGroup = .singleton
     ) async throws(TransportError) -> ByteLink {

@@ -4,7 +4,7 @@
     import WebSocketCore
     import WebSocketRuntime
 
-    /// The client's handshake over a stream of HTTP/2 (RFC 8441).
+    /// The client's handshake over an HTTP/2 stream (RFC 8441).
     final class HTTP2ClientHandshakeHandler: ClientHandshaking {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -23,7 +23,7 @@
             let request = HTTP2StreamHandler.Head(fields: handshake.extendedConnect(isSecure: options.url.isSecure))
             let sent = context.eventLoop.makePromise(of: Void.self)
             sent.futureResult.assumeIsolated().whenFailure { [self] error in
-                end(context, with: TransportError(.lost, "\(options.url) takes no more requests on this connection", underlying: error))
+                end(context, with: TransportError(.lost, "\(options.url) accepts no more requests on this connection", underlying: error))
             }
             context.triggerUserOutboundEvent(request, promise: sent)
             context.read()
@@ -40,7 +40,7 @@
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            // A stream may deliver what it holds as soon as the frames' handler asks, in the midst of its opening.
+            // A stream may deliver buffered data as soon as the frame handler asks for it, while the WebSocket is still opening.
             guard !progress.isDone else { return context.fireChannelRead(data) }
             readRefusal(unwrapInboundIn(data), context)
         }
@@ -50,13 +50,13 @@
             guard let reset = error as? HTTP2StreamEnd else {
                 return end(context, with: TransportError(handshaking: error, with: options.url))
             }
-            // A server that wants HTTP/1.1 would say the same again.
+            // A server that requires HTTP/1.1 would answer the same again.
             let code = reset.wantsHTTP1 ? TransportError.Code.invalidHandshake : .lost
-            end(context, with: TransportError(code, "\(options.url) did not take the request: \(reset)", underlying: reset))
+            end(context, with: TransportError(code, "\(options.url) did not accept the request: \(reset)", underlying: reset))
         }
     }
 
-    /// The server's handshake over a stream of HTTP/2 (RFC 8441).
+    /// The server's handshake over an HTTP/2 stream (RFC 8441).
     final class HTTP2ServerHandshakeHandler: ServerHandshaking {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -116,7 +116,7 @@
         }
     }
 
-    /// Resets a stream that the server has no room for, in the way that tells the client that it may ask again (RFC 9113 §8.7).
+    /// Resets a stream for which the server has no room, with the code that lets the client retry (RFC 9113 §8.7).
     final class HTTP2RefusalHandler: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias OutboundOut = HTTP2Frame.FramePayload

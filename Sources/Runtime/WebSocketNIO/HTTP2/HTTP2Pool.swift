@@ -4,19 +4,19 @@
     import WebSocketCore
     import WebSocketRuntime
 
-    /// The HTTP/2 connections of this process that may take more WebSockets, and who is about to open one.
+    /// The HTTP/2 connections of this process that may take more WebSockets, and the attempts to open new ones.
     final class HTTP2Pool: Sendable {
         static let shared = HTTP2Pool()
 
-        /// How a WebSocket gets to a place.
+        /// The way to open a WebSocket at a place.
         enum Way {
-            /// By a stream of this connection; whoever gets it opens the stream, or leaves.
+            /// A stream on this connection; the receiver must open the stream or call `leave`.
             case link(HTTP2Link)
-            /// Somebody is opening a connection: see what comes of it.
+            /// Another task is opening a connection: wait for its result.
             case wait(EventLoopFuture<Void>)
-            /// By a connection of its own; whoever gets it says when it stands, or why not.
+            /// A new connection; the receiver must report its result with `endDial`.
             case dial(EventLoopPromise<Void>)
-            /// The server has no WebSockets over HTTP/2.
+            /// HTTP/1.1, because the server does not support WebSockets over HTTP/2.
             case http1
         }
 
@@ -28,7 +28,7 @@
         }
         private struct State {
             var members: [ObjectIdentifier: Member] = [:]
-            /// Those of each place that take more streams, the oldest first.
+            /// The connections of each place that take more streams, the oldest first.
             var open: [HTTP2Place: [ObjectIdentifier]] = [:]
             var dials: [HTTP2Place: EventLoopFuture<Void>] = [:]
             var onlyHTTP1: [HTTP2Place: NIODeadline] = [:]
@@ -41,11 +41,11 @@
         }
         private let state = LockedValue(State())
 
-        /// How long it is remembered that a place has no WebSockets over HTTP/2: servers learn.
+        /// How long the pool remembers that a place does not support WebSockets over HTTP/2; servers may be upgraded.
         private static let memory = TimeAmount.minutes(10)
         private static let capacity = 1000
 
-        /// How to get there; `mayFallBack`: also without HTTP/2.
+        /// Returns the way to a place; with `mayFallBack` also without HTTP/2.
         func way(to place: HTTP2Place, mayFallBack: Bool, on loop: any EventLoop) -> Way {
             state.withLockedValue { state in
                 if mayFallBack, let until = state.onlyHTTP1[place] {
@@ -64,7 +64,7 @@
             }
         }
 
-        /// The attempt of whoever was told to dial is over; those who wait go on, or fail for the same reason.
+        /// Ends a dial; the waiting tasks continue, or fail with the same error.
         func endDial(to place: HTTP2Place, _ dial: EventLoopPromise<Void>, _ error: TransportError? = nil) {
             state.withLockedValue { state in
                 if state.dials[place] === dial.futureResult { state.dials[place] = nil }
@@ -72,7 +72,7 @@
             if let error { dial.fail(error) } else { dial.succeed() }
         }
 
-        /// Takes up a new connection, with one stream for who has opened it.
+        /// Adds a new connection, with one stream reserved for the task that has opened it.
         func add(_ link: HTTP2Link, to place: HTTP2Place, maximum: Int) {
             state.withLockedValue { state in
                 let id = ObjectIdentifier(link.channel)
@@ -81,15 +81,15 @@
             }
         }
 
-        /// The server allows so many streams from now on.
+        /// Sets the number of streams that the server allows from now on.
         func limit(_ channel: any Channel, to maximum: Int) {
             state.withLockedValue { $0.members[ObjectIdentifier(channel)]?.maximum = maximum }
         }
 
-        /// No more streams for a connection: the server said so, or it may be broken.
+        /// Stops using a connection for new streams: the server said so, or it may be broken.
         func retire(_ channel: any Channel) { state.withLockedValue { $0.retire(ObjectIdentifier(channel)) } }
 
-        /// A connection is over.
+        /// Removes a connection that has ended.
         func remove(_ channel: any Channel) {
             let id = ObjectIdentifier(channel)
             state.withLockedValue { state in
@@ -98,7 +98,7 @@
             }
         }
 
-        /// A stream has ended, or was not opened; the connection ends with its last.
+        /// Counts a stream that has ended or was not opened; closes the connection after its last one.
         func leave(_ link: HTTP2Link) {
             let id = ObjectIdentifier(link.channel)
             let isLast = state.withLockedValue { state in
@@ -111,7 +111,7 @@
             if isLast { link.close() }
         }
 
-        /// Goes there without HTTP/2 for a while.
+        /// Avoids HTTP/2 for this place for a while.
         func fallBack(at place: HTTP2Place) {
             state.withLockedValue { state in
                 if state.onlyHTTP1.count >= Self.capacity { state.onlyHTTP1 = [:] }
@@ -120,7 +120,7 @@
         }
     }
 
-    /// All that two WebSockets must have in common to share a TCP connection.
+    /// Everything that two WebSockets must have in common to share a TCP connection.
     struct HTTP2Place: Hashable {
         private struct Checks: Hashable {
             let trust: TLSOptions.Trust
@@ -148,7 +148,7 @@
         private let tls, proxyTLS: Checks
         private let group: ObjectIdentifier
         let window: Int
-        /// Set for those that share with nobody.
+        /// A unique number for options that must not share a connection.
         private let number: UInt64?
 
         init(_ options: ClientOptions, _ group: any EventLoopGroup) {
@@ -156,7 +156,7 @@
             (socketPath, proxy) = (options.url.socketPath, options.proxy)
             (tls, proxyTLS, self.group) = (Checks(options.tls), Checks(options.proxyTLS), ObjectIdentifier(group))
             window = options.connection.http2Window
-            // Functions cannot be compared, and each wants to be called.
+            // Closures cannot be compared, and each of them must be called.
             let isAlone = options.tls.onPinReport != nil || options.proxyTLS.onPinReport != nil || options.resolver != nil
             number = isAlone ? Self.nextNumber() : nil
         }
@@ -171,7 +171,7 @@
         }
     }
 
-    /// A TCP connection that speaks HTTP/2, for the WebSockets of one place.
+    /// A TCP connection with HTTP/2, for the WebSockets of one place.
     final class HTTP2Link: Sendable {
         let channel: any Channel
         private let multiplexer: NIOHTTP2Handler.StreamMultiplexer
@@ -180,7 +180,7 @@
             (self.channel, self.multiplexer) = (channel, multiplexer)
         }
 
-        /// Opens a WebSocket on a stream that ``HTTP2Pool`` has given leave for.
+        /// Opens a WebSocket on a stream that ``HTTP2Pool`` has reserved.
         func open(_ handshake: ClientHandshake, _ options: ClientOptions, _ opened: EventLoopPromise<WebSocketChannel>) {
             let made = channel.eventLoop.makePromise(of: (any Channel).self)
             multiplexer.createStreamChannel(promise: made) { stream in
@@ -195,9 +195,9 @@
                 switch result {
                 case .success(let stream):
                     stream.closeFuture.whenComplete { _ in HTTP2Pool.shared.leave(self) }
-                    // A stream of a connection that has ended meanwhile would never begin.
+                    // A stream of a connection that has ended meanwhile would never start.
                     if !channel.isActive { stream.close(promise: nil) }
-                    // It may have been given up meanwhile: then nobody waits for it.
+                    // The attempt may have been given up meanwhile: then nobody waits for the stream.
                     opened.futureResult.whenFailure { _ in stream.close(promise: nil) }
                 case .failure(let error):
                     HTTP2Pool.shared.leave(self)
@@ -206,7 +206,7 @@
             }
         }
 
-        /// Ends the connection; its last stream is gone.
+        /// Closes the connection after its last stream has ended.
         func close() {
             let goAway = HTTP2Frame(
                 streamID: .rootStream, payload: .goAway(lastStreamID: .rootStream, errorCode: .noError, opaqueData: nil))
@@ -217,14 +217,14 @@
         }
     }
 
-    /// Waits for the server's settings, and hears what it says about the connection as a whole.
+    /// Waits for the server's settings, and handles the frames of the connection as a whole.
     final class HTTP2LinkHandler: ChannelInboundHandler {
         typealias InboundIn = HTTP2Frame
 
         private let http2: NIOHTTP2Handler
         private let options: ClientOptions
         private let place: HTTP2Place
-        /// Told what it is good for; nil: it was.
+        /// Receives the result of the dial; nil after that.
         private var dialed: EventLoopPromise<NIOConnector.Dialed>?
         private var deadline: Scheduled<Void>?
 
@@ -260,7 +260,7 @@
             end(
                 context,
                 with: isHTTP2
-                    ? TransportError(.invalidHandshake, "\(options.url) does not speak HTTP/2 as it should: \(error)", underlying: error)
+                    ? TransportError(.invalidHandshake, "\(options.url) violated HTTP/2: \(error)", underlying: error)
                     : TransportError(handshaking: error, with: options.url))
             HTTP2Pool.shared.remove(context.channel)
             context.close(promise: nil)
@@ -278,7 +278,7 @@
                 return context.close(promise: nil)
             }
             let link = HTTP2Link(context.channel, multiplexer)
-            // Its first stream is for who has opened it, whatever the server says later.
+            // The first stream is reserved for the task that has opened the connection, whatever the server's limit is later.
             HTTP2Pool.shared.add(link, to: place, maximum: maximum ?? .max)
             dialed.succeed(.link(link))
         }

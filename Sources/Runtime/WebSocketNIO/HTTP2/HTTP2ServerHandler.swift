@@ -4,7 +4,7 @@
     package import WebSocketCore
     import WebSocketRuntime
 
-    /// Ends a client's HTTP/2 connection: when it is idle, when the server ends, and when the client breaks a rule.
+    /// Ends a client's HTTP/2 connection: when it is idle, when the server shuts down, and when the client violates a rule.
     ///
     /// SAFETY: used on the event loop only.
     final class HTTP2ServerHandler: ChannelInboundHandler, Alarmed, @unchecked Sendable {
@@ -16,12 +16,12 @@
         private let local: LoopLocal
         private var context: ChannelHandlerContext?
         private var streams = 0
-        /// Streams that there was no room for, and whose reset has not left yet.
+        /// The number of refused streams whose reset was not sent yet.
         private var refused = 0
         private var isEnding = false
         var alarmIndex: Int?
 
-        /// - Parameter firstRequest: Until when the first stream has to be there.
+        /// - Parameter firstRequest: The deadline for the first stream.
         init(_ options: HTTP2ServerOptions, firstRequest: NIODeadline, on local: LoopLocal) {
             (idleTimeout, self.firstRequest, self.local) = (options.idleTimeout, firstRequest, local)
         }
@@ -38,7 +38,7 @@
 
         func alarmRang() { end() }
 
-        /// A stream was opened.
+        /// Counts a stream that was opened.
         func began(_ stream: any Channel) {
             if hasUnreadAnswers { soon { $0.end(.enhanceYourCalm) } }
             streams += 1
@@ -50,7 +50,7 @@
             }
         }
 
-        /// Frames of the connection as a whole: HTTP/2 itself has dealt with them.
+        /// Ignores frames of the connection as a whole, which HTTP/2 itself has handled.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -63,9 +63,9 @@
             if !error.isOfOneStream { soon { $0.context?.close(promise: nil) } }
         }
 
-        /// A stream was opened, and there is no room for it.
+        /// Counts a stream that was refused for lack of room.
         ///
-        /// It takes memory until its reset has left, and no limit of streams counts it.
+        /// It uses memory until its reset was sent, and does not count against the limit of streams.
         func refused(_ stream: any Channel) {
             refused += 1
             stream.closeFuture.assumeIsolated().whenComplete { [self] _ in refused -= 1 }
@@ -74,17 +74,17 @@
 
         private static let refusedLimit = 100
 
-        /// Heads of answers wait for the system when their streams are over, so that no limit of streams bounds them.
+        /// Whether too many response heads wait to be sent: their streams have ended, so the limit of streams does not bound them.
         private var hasUnreadAnswers: Bool {
             guard let channel = context?.channel, !channel.isWritable else { return false }
             let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
             return (waiting ?? 0) > Self.unreadLimit
         }
 
-        /// Bytes; twice what makes a channel unwritable.
+        /// In bytes; twice the amount that makes a channel unwritable.
         private static let unreadLimit = 128 * 1024
 
-        /// Not at once: a stream that opens just as its connection closes would stay for ever.
+        /// Delayed, because a stream that opens just as its connection closes would never be removed.
         private func soon(_ end: @escaping (HTTP2ServerHandler) -> Void) {
             context?.eventLoop.assumeIsolated().execute { end(self) }
         }
@@ -95,24 +95,24 @@
             context?.close(promise: nil)
         }
 
-        /// No more streams, please.
+        /// Tells the client to open no more streams.
         private func sayGoodbye(_ code: HTTP2ErrorCode = .noError) {
             let goAway = HTTP2Frame(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: nil))
             context?.writeAndFlush(wrapOutboundOut(goAway), promise: nil)
         }
     }
 
-    /// How a server speaks HTTP/2.
+    /// The HTTP/2 options of a server.
     package struct HTTP2ServerOptions: Sendable {
-        /// Which versions are spoken.
+        /// The HTTP versions that are supported.
         package var version: HTTPVersion
         /// Whether SETTINGS_ENABLE_CONNECT_PROTOCOL is announced.
         package var offersWebSockets: Bool
-        /// Streams that one connection may have at once.
+        /// The maximum number of concurrent streams of one connection.
         package var maximumStreams: Int
-        /// How long a connection may be without a stream.
+        /// How long a connection may stay without a stream.
         package var idleTimeout: Duration
-        /// What becomes of the request on a new stream; nil: the stream is reset.
+        /// Returns the options for the request on a new stream; nil resets the stream.
         package var welcome: @Sendable (_ stream: any Channel) -> ServerOptions?
 
         package init(

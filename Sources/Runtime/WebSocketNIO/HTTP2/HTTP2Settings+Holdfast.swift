@@ -4,11 +4,11 @@
     import WebSocketRuntime
 
     extension ConnectionSettings {
-        /// What a stream that nobody reads may have on its way to us: as much as may wait for the app, and no less than the standard's 65,535.
+        /// The flow-control window of a stream: as much as may wait for the app, and at least the standard's 65,535.
         var http2Window: Int { min(max(65_535, receiveBuffer), Int(Int32.max)) }
     }
 
-    /// What we tell the peer.
+    /// The settings that this side sends.
     extension HTTP2Settings {
         static func client(headLimit: Int) -> HTTP2Settings {
             [HTTP2Setting(parameter: .enablePush, value: 0), HTTP2Setting(parameter: .maxHeaderListSize, value: headLimit)]
@@ -29,9 +29,9 @@
         init(_ settings: HTTP2Settings) {
             self.init()
             initialSettings = settings
-            // The streams' own windows are the limits: one that is not read must not stop the others.
+            // The windows of the streams are the limits: an unread stream must not stop the others.
             targetWindowSize = 1 << 24
-            // Harmless, and some peers send a few; NIO's own limit takes the second in a row for an attack.
+            // Harmless, and some peers send a few; NIO's own limit treats the second in a row as an attack.
             maximumSequentialEmptyDataFrames = 16
             maximumBufferedControlFrames = 1000
         }
@@ -41,16 +41,16 @@
         init(window: Int) {
             self.init()
             targetWindowSize = window
-            // As much as a socket holds, see `WebSocketHandler.batchSize`.
+            // As much as a socket buffers, see `WebSocketHandler.batchSize`.
             outboundBufferSizeHighWatermark = 64 * 1024
             outboundBufferSizeLowWatermark = 32 * 1024
-            // Streams that are opened to be reset ("rapid reset", CVE-2023-44487).
+            // Limits streams that are opened only to be reset ("rapid reset", CVE-2023-44487).
             streamResetFrameRateLimit.maximumCount = 200
         }
     }
 
     extension Error {
-        /// Whether it concerns one stream only: whatever else breaks a rule of HTTP/2 ends the connection.
+        /// Whether the error concerns only one stream; any other violation of HTTP/2 ends the connection.
         var isOfOneStream: Bool {
             switch self {
             case is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.NoSuchStream: true

@@ -4,26 +4,26 @@
     import NIOHTTP2
     import WebSocketCore
 
-    /// Makes of one HTTP/2 stream what the handlers behind it know: bytes that are read and written, and an end of each direction.
+    /// Presents one HTTP/2 stream to the next handlers as bytes that are read and written, with an end of each direction.
     ///
-    /// A stream that nobody reads gives the peer no more room, and so stops it alone. The ends are those of RFC 8441 §5: the end of a
-    /// direction is END_STREAM, and what breaks off resets the stream.
+    /// A stream that is not read gives the peer no more flow-control credit, which stops only that stream. The ends follow RFC 8441 §5:
+    /// END_STREAM ends a direction, and an abort resets the stream.
     final class HTTP2StreamHandler: ChannelDuplexHandler {
         typealias InboundIn = HTTP2Frame.FramePayload
         typealias InboundOut = ByteBuffer
         typealias OutboundIn = ByteBuffer
         typealias OutboundOut = HTTP2Frame.FramePayload
 
-        /// The fields of a HEADERS frame that came, or of one that is to be sent.
+        /// The fields of a HEADERS frame, received or to be sent.
         struct Head {
             let fields: HeaderFields
-            /// There is nothing behind it.
+            /// Whether nothing follows the frame.
             var isEnd = false
         }
 
-        /// Whether it is a tunnel: then the end of what comes is the end of all, as with a socket.
+        /// Whether the stream is a tunnel: then the end of the input ends the whole stream, as with a socket.
         private(set) var isTunnel: Bool
-        /// When all that was written before has left.
+        /// Completes when everything written before was sent.
         private var written: EventLoopFuture<Void>?
         private var isOutputOver = false
         private var isInputOver = false
@@ -31,7 +31,7 @@
 
         init(isTunnel: Bool) { self.isTunnel = isTunnel }
 
-        /// The request was taken: from here on it is a tunnel.
+        /// Turns the stream into a tunnel, after the request was accepted.
         func openTunnel() {
             isTunnel = true
             if isInputOver, let context { end(context) }
@@ -47,7 +47,7 @@
                 context.fireUserInboundEventTriggered(Head(fields: HeaderFields(head.headers), isEnd: head.endStream))
                 if head.endStream { endInput(context) }
             case .data(let data):
-                // The stream's channel knows of no files.
+                // The channel of a stream does not support file regions.
                 if case .byteBuffer(let bytes) = data.data, bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
                 if data.endStream { endInput(context) }
             default: break
@@ -60,7 +60,7 @@
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             let bytes = unwrapOutboundIn(data)
-            // An empty frame would say nothing, and too many are taken for an attack.
+            // An empty frame would be useless, and too many of them look like an attack.
             guard bytes.readableBytes > 0 else {
                 (written ?? context.eventLoop.makeSucceededVoidFuture()).cascade(to: promise)
                 return
@@ -88,11 +88,11 @@
 
         private func writeLast(_ payload: HTTP2Frame.FramePayload, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
             isOutputOver = true
-            // What waits for the write would keep the stream alive, long after its end if the peer does not read.
+            // Anything that waits for the write would keep the stream alive long after its end, if the peer does not read.
             guard !isTunnel, !isInputOver else { return context.writeAndFlush(wrapOutboundOut(payload), promise: promise) }
             let promise = promise ?? context.eventLoop.makePromise()
             context.writeAndFlush(wrapOutboundOut(payload), promise: promise)
-            // Whoever still sends a body hears that nobody wants it (RFC 9113 §8.1).
+            // Tells a client that still sends a body that it is not wanted (RFC 9113 §8.1).
             promise.futureResult.assumeIsolated().whenSuccess { [self] in
                 guard !isInputOver, context.channel.isActive else { return }
                 context.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
@@ -105,7 +105,7 @@
             if isTunnel { end(context) }
         }
 
-        /// Says that our side is over too; what has not left by the end of this turn does not leave.
+        /// Ends this side too; data that is not sent by the end of this turn is dropped.
         private func end(_ context: ChannelHandlerContext) {
             close(context: context, mode: .output, promise: nil)
             let channel = context.channel
@@ -113,22 +113,22 @@
         }
     }
 
-    /// Why the peer, or the connection, ended a stream.
+    /// The reason why the peer, or the connection, ended a stream.
     struct HTTP2StreamEnd: Error, CustomStringConvertible {
         let code: HTTP2ErrorCode
 
-        /// Nil if it is another error.
+        /// Returns nil for any other error.
         init?(_ error: any Error) {
             guard let closed = error as? NIOHTTP2Errors.StreamClosed else { return nil }
             code = closed.errorCode
         }
 
-        /// The peer has done nothing with the request, so that it may be sent anew (RFC 9113 §8.7).
+        /// Whether the peer has not processed the request, so that it may be sent again (RFC 9113 §8.7).
         ///
-        /// A stream that a GOAWAY does not name ends as cancelled, which opens no WebSocket either.
+        /// A stream that a GOAWAY does not include ends as cancelled, which opens no WebSocket either.
         var isUnprocessed: Bool { code == .refusedStream || code == .cancel }
 
-        /// The server wants to be asked by HTTP/1.1.
+        /// Whether the server requires HTTP/1.1.
         var wantsHTTP1: Bool { code == .http11Required }
 
         var description: String {
@@ -136,7 +136,7 @@
             return "its HTTP/2 stream was reset (\(Self.names.indices.contains(number) ? Self.names[number] : "\(number)"))"
         }
 
-        /// RFC 9113 §7.
+        /// The names of the error codes, RFC 9113 §7.
         private static let names = [
             "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
             "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",
@@ -155,7 +155,7 @@
         init(_ fields: HeaderFields) {
             self.init()
             reserveCapacity(fields.count)
-            // What is a credential is the app's secret: only the fields that never are one may stay in the table of a connection.
+            // A credential is the app's secret: only fields that never contain one may stay in the compression table of a connection.
             for field in fields { add(name: field.name, value: field.value, indexing: field.isPublic ? .indexable : .neverIndexed) }
         }
     }

@@ -5,9 +5,9 @@
     package import WebSocketCore
     import WebSocketRuntime
 
-    /// Finds out which HTTP a client speaks, and makes way for the handlers of that.
+    /// Detects which HTTP version a client uses, and makes way for the handlers of that version.
     ///
-    /// Over TLS the client says so by ALPN, otherwise by its first bytes (RFC 9113 §3.3).
+    /// Over TLS the client selects it by ALPN, otherwise by its first bytes (RFC 9113 §3.3).
     package final class HTTPVersionHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
         package typealias InboundIn = ByteBuffer
         package typealias OnOpen = @Sendable (WebSocketChannel, RequestHead, SocketAddress?) -> Void
@@ -22,7 +22,7 @@
         private var context: ChannelHandlerContext?
         var alarmIndex: Int?
 
-        /// - Parameter arrivals: Those of the channel's event loop.
+        /// - Parameter arrivals: The arrivals of the channel's event loop.
         package init(_ options: ServerOptions, _ http2: HTTP2ServerOptions, at arrivals: Arrivals, onOpen: @escaping OnOpen) {
             (self.options, self.http2, self.arrivals, self.onOpen) = (options, http2, arrivals, onOpen)
         }
@@ -117,7 +117,7 @@
             let pipeline = context.pipeline.syncOperations
             try pipeline.addHandler(connection, position: .after(self))
             try pipeline.addHandler(handler, position: .after(self))
-            // A connection is always read: each stream has its own limit.
+            // The connection is always read, because each stream has its own flow control.
             try context.channel.syncOptions?.setOption(.autoRead, value: true)
             context.channel.read()
         }
@@ -125,7 +125,7 @@
         private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
     }
 
-    /// Goes on with the HTTP version that client and server agree on, once the server is trusted.
+    /// Continues with the HTTP version that client and server negotiated, once the server is trusted.
     final class HTTPVersionGate: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
 
@@ -177,7 +177,7 @@
             guard !isDone else { return }
             let isHTTP2 = agreed == "h2" || !options.url.isSecure
             guard isHTTP2 || options.httpVersion == .automatic else {
-                let words = "does not speak HTTP/2: of what was offered it chose \(agreed ?? "nothing")"
+                let words = "does not support HTTP/2: of the offered protocols it chose \(agreed ?? "none")"
                 return end(context, with: TransportError(.invalidHandshake, "\(options.url) \(words)"))
             }
             isDone = true
@@ -195,14 +195,14 @@
                 mode: .client, eventLoop: context.eventLoop,
                 connectionConfiguration: .init(.client(headLimit: options.headLimit)), streamConfiguration: .init(window: place.window)
             ) { pushed in
-                // Nobody asked for it.
+                // Refuses pushed streams, which were not requested.
                 pushed.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
             }
             let pipeline = context.pipeline.syncOperations
             try pipeline.addHandler(HTTP2LinkHandler(http2, options, place, dialed), position: .after(self))
             try pipeline.addHandler(http2, position: .after(self))
             pipeline.removeHandler(self, promise: nil)
-            // A connection is always read: each stream has its own limit.
+            // The connection is always read, because each stream has its own flow control.
             try context.channel.syncOptions?.setOption(.autoRead, value: true)
             context.channel.read()
         }
@@ -210,7 +210,7 @@
         private func speakHTTP1(_ context: ChannelHandlerContext) throws {
             try context.pipeline.syncOperations.addHandler(
                 ClientHandshakeHandler(handshake, options: options, opened: opened), position: .after(self))
-            // From here on only the WebSocket's own result tells that it was given up.
+            // From here on, only the result of the WebSocket says that the attempt was given up.
             opened.futureResult.whenFailure { [channel = context.channel] _ in channel.close(promise: nil) }
             context.fireChannelActive()
             context.pipeline.syncOperations.removeHandler(self, promise: nil)

@@ -4,16 +4,16 @@
     import WebSocketRuntime
 
     extension NIOConnector {
-        /// What came of a connection that was opened for HTTP/2.
+        /// The result of a connection that was opened for HTTP/2.
         enum Dialed: Sendable {
             case link(HTTP2Link)
-            /// The server chose HTTP/1.1, and is asked for the WebSocket on the same connection.
+            /// The server chose HTTP/1.1; the WebSocket is requested on the same connection.
             case http1
-            /// It speaks HTTP/2, and has no WebSockets there (RFC 8441 §3).
+            /// The server supports HTTP/2, but no WebSockets over it (RFC 8441 §3).
             case noWebSockets
         }
 
-        /// Connects by a stream of a connection that is there, or of a new one.
+        /// Opens a WebSocket on a stream of an existing connection, or of a new one.
         static func connectOverHTTP2(
             _ handshake: ClientHandshake, _ options: ClientOptions, on group: any EventLoopGroup
         ) async throws(TransportError) -> WebSocketChannel {
@@ -22,7 +22,7 @@
             if options.url.isSecure { offering.tls.applicationProtocols = ["h2"] + (mayFallBack ? options.tls.applicationProtocols : []) }
             let place = HTTP2Place(offering, group)
             var isOwn = false
-            // Each connection that fails is not taken again, so this ends.
+            // A failed connection is not used again, so the loop ends.
             while true {
                 do throws(TransportError) {
                     switch HTTP2Pool.shared.way(to: place, mayFallBack: mayFallBack, on: loop) {
@@ -46,7 +46,7 @@
             }
         }
 
-        /// Opens a connection, and the WebSocket on it; nil: the server has none over HTTP/2.
+        /// Opens a connection, and the WebSocket on it; returns nil if the server supports no WebSockets over HTTP/2.
         private static func dial(
             _ dial: EventLoopPromise<Void>, _ place: HTTP2Place, _ handshake: ClientHandshake, _ options: ClientOptions,
             on group: any EventLoopGroup
@@ -70,7 +70,7 @@
                 }
             } catch {
                 opened.fail(error)
-                // Whoever waited goes on if it was given up only.
+                // If this attempt was only cancelled, the waiting tasks continue.
                 HTTP2Pool.shared.endDial(to: place, dial, error.code == .cancelled ? nil : error)
                 throw error
             }
@@ -79,7 +79,7 @@
         private static func openStream(
             of link: HTTP2Link, _ handshake: ClientHandshake, _ options: ClientOptions, _ opened: EventLoopPromise<WebSocketChannel>
         ) async throws(TransportError) -> WebSocketChannel {
-            // Others use the connection: whoever is gone already has nothing to say there.
+            // Checked before a stream is opened, because others use the connection: a cancelled attempt should send nothing on it.
             guard !Task.isCancelled else {
                 HTTP2Pool.shared.leave(link)
                 let error = TransportError(cancelledAt: options.url)
@@ -92,19 +92,19 @@
                 socket.whenLost { HTTP2Pool.shared.retire(link.channel) }
                 return socket
             } catch {
-                // Perhaps nothing reaches the server any more: the next attempt does not find out the same way.
+                // The connection may be dead: the next attempt should not use it.
                 if [.timedOut, .lost].contains(error.code) { HTTP2Pool.shared.retire(link.channel) }
                 throw error
             }
         }
 
-        /// Waits until somebody else's connection stands, as long as one of our own may take at most: theirs may have other limits.
+        /// Waits for a connection that another task opens, at most as long as our own could take: the other task may have longer timeouts.
         private static func wait(for dial: EventLoopFuture<Void>, _ options: ClientOptions) async throws(TransportError) {
-            // The proxy, TLS and the settings have the time of a handshake each.
+            // The proxy, TLS and the HTTP/2 settings each have the timeout of a handshake.
             let (url, limit) = (options.url, options.connectTimeout + options.handshakeTimeout * 3)
             let inTime = dial.eventLoop.makePromise(of: Void.self)
             let alarm = dial.eventLoop.scheduleTask(in: TimeAmount(limit)) {
-                inTime.fail(TransportError(.timedOut, "the HTTP/2 connection that \(url) was to share did not stand within \(limit)"))
+                inTime.fail(TransportError(.timedOut, "the HTTP/2 connection that \(url) was to share was not established within \(limit)"))
             }
             dial.cascade(to: inTime)
             defer { alarm.cancel() }
@@ -126,7 +126,7 @@
                 .invalidHandshake, "\(url) opens no WebSockets over HTTP/2: its settings do not say so (RFC 8441); use HTTP/1.1")
         }
 
-        /// Whether a connection that others had opened was gone, or is about to be: a new one may do.
+        /// Whether an existing connection was gone, or is about to be, so that a new one may succeed.
         fileprivate var isOfStaleLink: Bool {
             guard code == .lost else { return false }
             return (underlying as? HTTP2StreamEnd)?.isUnprocessed ?? true

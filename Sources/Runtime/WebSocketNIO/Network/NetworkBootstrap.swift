@@ -6,14 +6,14 @@
     import Security
     import WebSocketRuntime
 
-    /// Opens connections with Network.framework: it knows VPNs, the proxies of the system's settings, and the radio's moods.
+    /// Opens connections with Network.framework, which handles VPNs, the system's proxy settings, and changes of the radio.
     struct NetworkBootstrap {
         private let group: any EventLoopGroup
         private var bootstrap: NIOTSConnectionBootstrap
-        /// Why we refused the server: all that Network.framework will tell is that somebody did.
+        /// The reason why we refused the server; Network.framework only reports that it was refused.
         private let verdict = LockedValue<TransportError?>(nil)
 
-        /// nil for event loops that are not Network.framework's.
+        /// Returns nil for event loops that are not Network.framework's.
         init?(
             _ group: any EventLoopGroup, connectTimeout: Duration, _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
         ) {
@@ -23,7 +23,7 @@
                 bootstrap
                 .connectTimeout(TimeAmount(connectTimeout))
                 .channelOption(ChannelOptions.autoRead, value: false)
-                // An attempt that cannot succeed now fails now: when to try again is the session's to decide.
+                // An attempt that cannot succeed now must fail now: the session decides when to try again.
                 .channelOption(NIOTSChannelOptions.waitForActivity, value: false)
                 .channelInitializer(initializer)
         }
@@ -31,7 +31,7 @@
         /// Whether these event loops are Network.framework's.
         static func takes(_ group: any EventLoopGroup) -> Bool { NIOTSConnectionBootstrap(validatingGroup: group) != nil }
 
-        /// Lets the system do TLS; `trust` judges the server.
+        /// Lets the system perform TLS; `trust` verifies the server.
         mutating func secure(with trust: SystemTrust) {
             let tls = NWProtocolTLS.Options()
             let options = tls.securityProtocolOptions
@@ -53,7 +53,7 @@
         func connect(socketPath: String) -> EventLoopFuture<any Channel> { bootstrap.connect(unixDomainSocketPath: socketPath) }
 
         private func explained(_ connected: EventLoopFuture<any Channel>) -> EventLoopFuture<any Channel> {
-            connected.flatMapErrorThrowing { [verdict] error in throw verdict.withLockedValue(\.self) ?? error }
+            connected.flatMapErrorThrowing { [verdict] error in throw verdict.withLockedValue({ $0 }) ?? error }
         }
     }
 #endif

@@ -1,17 +1,17 @@
 package import NIOCore
 package import WebSocketCore
 
-/// A request of plain HTTP, and the way its answer goes, for a task that answers it.
+/// A plain HTTP request with its response, for the task that answers it.
 package struct PlainExchange: Sendable {
-    /// Why it did not come to its end.
+    /// The reason why an exchange did not complete.
     package enum Failure: Error, Hashable, Sendable {
         /// The request had not arrived by its deadline.
         case tooSlow
-        /// The connection has closed, or the answer has ended already.
+        /// The connection has closed, or the response has already ended.
         case over
     }
 
-    /// More of an answer is never handed to the connection at once, and has to have left in time.
+    /// The maximum size of a piece of the body given to the connection at once; each must be sent in time.
     private static let pieceSize = 64 * 1024
 
     package let request: RequestHead
@@ -23,26 +23,26 @@ package struct PlainExchange: Sendable {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
     }
 
-    /// The next bytes of the request's body, which are read from the connection only now; nil at its end.
+    /// Returns the next bytes of the request's body, which are only now read from the connection; nil at its end.
     ///
-    /// - Throws: ``Failure``, or a `HandshakeFailure` if the body breaks a rule of HTTP.
+    /// - Throws: ``Failure``, or a `HandshakeFailure` if the body violates HTTP.
     package func nextPart() async throws -> ByteBuffer? {
         try await channel.eventLoop.flatSubmit { [handler] in handler.value.nextPart() }.get()
     }
 
-    /// Begins the answer, and decides whether the connection may have another request: not if some of the body is still to come.
+    /// Begins the response, and decides whether the connection is reused: not if part of the request's body is still to come.
     ///
     /// - Parameters:
-    ///   - head: Without fields that say how the body is framed; in answer to HEAD its Content-Length stays.
-    ///   - length: How long the body will be; nil: that is not known.
+    ///   - head: The head, without fields for the framing of the body; in a response to HEAD its Content-Length is kept.
+    ///   - length: The length of the body; nil if it is not known.
     /// - Throws: ``Failure/over``.
     package func begin(_ head: ResponseHead, length: Int?) async throws {
         try await channel.eventLoop.flatSubmit { [handler] in handler.value.begin(head, length: length) }.get()
     }
 
-    /// Sends some of the answer's body, and waits until the system has taken it.
+    /// Sends a part of the response's body, and waits until the system has accepted it.
     ///
-    /// - Throws: ``Failure/over``, or why the connection has closed: the client may have been too slow.
+    /// - Throws: ``Failure/over``, or the reason why the connection has closed, for example because the client was too slow.
     package func write(_ bytes: ByteBuffer) async throws {
         var bytes = bytes
         while let piece = bytes.readSlice(length: min(bytes.readableBytes, Self.pieceSize)), piece.readableBytes > 0 {
@@ -50,19 +50,19 @@ package struct PlainExchange: Sendable {
         }
     }
 
-    /// Ends the answer, and waits until the system has taken it.
+    /// Ends the response, and waits until the system has accepted it.
     ///
-    /// - Throws: As ``write(_:)``.
+    /// - Throws: The same errors as ``write(_:)``.
     package func end() async throws {
         try await channel.eventLoop.flatSubmit { [handler] in handler.value.finish() }.get()
     }
 
-    /// Ends it in any case: with status 500 if no answer has begun, by closing the connection if one has not ended.
+    /// Ends the exchange in any state: with status 500 if no response has begun, or by closing an unfinished one's connection.
     package func conclude() async {
         try? await channel.eventLoop.submit { [handler] in handler.value.abandon() }.get()
     }
 
-    /// The request's body, part by part.
+    /// The request's body in parts.
     package struct Body: AsyncSequence, Sendable {
         package struct Iterator: AsyncIteratorProtocol, Sendable {
             let exchange: PlainExchange
@@ -74,44 +74,44 @@ package struct PlainExchange: Sendable {
         package func makeAsyncIterator() -> Iterator { Iterator(exchange: exchange) }
     }
 
-    /// The request's body, to be read once.
+    /// The request's body, which can be read only once.
     package var body: Body { Body(exchange: self) }
 }
 
-/// Whoever answers, on a server's connections, the requests that ask for no WebSocket.
+/// The handling of plain HTTP requests on a server's connections, which ask for no WebSocket.
 ///
-/// One request after the other: nothing is read of the next before the answer to the one before has left. All is called on the event
-/// loop.
+/// Requests are handled one after the other: the next one is not read before the previous response was sent. All closures are called on
+/// the event loop.
 package struct PlainGuests: Sendable {
-    /// How long a request may keep its connection waiting.
+    /// The timeouts of plain HTTP requests.
     package struct Times: Hashable, Sendable {
-        /// From the first byte of a request, or the beginning of its connection, to the last of its body.
+        /// The time from the first byte of a request, or the start of its connection, to the last byte of its body.
         package var request: Duration = .seconds(10)
-        /// Until 64 KiB of an answer have left, or as much as there is.
+        /// The time until 64 KiB of a response, or all of it, were sent.
         package var write: Duration = .seconds(10)
-        /// From one request's answer to the next request.
+        /// The time from a response to the next request.
         ///
-        /// Longer than proxies keep a connection that they do not use, 60 s as nginx comes: who closes first never meets a request that is on
-        /// its way. How many an address may keep so is bounded elsewhere.
+        /// It is longer than proxies keep an unused connection, which is 60 s for nginx by default: the side that closes first never
+        /// meets a request in flight. The number of such connections per address is limited elsewhere.
         package var idle: Duration = .seconds(75)
 
         package init() {}
     }
 
-    /// Finds a connection a seat; nil: there is none free, and the server answers itself.
+    /// Reserves a seat for a connection; returns nil if none is free, and the server answers by itself.
     ///
-    /// The connection lets go of the seat when it closes, and when it becomes a WebSocket.
-    package var seat: @Sendable (any Channel) -> (any Sendable & AnyObject)?
-    /// Starts whoever answers; false: nobody does, for the server is ending.
+    /// The connection releases the seat when it closes, and when it becomes a WebSocket.
+    package var permit: @Sendable (any Channel) -> (any Sendable & AnyObject)?
+    /// Starts the task that answers; returns false if the server is shutting down.
     package var take: @Sendable (PlainExchange) -> Bool
-    /// Told that an exchange that was taken is over.
+    /// Called when an exchange that was taken has ended.
     package var onEnd: @Sendable (any Channel) -> Void
     package var times: Times
 
     package init(
-        seat: @escaping @Sendable (any Channel) -> (any Sendable & AnyObject)?, take: @escaping @Sendable (PlainExchange) -> Bool,
+        permit: @escaping @Sendable (any Channel) -> (any Sendable & AnyObject)?, take: @escaping @Sendable (PlainExchange) -> Bool,
         onEnd: @escaping @Sendable (any Channel) -> Void, times: Times
     ) {
-        (self.seat, self.take, self.onEnd, self.times) = (seat, take, onEnd, times)
+        (self.permit, self.take, self.onEnd, self.times) = (permit, take, onEnd, times)
     }
 }

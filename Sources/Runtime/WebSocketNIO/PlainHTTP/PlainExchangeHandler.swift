@@ -2,25 +2,25 @@ import NIOCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Carries one request of plain HTTP and its answer, and makes way for the handler of the next.
+/// Handles one plain HTTP request and its response, and then makes way for the handler of the next request.
 ///
-/// The connection is read only while somebody waits for the request's body: what a client sends ahead stays with the system, and so at last
-/// with the client. A client that is slow with its request, or in taking the answer, is dropped at the deadline.
+/// The connection is read only while a task waits for the request's body: other data stays in the system's buffers, and finally slows the
+/// client down. A client that sends its request, or accepts the response, too slowly is dropped at the deadline.
 final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler, Alarmed {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How the client knows where the answer ends.
+    /// How the end of the response is marked.
     private enum Framing { case none, length(Int), chunks, close }
     private enum Phase {
         case request
         case answer(Framing)
-        /// The answer has left; whatever still arrives is dropped until the client hangs up.
-        case lingering(Lingering)
+        /// The response was sent; further input is dropped until the client closes.
+        case lingering(LingeringClose)
         case done
     }
 
-    /// What a client may send at most that nobody has asked for, when its system hands over all it has at its end.
+    /// The maximum size of unrequested input, which arrives when the system delivers everything it has at the end.
     private static let mostPending = 512 * 1024
 
     private let request: RequestHead
@@ -30,23 +30,24 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
     private var body: BodyReader
     private var pending: ByteBuffer
     private var phase = Phase.request
-    /// Whoever waits for some of the body.
+    /// The task that waits for a part of the body.
     private var waiter: EventLoopPromise<ByteBuffer?>?
-    /// The request's deadline has passed before somebody waited.
+    /// Whether the request's deadline has passed before a task waited.
     private var isLate = false
     private var wantsContinue: Bool
-    /// The connection has no more requests after this one.
+    /// Whether the connection takes no more requests after this one.
     private var isLast: Bool
     private let deadline: NIODeadline
     private var context: ChannelHandlerContext?
     var alarmIndex: Int?
 
     /// - Parameters:
-    ///   - request: What the client asks for.
+    ///
+    ///   - request: The head of the request.
     ///   - body: Finds the end of its body.
-    ///   - rest: What was read after the head.
-    ///   - began: When the request did.
-    ///   - successor: Makes what reads the next request.
+    ///   - rest: The bytes read after the head.
+    ///   - began: The time at which the request began.
+    ///   - successor: Creates the handler of the next request.
     init(
         _ request: RequestHead, body: BodyReader, rest: ByteBuffer, began: NIODeadline, for guests: PlainGuests, on local: LoopLocal,
         successor: @escaping (NIODeadline?) -> ServerHandshakeHandler
@@ -57,7 +58,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         isLast = request.minorVersion == 0 || request.headers.contains("close", in: "Connection")
     }
 
-    /// Lets somebody answer; once it is in the pipeline.
+    /// Starts the answering task; called once the handler is in the pipeline.
     func start() {
         guard let context else { return }
         if !body.isAtEnd { local.setAlarm(self, at: deadline) }
@@ -71,7 +72,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         self.context = nil
     }
 
-    // MARK: - The request
+    // MARK: - Request
 
     func nextPart() -> EventLoopFuture<ByteBuffer?> {
         let promise = local.loop.makePromise(of: ByteBuffer?.self)
@@ -80,7 +81,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
             return promise.futureResult
         }
         waiter = promise
-        if isLate { tellTooSlow() } else { serveWaiter(context) }
+        if isLate { notifyTooSlow() } else { serveWaiter(context) }
         return promise.futureResult
     }
 
@@ -89,7 +90,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         do throws(HandshakeFailure) {
             let part = try takePart()
             if part == nil, !body.isAtEnd {
-                sayContinue(context)
+                sendContinue(context)
                 return context.read()
             }
             waiter = nil
@@ -102,7 +103,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// Content of the body that is there; nil if there is none, or none any more.
+    /// Returns available content of the body; nil if there is none.
     private func takePart() throws(HandshakeFailure) -> ByteBuffer? {
         while true {
             let step = pending.withUnsafeReadableBytes { bytes in Result { () throws(HandshakeFailure) in try body.next(bytes) } }
@@ -114,14 +115,14 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// RFC 9110 §10.1.1.
-    private func sayContinue(_ context: ChannelHandlerContext) {
+    /// Sends 100 Continue, RFC 9110 §10.1.1.
+    private func sendContinue(_ context: ChannelHandlerContext) {
         guard wantsContinue else { return }
         wantsContinue = false
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
     }
 
-    private func tellTooSlow() {
+    private func notifyTooSlow() {
         isLate = true
         isLast = true
         waiter.take()?.fail(PlainExchange.Failure.tooSlow)
@@ -142,11 +143,11 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         context.fireChannelReadComplete()
     }
 
-    // MARK: - The answer
+    // MARK: - Response
 
     func begin(_ head: ResponseHead, length: Int?) -> EventLoopFuture<Void> {
         guard let context, case .request = phase else { return over() }
-        // Of a small body all may have come.
+        // A small body may have arrived completely.
         do throws(HandshakeFailure) { while try takePart() != nil {} } catch { isLast = true }
         if !body.isAtEnd { isLast = true }
         local.removeAlarm(self)
@@ -209,7 +210,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         return sent
     }
 
-    /// Sends what was written, and this; it has to have left in time.
+    /// Sends everything written so far and these bytes, which must be sent in time.
     private func send(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         let promise = local.loop.makePromise(of: Void.self)
         local.setAlarm(self, at: .now() + TimeAmount(guests.times.write))
@@ -232,7 +233,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
 
     private func over<Value: Sendable>() -> EventLoopFuture<Value> { local.loop.makeFailedFuture(PlainExchange.Failure.over) }
 
-    // MARK: - The end
+    // MARK: - End
 
     private func conclude() {
         guard let context else { return }
@@ -252,13 +253,13 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
         }
     }
 
-    /// Closing at once with unread input would reset TCP and could destroy the answer on its way.
+    /// Lingers, because closing at once with unread input would reset TCP and could destroy the response in flight.
     private func linger(_ context: ChannelHandlerContext) {
-        var lingering = Lingering()
+        var lingering = LingeringClose()
         let fits = lingering.drop(pending.readableBytes)
         (phase, pending) = (.lingering(lingering), ByteBuffer())
         guard fits else { return context.close(promise: nil) }
-        local.setAlarm(self, at: .now() + Lingering.time)
+        local.setAlarm(self, at: .now() + LingeringClose.time)
         let closed = context.eventLoop.makePromise(of: Void.self)
         closed.futureResult.assumeIsolated().whenFailure { _ in context.close(promise: nil) }
         context.close(mode: .output, promise: closed)
@@ -266,7 +267,7 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
     }
 
     func alarmRang() {
-        if case .request = phase { tellTooSlow() } else { context?.close(promise: nil) }
+        if case .request = phase { notifyTooSlow() } else { context?.close(promise: nil) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -292,13 +293,13 @@ final class PlainExchangeHandler: ChannelInboundHandler, RemovableChannelHandler
     }
 }
 
-/// What is still taken from a client that was answered, and is dropped.
-struct Lingering {
-    /// How long it may take to hang up.
+/// The input that is still read and dropped after the response.
+struct LingeringClose {
+    /// How long the client may take to close.
     static let time = TimeAmount.seconds(2)
     private var left = 4 << 20
 
-    /// Drops so many bytes; false: those were too many.
+    /// Drops the given number of bytes; returns false if the limit is exceeded.
     mutating func drop(_ count: Int) -> Bool {
         left -= count
         return left >= 0

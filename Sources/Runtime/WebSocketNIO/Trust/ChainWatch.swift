@@ -3,11 +3,11 @@ import NIOSSL
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// Sees which certificates BoringSSL verified, and at which one it stopped; lives on the event loop.
+/// Records which certificates BoringSSL verified, and at which one it stopped; used on the event loop.
 final class ChainWatch {
     private let takesAny: Bool
     private var seen: [ServerCertificate] = []
-    /// The certificate that was not good enough.
+    /// The certificate that was rejected.
     private(set) var rejected: ServerCertificate?
 
     init(takesAny: Bool) { self.takesAny = takesAny }
@@ -15,9 +15,9 @@ final class ChainWatch {
     /// The verified chain, the server's own certificate first.
     var chain: [ServerCertificate] { seen.reversed() }
 
-    /// Called from the root to the server's own certificate, and for each fault.
+    /// Called for each certificate from the root to the server's own, and for each fault.
     func saw(_ result: NIOSSLVerificationResult, _ certificate: NIOSSLCertificate) -> NIOSSLVerificationResult {
-        // What cannot be read matches no pin.
+        // A certificate that cannot be read matches no pin.
         let read = (try? certificate.toDERBytes()).flatMap { ServerCertificate(der: $0) }
         if case .failed = result, !takesAny {
             rejected = read
@@ -27,28 +27,29 @@ final class ChainWatch {
         return .certificateVerified
     }
 
-    /// Nobody will ask for it any more.
+    /// Releases the chain, which is not needed any more.
     func forget() { seen = [] }
 }
 
 extension NIOConnector {
-    /// The chain that a server shows, its own certificate first, up to the root that was found for it.
+    /// Returns the certificate chain of a server, its own certificate first, up to the root that was found for it.
     ///
-    /// It is verified as for a connection, and pins count; with `isUnverified` it is taken as it comes, and so says nothing of who sent it.
+    /// The chain is verified as for a connection, including pins. With `isUnverified` it is accepted unchecked, and so does not prove who
+    /// sent it.
     package static func chain(
         of options: ClientOptions, isUnverified: Bool, on group: any EventLoopGroup = defaultGroup
     ) async throws(TransportError) -> [ServerCertificate] {
         guard options.url.isSecure else {
-            throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: has")
+            throw TransportError(.invalidConfiguration, "\(options.url) has no certificates: only wss: URLs have them")
         }
         let found = group.next().makePromise(of: [ServerCertificate].self)
-        try open(options, on: group, isInspection: isUnverified, for: found) { ChainCatcher(options, found: found) }
+        try open(options, on: group, isInspection: isUnverified, for: found) { ChainRecorder(options, found: found) }
         return try await result(of: found.futureResult, else: options) { found.fail($0) }
     }
 }
 
-/// Waits for the gate to open.
-private final class ChainCatcher: ChannelInboundHandler {
+/// Waits until the gate opens.
+private final class ChainRecorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let options: ClientOptions

@@ -3,39 +3,39 @@ import NIOSSL
 import WebSocketCore
 import WebSocketRuntime
 
-/// TLS towards one host.
+/// TLS with one host.
 struct ClientTLS: Sendable {
     private let context: NIOSSLContext
-    private let errand: TrustErrand
+    private let trust: TrustContext
 
-    /// `place` is what errors call the server; `isInspection` takes any chain, to look at it.
+    /// Creates the TLS options for a host; `place` is its name in errors, and `isInspection` accepts any chain, for inspection.
     init(_ options: TLSOptions, host: String, place: String, isInspection: Bool = false) throws(TransportError) {
         try options.check(for: "this way to \(place)")
         #if canImport(Darwin)
             if options.trust == .system, !options.pins.isEmpty {
-                // The system's own check there does not tell NIOSSL which chain it verified.
+                // There, the system's own verification does not tell NIOSSL which chain it verified.
                 throw TransportError(.invalidConfiguration, "pins through NIOSSL need TLSOptions.trust to name the authorities here")
             }
         #endif
-        errand = TrustErrand(options: options, host: host, place: place, isInspection: isInspection)
+        trust = TrustContext(options: options, host: host, place: place, isInspection: isInspection)
         var configuration = TLSConfiguration.makeClientConfiguration()
         let roots = options.trust.source
         if let roots { configuration.trustRoots = .certificates(try roots.certificates(of: "the trusted certificates")) }
         for root in options.additionalRoots {
             configuration.additionalTrustRoots.append(.certificates(try root.certificates(of: "the additional roots")))
         }
-        // Whoever is only looked at may be anybody, and learns nothing of who looks.
+        // An inspected server may be anyone, and must not learn who inspects it.
         if !isInspection { try options.identity?.apply(to: &configuration) }
         configuration.minimumTLSVersion = options.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
-        // RFC 9112 over TLS: a server that also speaks HTTP/2 must not choose it unasked.
+        // RFC 9112 over TLS: a server that also supports HTTP/2 must not choose it unless it was offered.
         configuration.applicationProtocols = options.applicationProtocols
         if options.isInsecure {
             configuration.certificateVerification = .none
-        } else if isInspection || errand.address != nil {
-            // An address is checked by the gate: NIOSSL would hold the socket's own against the certificate, which may be a proxy's.
+        } else if isInspection || trust.address != nil {
+            // The gate verifies an address: NIOSSL would compare the socket's own address with the certificate, which may be a proxy's.
             configuration.certificateVerification = .noHostnameVerification
         }
-        let wasAsked = errand.wasAskedForCertificate
+        let wasAsked = trust.wasAskedForCertificate
         configuration.sslContextCallback = { _, promise in
             wasAsked.withLockedValue { $0 = true }
             promise.succeed(.noChanges)
@@ -49,37 +49,37 @@ struct ClientTLS: Sendable {
         }
     }
 
-    /// Puts TLS and the gate that holds the request back until the server is trusted at the end of the pipeline.
+    /// Adds TLS to the end of the pipeline, with the gate that holds back the request until the server is trusted.
     func install(on pipeline: ChannelPipeline.SynchronousOperations) throws {
-        let watch = ChainWatch(takesAny: errand.isInspection)
+        let watch = ChainWatch(takesAny: trust.isInspection)
         do {
-            let tls = try Self.handler(NIOSSLClientHandler.self, context: context, name: errand.serverName, watch: watch)
-            try pipeline.addHandlers([tls, TrustGate(errand, watch: watch, tls: tls)])
+            let tls = try Self.handler(NIOSSLClientHandler.self, context: context, name: trust.serverName, watch: watch)
+            try pipeline.addHandlers([tls, TrustGate(trust, watch: watch, tls: tls)])
         } catch let error as NIOSSLExtraError {
             throw TransportError(
                 .invalidConfiguration,
-                "TLS cannot be set up for \(errand.place): \(errand.host) is no name for SNI; "
+                "TLS cannot be set up for \(trust.place): \(trust.host) is not a valid name for SNI; "
                     + "set TLSOptions.serverName", underlying: error)
         }
     }
 
-    private static func handler<Handler: ChainTeller>(
+    private static func handler<Handler: ChainReporter>(
         _: Handler.Type, context: NIOSSLContext, name: String?, watch: ChainWatch
     ) throws -> Handler {
         try Handler(context: context, serverHostname: name, verificationCallback: watch.saw)
     }
 }
 
-/// The one callback that NIOSSL tells the verified chain.
+/// The one callback through which NIOSSL reports the verified chain.
 ///
-/// NIOSSL calls it deprecated, but the successor takes over the whole verification, which BoringSSL is to do.
-private protocol ChainTeller {
+/// NIOSSL has deprecated it, but its successor replaces the whole verification, which BoringSSL should do.
+private protocol ChainReporter {
     init(context: NIOSSLContext, serverHostname: String?, verificationCallback: NIOSSLVerificationCallback?) throws
 }
-extension NIOSSLClientHandler: ChainTeller {}
+extension NIOSSLClientHandler: ChainReporter {}
 
 extension TLSOptions.Trust {
-    /// The authorities that were named; nil: the system's.
+    /// The configured authorities; nil for the system's.
     fileprivate var source: PEMSource? {
         switch self {
         case .system: nil
@@ -130,7 +130,7 @@ extension ClientIdentity {
         }
     }
 
-    /// Without a passphrase an empty one is tried: BoringSSL would ask the terminal.
+    /// Without a passphrase an empty one is tried, because BoringSSL would ask the terminal.
     private func privateKey(_ source: PEMSource) throws -> NIOSSLPrivateKey {
         let passphrase = Array((passphrase ?? "").utf8)
         do {

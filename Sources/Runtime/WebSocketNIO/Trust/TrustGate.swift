@@ -12,32 +12,32 @@ import WebSocketRuntime
     import Glibc
 #endif
 
-/// Holds what is written until the server is trusted, and says what is wrong with it if it is not; leaves with the first bytes that come.
+/// Holds back written data until the server is trusted, and reports why it is not; removes itself with the first received bytes.
 final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Told to those behind it.
+    /// The event for the next handlers.
     struct Passed: Sendable {
-        /// The server's own certificate first.
+        /// The certificate chain, the server's own certificate first.
         let chain: [ServerCertificate]
-        /// Of TLS, such as `1.3`.
+        /// The TLS version, such as `1.3`.
         let version: String?
-        /// What to say if the server refuses what it is asked next; nil: nothing of TLS.
+        /// The advice if the server refuses the next request; nil if TLS is no likely reason.
         ///
-        /// nginx and Apache take any client at first, and answer 400 or 403 to one without their certificate.
+        /// nginx and Apache accept any client at first, and answer 400 or 403 to one without a valid certificate.
         let advice: String?
     }
 
-    private let errand: TrustErrand
+    private let trust: TrustContext
     private let watch: ChainWatch
     private let tls: NIOSSLClientHandler
     private var held: [(data: NIOAny, promise: EventLoopPromise<Void>?)] = []
     private var isOpen = false
 
-    init(_ errand: TrustErrand, watch: ChainWatch, tls: NIOSSLClientHandler) {
-        (self.errand, self.watch, self.tls) = (errand, watch, tls)
+    init(_ trust: TrustContext, watch: ChainWatch, tls: NIOSSLClientHandler) {
+        (self.trust, self.watch, self.tls) = (trust, watch, tls)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -51,16 +51,16 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         context.fireChannelRead(data)
-        // The server has answered, so it took us as well.
+        // The server has answered, so it has accepted this client as well.
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.fireErrorCaught(errand.sorted(error, watch: watch, isAgreed: isOpen))
+        context.fireErrorCaught(trust.sorted(error, watch: watch, isAgreed: isOpen))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if let error = errand.hangUp(underlying: nil, isAgreed: isOpen) { context.fireErrorCaught(error) }
+        if let error = trust.hangUp(underlying: nil, isAgreed: isOpen) { context.fireErrorCaught(error) }
         drop(ChannelError.ioOnClosedChannel)
         context.fireChannelInactive()
     }
@@ -68,7 +68,7 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { drop(ChannelError.ioOnClosedChannel) }
 
     private func judge(_ context: ChannelHandlerContext) {
-        if let error = errand.mistrust(leaf: leaf) ?? errand.pinFailure(chain: watch.chain, now: Self.now) {
+        if let error = trust.verificationError(leaf: leaf) ?? trust.pinFailure(chain: watch.chain, now: Self.now) {
             drop(error)
             context.fireErrorCaught(error)
             context.close(promise: nil)
@@ -77,14 +77,14 @@ final class TrustGate: ChannelDuplexHandler, RemovableChannelHandler {
         isOpen = true
         let chain = watch.chain
         watch.forget()
-        context.fireUserInboundEventTriggered(Passed(chain: chain, version: tls.tlsVersion.map(Self.words), advice: errand.advice))
+        context.fireUserInboundEventTriggered(Passed(chain: chain, version: tls.tlsVersion.map(Self.words), advice: trust.advice))
         let waiting = held
         held = []
         for (data, promise) in waiting { context.write(data, promise: promise) }
         context.flush()
     }
 
-    /// Seconds since 1970: what certificates and pins are held against.
+    /// The time in seconds since 1970, for checks of certificates and pins.
     static var now: Int64 { Int64(time(nil)) }
 
     private var leaf: ServerCertificate? { (try? tls.peerCertificate?.toDERBytes()).flatMap { ServerCertificate(der: $0) } }

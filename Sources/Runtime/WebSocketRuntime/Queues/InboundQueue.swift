@@ -1,21 +1,21 @@
 import DequeModule
 import WebSocketCore
 
-/// What was received and not yet taken: bounded, filled in batches, taken in batches or one by one.
+/// The bounded queue of received messages, filled in batches, and emptied in batches or one by one.
 ///
-/// The transport appends from its event loop; any number of tasks take. Above `capacity` the
-/// transport stops reading, and `onRoom` tells it when to go on.
+/// The transport appends from its event loop; any number of tasks may take. Above `capacity` the transport stops reading, and `onRoom`
+/// tells it when to continue.
 package final class InboundQueue: Sendable {
     private struct State {
         var batches: Deque<ReceivedBatch> = []
         var cost = 0
         var isOverfull = false
-        /// Somebody wants to know when everything was taken and more is wanted.
+        /// Whether `onIdle` must be called when everything was taken and a task waits for more.
         var isIdleAwaited = false
         var end: Result<Void, TransportError>?
         var waiters: Deque<Waiter> = []
         var lastWaiter: UInt64 = 0
-        /// Where the last one waited, for the next.
+        /// The parking place of the last waiter, for reuse.
         var spare: Parking<Taken>?
 
         mutating func addWaiter(takesAll: Bool) -> Waiter {
@@ -39,12 +39,12 @@ package final class InboundQueue: Sendable {
             return batch
         }
     }
-    /// What a taker gets: at least one element, or none at a clean end.
+    /// The result of a take: at least one element, or none at a clean end.
     private typealias Taken = Result<ReceivedBatch, TransportError>
     private struct Waiter: Sendable {
         let id: UInt64
         let takesAll: Bool
-        /// Whoever removes a waiter from the state calls it, and nobody removes it twice.
+        /// Called by whoever removes the waiter from the state; a waiter is removed only once.
         let place: Parking<Taken>
     }
 
@@ -54,16 +54,17 @@ package final class InboundQueue: Sendable {
     private let onIdle: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - capacity: Bytes that may wait before the transport should stop reading.
+    ///
+    ///   - capacity: The number of waiting bytes above which the transport should stop reading.
     ///   - onRoom: Called once after the queue was overfull and has drained to half its capacity.
-    ///   - onIdle: Called once after ``awaitIdle()`` said false, when the queue has become idle.
+    ///   - onIdle: Called once after ``awaitIdle()`` returned false, when the queue has become idle.
     package init(
         capacity: Int, onRoom: @escaping @Sendable () -> Void, onIdle: @escaping @Sendable () -> Void = {}
     ) {
         (self.capacity, self.onRoom, self.onIdle) = (capacity, onRoom, onIdle)
     }
 
-    /// Whether the app has dealt with everything: all was taken, and somebody waits for more.
+    /// Whether the app has taken everything and waits for more; otherwise `onIdle` will be called.
     package func awaitIdle() -> Bool {
         state.withLockedValue { state in
             state.isIdleAwaited = state.waiters.isEmpty
@@ -80,7 +81,7 @@ package final class InboundQueue: Sendable {
         return add(rest, inFront: false)
     }
 
-    /// Takes back what a batch still held when its taker left: it comes first again.
+    /// Puts the rest of a batch back to the front of the queue, when its taker has stopped.
     package func putBack(_ batch: ReceivedBatch) { _ = add(batch, inFront: true) }
 
     private func add(_ batch: consuming ReceivedBatch, inFront: Bool) -> Bool {
@@ -89,13 +90,13 @@ package final class InboundQueue: Sendable {
         var others: [(Waiter, Received)] = []
         let hasRoom = state.withLockedValue { state in
             if state.end != nil, !inFront { return true }
-            // Nothing is what the end looks like.
+            // An empty batch would look like the end.
             if rest.isEmpty { return !state.isOverfull }
             if state.waiters.count == 1, state.waiters[0].takesAll {
                 only = state.waiters.removeFirst()
                 return true
             }
-            // Several who wait share what comes.
+            // Several waiters share the elements.
             while let waiter = state.waiters.first, let element = rest.popFirst() {
                 state.waiters.removeFirst()
                 others.append((waiter, element))
@@ -115,9 +116,9 @@ package final class InboundQueue: Sendable {
         return hasRoom
     }
 
-    /// Ends the queue: what it holds can still be taken, then comes `end`.
+    /// Ends the queue: waiting elements can still be taken, then `end` follows.
     ///
-    /// Only the first end counts.
+    /// Only the first call counts.
     package func finish(_ end: Result<Void, TransportError>) {
         let waiters = state.withLockedValue { state in
             guard state.end == nil else { return Deque<Waiter>() }
@@ -128,17 +129,17 @@ package final class InboundQueue: Sendable {
         for waiter in waiters { waiter.place.call(end.map { ReceivedBatch() }) }
     }
 
-    /// Waits for the next element; nil after a clean end.
+    /// Waits for the next element; returns nil after a clean end.
     ///
-    /// Cancellation loses nothing.
+    /// Cancellation loses no element.
     package func next() async throws(TransportError) -> Received? {
         var batch = try await take(all: false).get()
         return batch.popFirst()
     }
 
-    /// Waits for a batch, at least one element; empty after a clean end.
+    /// Waits for a batch with at least one element; returns an empty one after a clean end.
     ///
-    /// What a batch holds counts no longer. Cancellation loses nothing.
+    /// Elements of a taken batch no longer count against the capacity. Cancellation loses no element.
     package func nextBatch() async throws(TransportError) -> ReceivedBatch {
         switch await take(all: true) {
         case .success(let batch): return batch
@@ -158,14 +159,14 @@ package final class InboundQueue: Sendable {
 
     private func park(_ waiter: Waiter, isolation actor: isolated (any Actor)? = #isolation) async {
         await withTaskCancellationHandler {
-            _ = actor  // Whoever waits on an actor goes on there, without a detour.
+            _ = actor  // A task that waits on an actor resumes there directly.
             await waiter.place.park()
         } onCancel: {
             cancel(waiter.id)
         }
     }
 
-    /// What can be taken now, or else where to wait.
+    /// Returns what can be taken now, or else a new waiter.
     private func takeOrWait(_ all: Bool) -> (Taken?, Waiter?) {
         let (taken, waiter, news) = state.withLockedValue { state -> (Taken?, Waiter?, (@Sendable () -> Void)?) in
             if !state.batches.isEmpty {
@@ -194,7 +195,7 @@ package final class InboundQueue: Sendable {
 }
 
 extension Received {
-    /// Bytes held, with what a small message costs beside its payload.
+    /// The size in bytes, plus the overhead of a small message.
     package var cost: Int {
         switch self {
         case .message(let message): message.byteCount + 64

@@ -1,16 +1,16 @@
 import DequeModule
 import WebSocketCore
 
-/// The rules of ``OutboundQueue``: who may enqueue, who waits, who goes next.
+/// The state and rules of ``OutboundQueue``: who may enqueue, who waits, and who is next.
 struct OutboundState {
     typealias Waiter = Parking<Result<Void, TransportError>>
 
-    /// What a sender wants.
+    /// A sender's request.
     enum Wish {
         case entry(OutboundQueue.Entry, of: MessageTicket?)
         case ticket(MessageTicket)
 
-        /// A further piece goes ahead of all others, for they wait for its message to end.
+        /// Whether this is a further piece of a message; it goes before all others, because they wait for its message to end.
         var isPiece: Bool {
             if case .entry(_, of: .some) = self { true } else { false }
         }
@@ -18,24 +18,24 @@ struct OutboundState {
 
     private struct Streaming {
         let ticket: MessageTicket
-        /// Whether a piece of it is out.
+        /// Whether a piece of the message was enqueued.
         var hasBegun = false
     }
 
     let capacity: Int
-    /// Holds the messages that go ahead of the entries.
+    /// The encoder of the messages that go before the entries.
     private let encoder: (any OutboundEncoder)?
     private var entries: Deque<OutboundQueue.Entry> = []
     private var entriesCost = 0
     private var cost: Int { entriesCost + (encoder?.byteCount ?? 0) }
     private var isScheduled = false
     private var end: TransportError?
-    /// The message being sent in pieces.
+    /// The message that is being sent in pieces.
     private var streaming: Streaming?
     private var waiters: Deque<(id: UInt64, wish: Wish, place: Waiter)> = []
     private var settled: [(Waiter, Result<Void, TransportError>)] = []
     private var lastID: UInt64 = 0
-    /// Who wants to know what is written, in order; nil once nothing more is.
+    /// The callbacks of ``OutboundQueue/whenWritten(_:)``, in order; nil once nothing more will be written.
     private var marks: Deque<(id: UInt64, body: @Sendable (Bool) -> Void)>? = []
 
     init(capacity: Int, encoder: (any OutboundEncoder)?) { (self.capacity, self.encoder) = (capacity, encoder) }
@@ -45,9 +45,7 @@ struct OutboundState {
         return lastID
     }
 
-    /// True: granted.
-    ///
-    /// False: has to wait.
+    /// Returns true if the request is granted, and false if it has to wait.
     mutating func admit(_ wish: Wish) -> Result<Bool, TransportError> {
         if let refusal = refusal(of: wish) { return .failure(refusal) }
         guard fits(wish), waiters.isEmpty || wish.isPiece else { return .success(false) }
@@ -80,7 +78,7 @@ struct OutboundState {
         }
     }
 
-    /// The whole of the fast way: true if the message was accepted at once.
+    /// The complete fast path: accepts the message at once and returns true, if possible.
     mutating func offer(_ message: Message) -> Bool {
         guard end == nil, streaming == nil, waiters.isEmpty else { return false }
         let cost = cost
@@ -105,7 +103,7 @@ struct OutboundState {
         return batch
     }
 
-    /// Whether nothing is on its way through here, and nothing refused: then a message that goes around overtakes nobody.
+    /// Whether the queue is empty, open and without waiters: then a message that bypasses it overtakes no other.
     var isIdle: Bool { !isScheduled && waiters.isEmpty && streaming == nil && end == nil }
 
     /// Whether something waits to be taken.
@@ -120,7 +118,7 @@ struct OutboundState {
         guard let streaming, streaming.ticket == ticket else { return false }
         self.streaming = nil
         settlePieces()
-        // Whatever followed the pieces that are out would be taken for a part of their message.
+        // Anything sent after the first pieces would be taken for a part of their message.
         if streaming.hasBegun { finish(.halfSent, discarding: false) }
         return streaming.hasBegun
     }
@@ -141,14 +139,14 @@ struct OutboundState {
         return settled
     }
 
-    /// True when the transport has to be told that there is something to take.
+    /// Returns true when the transport has to be told that there is something to take.
     mutating func takeWork() -> Bool {
         guard !isScheduled, hasWork else { return false }
         isScheduled = true
         return true
     }
 
-    /// Behind all that was accepted, also after the last of it; false if nothing more is written.
+    /// Adds a mark after all accepted messages, also when none follows; returns false if nothing more will be written.
     mutating func mark(_ body: @escaping @Sendable (Bool) -> Void) -> Bool {
         guard marks != nil else { return false }
         let id = nextID()
@@ -168,7 +166,7 @@ struct OutboundState {
 
     mutating func finishMarks() -> [@Sendable (Bool) -> Void] { marks.take()?.map(\.body) ?? [] }
 
-    /// Why a wish can never be granted; nil if it can.
+    /// The error if a request can never be granted; nil if it can.
     private func refusal(of wish: Wish) -> TransportError? {
         if let end { return end }
         guard case .entry(_, let ticket?) = wish, streaming?.ticket != ticket else { return nil }
@@ -203,7 +201,7 @@ struct OutboundState {
     }
 
     private mutating func enqueue(_ message: Message) {
-        // Nothing overtakes the entries that wait.
+        // A message must not overtake the waiting entries.
         if entries.isEmpty, let encoder, encoder.encode(message) { return }
         enqueue(.message(message))
     }
@@ -215,7 +213,7 @@ struct OutboundState {
 }
 
 extension OutboundQueue.Entry {
-    /// Bytes held, with what an entry costs beside its payload: no less than its frame takes.
+    /// The size in bytes, plus the overhead of an entry: no less than the size of its frame.
     package var cost: Int {
         switch self {
         case .message(let message): message.byteCount + 32
@@ -226,7 +224,7 @@ extension OutboundQueue.Entry {
 }
 
 extension TransportError {
-    static let cancelledSend = TransportError(.cancelled, "the message was withdrawn before it was accepted for sending")
-    static let endedMessage = TransportError(.cancelled, "the message that this piece belongs to is complete, or was given up")
-    static let halfSent = TransportError(.closed, "the connection was closed, for a message was given up half sent")
+    static let cancelledSend = TransportError(.cancelled, "the send was cancelled before the message was accepted")
+    static let endedMessage = TransportError(.cancelled, "the message of this piece is complete, or was abandoned")
+    static let halfSent = TransportError(.closed, "the connection was closed because a message was abandoned half sent")
 }

@@ -1,50 +1,50 @@
-/// Where one task waits for one value, and then goes on at once where it came from.
+/// A place where one task waits for one value, and then resumes directly on its own executor.
 ///
-/// A continuation would do, but the runtime resumes every continuation on the global pool, and only from there sends the task
-/// back to its actor: two changes of threads for each message, however near the two sides are. Here the task is held as a
-/// job of an executor of its own instead, and leaves from the thread that calls it.
+/// With a continuation, the runtime would resume the task on the global pool first, and only then send it back to its actor. That costs
+/// two thread changes per message, however close the two sides are. Here the task is held as a job of an executor of its own instead, and
+/// leaves from the thread that calls it.
 ///
-/// SAFETY: the value is written before the task is let go, and read by the task alone.
+/// SAFETY: the value is written before the task is released, and read by the task alone.
 package final class Parking<Value: Sendable>: @unchecked Sendable {
     private let place = ParkingPlace()
     @exclusivity(unchecked) private var value: Value?
 
     package init() {}
 
-    /// Hands over the value; to be called once for each wait.
+    /// Sets the value and releases the task; must be called once for each wait.
     ///
-    /// All that the task does on this thread is to go where it came from.
+    /// On this thread the task only moves to its own executor.
     package func call(_ value: consuming Value) {
         self.value = value
         place.open()
     }
 
-    /// Waits for the value; one task at a time may.
+    /// Waits for the value; only one task at a time may wait.
     package func wait() async -> Value {
         await place.pass()
         return take()
     }
 
-    /// Waits until there is a value to ``take()``; its caller goes back by itself to where it belongs.
+    /// Waits until there is a value to ``take()``; the caller returns to its own executor by itself.
     func park() async { await place.pass() }
 
-    /// Takes the value that has come; then the place may be used again.
+    /// Takes the value; afterwards the place can be used again.
     func take() -> Value {
         guard let value = value.take() else { preconditionFailure("a parked task ran before it was called") }
         return value
     }
 }
 
-/// Holds a task between its call of ``pass()`` and somebody's of ``open()``.
+/// Holds a task between its call of ``pass()`` and another thread's call of ``open()``.
 ///
-/// Not generic, for the metadata of a generic actor would be looked up at each step.
+/// It is not generic, because the metadata of a generic actor would be looked up at each step.
 private final actor ParkingPlace: SerialExecutor {
     private enum State {
-        /// → `parked` when the task comes, → `open` when it may go before it has come.
+        /// → `parked` when the task arrives, → `open` when the task is released before it arrives.
         case empty
-        /// → `empty` when the task goes.
+        /// → `empty` when the task leaves.
         case parked(UnownedJob)
-        /// → `empty` when the task comes, and goes at once.
+        /// → `empty` when the task arrives, and leaves at once.
         case open
     }
     private nonisolated let state = LockedValue(State.empty)
@@ -79,7 +79,8 @@ private final actor ParkingPlace: SerialExecutor {
 
     @inline(never)
     func pass() {
-        // To get here is to be called; without state of the actor's own to touch, the compiler might leave out the way.
+        // Running here means that the task was released. Without access to the actor's state, the compiler might optimise the executor
+        // hop away.
         passed &+= 1
     }
 }

@@ -1,39 +1,39 @@
 import DequeModule
 package import WebSocketCore
 
-/// What was received together, in order.
+/// A batch of received elements, in order.
 ///
-/// Short messages lie as bytes in one piece of memory and become messages when they are taken, one at a time: so whoever takes
-/// them finds each in the same warm place, and frees it on the thread that made it.
+/// Short messages are stored as bytes in one block of memory, and become messages when they are taken, one at a time. So the consumer
+/// finds each in the same warm memory, and frees it on the thread that allocated it.
 package struct ReceivedBatch: Sendable {
-    /// Longer messages are kept as they are.
+    /// The maximum size of a short message; longer messages are kept as they are.
     @inlinable package static var longestShort: Int { 4096 }
-    /// The memory of a batch is at most this large; what fits no more begins another.
+    /// The maximum size of a batch's memory; a message that does not fit begins another batch.
     private static let largest = 32 * 1024
 
-    // SAFETY: written by the transport alone; whoever takes the batch only reads, and what is written later lies behind that.
+    // SAFETY: only the transport writes; a taker of the batch only reads, and later writes lie behind what it reads.
     private nonisolated(unsafe) var memory: BatchMemory?
     private var capacity = 0
     private var written = 0
     private var read = 0
-    /// What is not in `memory`, where a mark stands for each.
+    /// The elements that are not in `memory`, where a marker stands for each of them.
     private var others: Deque<Received> = []
-    /// How many are in it.
+    /// The number of elements.
     @usableFromInline package private(set) var count = 0
-    /// Bytes held, with what a small message costs beside its payload.
+    /// The size in bytes, plus the overhead of small messages.
     package private(set) var cost = 0
 
-    /// A batch of nothing.
+    /// Creates an empty batch.
     package init() {}
 
-    /// A batch of these.
+    /// Creates a batch of the given elements.
     package init(_ elements: some Sequence<Received>) { for element in elements { append(element) } }
 
     @inlinable package var isEmpty: Bool { count == 0 }
 
-    /// Adds a short message; false if there is no room for it.
+    /// Adds a short message; returns false if there is no room for it.
     ///
-    /// - Parameter expected: How many bytes are likely to follow, this message included.
+    /// - Parameter expected: The number of bytes that are likely to follow, including this message.
     package mutating func append(_ frame: LoneFrame, expecting expected: Int) throws(ProtocolViolation) -> Bool {
         let length = frame.payload.count
         guard let place = place(for: BatchEntry.size + length, expecting: expected) else { return false }
@@ -45,7 +45,7 @@ package struct ReceivedBatch: Sendable {
         return true
     }
 
-    /// Adds anything.
+    /// Adds an element.
     package mutating func append(_ element: Received) {
         if memory != nil, let place = place(for: BatchEntry.size, expecting: 0) {
             BatchEntry.other.write(to: place)
@@ -58,18 +58,18 @@ package struct ReceivedBatch: Sendable {
         cost += element.cost
     }
 
-    /// Removes and returns the first.
+    /// Removes and returns the first element.
     package mutating func popFirst() -> Received? {
         if let message = popShort() { return .message(message) }
         guard count > 0 else { return nil }
         count -= 1
-        if memory != nil, read < written { read += BatchEntry.size }  // Its mark.
+        if memory != nil, read < written { read += BatchEntry.size }  // The marker of the element.
         let element = others.popFirst()
         cost -= element?.cost ?? 0
         return element
     }
 
-    /// Removes the first and returns it; nil if it does not lie here as bytes.
+    /// Removes and returns the first element if it is a short message in memory; otherwise returns nil.
     package mutating func popShort() -> Message? {
         guard let memory, read < written else { return nil }
         let entry = BatchEntry(readFrom: memory.bytes + read)
@@ -79,23 +79,23 @@ package struct ReceivedBatch: Sendable {
         return Message(entry.kind, checked: payload, isASCII: entry.isASCII)
     }
 
-    /// Lends the bytes of each to `body` and removes it, up to the first that does not lie here as bytes.
+    /// Lends the bytes of each short message to `body` and removes it, up to the first element that is not in memory.
     package mutating func lendShort<Failure: Error>(_ body: (MessageKind, RawSpan) throws(Failure) -> Void) throws(Failure) {
         guard let memory else { return }
-        // Once for all of them.
+        // Read once for all messages.
         let bytes = memory.bytes
         defer { withExtendedLifetime(memory) {} }
         while read < written {
             let entry = BatchEntry(readFrom: bytes + read)
             if entry.isOther { return }
             let payload = UnsafeRawBufferPointer(start: bytes + read + BatchEntry.size, count: entry.length)
-            // Before it is lent: what `body` throws at is not lent again.
+            // Removed before it is lent: a message at which `body` throws is not lent again.
             removeShort(entry)
             try body(entry.kind, payload.bytes)
         }
     }
 
-    /// Steps over what lies next as bytes.
+    /// Skips the next short message.
     @inline(__always)
     private mutating func removeShort(_ entry: BatchEntry) {
         read += BatchEntry.size + entry.length
@@ -103,7 +103,7 @@ package struct ReceivedBatch: Sendable {
         cost -= entry.length + 64
     }
 
-    /// Gives up memory that will not be filled: what waits has to cost what it counts for.
+    /// Shrinks memory that will not be filled, so that a waiting batch does not use more than its cost.
     package mutating func compact() {
         guard let memory, capacity - written > cost else { return }
         let exact = BatchMemory.make(capacity: written)
@@ -111,10 +111,10 @@ package struct ReceivedBatch: Sendable {
         (self.memory, capacity) = (exact, written)
     }
 
-    /// Where the next bytes go; nil if they do not fit.
+    /// Returns the place of the next bytes; nil if they do not fit.
     private mutating func place(for length: Int, expecting expected: Int) -> UnsafeMutableRawPointer? {
         if let memory { return capacity - written >= length ? memory.bytes + written : nil }
-        // What is not in memory comes first, and has no mark there.
+        // The elements before it are not in memory and have no markers there.
         guard others.isEmpty else { return nil }
         capacity = max(length, min(expected, Self.largest))
         let memory = BatchMemory.make(capacity: capacity)
@@ -122,7 +122,7 @@ package struct ReceivedBatch: Sendable {
         return memory.bytes
     }
 
-    /// Gives up the memory, which is full.
+    /// Moves all elements out of the memory, which is full.
     private mutating func moveAll() {
         var all: Deque<Received> = []
         let (count, cost) = (count, cost)
@@ -132,7 +132,7 @@ package struct ReceivedBatch: Sendable {
     }
 }
 
-/// What precedes a short message in the memory of a batch: its length and its kind.
+/// The header of a short message in the memory of a batch: its length and its kind.
 private struct BatchEntry {
     static let size = 4
     static let other = BatchEntry(word: .max)

@@ -4,11 +4,11 @@
     @preconcurrency import Dispatch
 #endif
 
-/// Where an actor runs that waits for a disk: a thread of its own while it does, so that nothing else waits.
+/// The executor of an actor that blocks for the disk: a queue of its own, so that no other work waits.
 package final class BlockingQueue: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// A queue with a name for debuggers.
+    /// Creates a queue with a name for debuggers.
     package init(_ name: String) { queue = DispatchQueue(label: name) }
 
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -16,7 +16,7 @@ package final class BlockingQueue: SerialExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Does something there, and waits for it and for what was to come before; not to be called there.
+    /// Runs a closure on the queue, and waits for it and for all earlier jobs; must not be called on the queue.
     package func sync(_ body: () -> Void) { queue.sync(execute: body) }
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }

@@ -6,35 +6,35 @@
     import Glibc
 #endif
 
-/// What SQLite does not do for files: to give one that is whole its name, and to wait until it is on disk.
+/// File operations that SQLite does not provide: renaming a complete file, and waiting until it is on disk.
 package enum Disk {
-    /// Why it did not work, as the system says with `errno`.
+    /// An error of the system, as given by `errno`.
     package struct Failure: Error, Hashable {
-        /// The number.
+        /// The error number.
         package let number: Int32
 
         package init(number: Int32) { self.number = number }
 
         /// Whether the disk is full.
         package var isFull: Bool { number == ENOSPC }
-        /// For people.
+        /// The error message.
         package var text: String { String(cString: strerror(number)) }
     }
 
-    /// Whether something is there that is neither a file nor a directory: a pipe, a socket or a device.
+    /// Whether the path is neither a file nor a directory, but a pipe, a socket or a device.
     package static func isSpecial(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
-    /// Gives a file another name when it is on disk, and waits until that is on disk too.
+    /// Renames a file once it is on disk, and waits until the new name is on disk too.
     package static func settle(_ path: String, as final: String) throws(Failure) {
         try move(path, to: final)
         try syncName(of: final)
     }
 
-    /// Gives a file another name when it is on disk; after an error it still has the one before.
+    /// Renames a file once it is on disk; after an error it still has its old name.
     package static func move(_ path: String, to final: String) throws(Failure) {
         try sync(path)
         guard rename(path, final) == 0 else { throw Failure(number: errno) }
@@ -45,7 +45,7 @@ package enum Disk {
         try sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
     }
 
-    /// How many bytes are free for us where a file lies; nil if the system does not say.
+    /// The number of free bytes on the disk of a file; nil if the system does not report it.
     package static func free(at path: String) -> Int64? {
         var figures = statvfs()
         guard statvfs(path, &figures) == 0 else { return nil }
@@ -53,29 +53,29 @@ package enum Disk {
         return isTooMuch ? .max : bytes
     }
 
-    /// Waits until what was written to a file, or the names in a directory, are on disk.
+    /// Waits until the contents of a file, or the names in a directory, are on disk.
     package static func sync(_ path: String) throws(Failure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(number: errno) }
         defer { _ = close(descriptor) }
         #if canImport(Darwin)
-            // fsync leaves it in the drive's own cache there; not every file system knows better.
+            // On Darwin, fsync leaves data in the drive's cache; not every file system supports F_FULLFSYNC.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else { throw Failure(number: errno) }
     }
 }
 
-// What rooms hold is for their owner's eyes: other users of the machine can neither read it nor hold its locks. Rights are set on each
-// file, for the process's umask may be any, and is not ours to change. What another user has made is not used: its owner can read it, and
-// take it away.
+// Only the owner may read the data of rooms: other users of the machine can neither read the files nor hold their locks. Permissions are
+// set on each file, because the process's umask is unknown and must not be changed. Files of other users are not used, because their
+// owner can read and remove them.
 extension Disk {
-    /// Makes a directory for its owner only, and those above it as the system makes them; one that is there stays as it is.
+    /// Creates a directory for its owner only, and its parents with default permissions; an existing one stays as it is.
     ///
-    /// - Returns: Whether it was made.
+    /// - Returns: Whether it was created.
     @discardableResult package static func makeDirectory(_ path: String) throws(Failure) -> Bool {
         if mkdir(path, 0o700) == 0 {
-            // The umask may have taken something away.
+            // The umask may have removed permissions.
             guard chmod(path, 0o700) == 0 else { throw Failure(number: errno) }
             return true
         }
@@ -95,32 +95,32 @@ extension Disk {
         }
     }
 
-    /// Something is not for us alone, and cannot be made so.
-    package struct Exposure: Error, Hashable {
-        /// What it is, and what helps.
+    /// A file or directory that other users can access, and whose permissions cannot be restricted.
+    package struct UnsafeFile: Error, Hashable {
+        /// The problem, and what to do about it.
         package let text: String
     }
 
-    /// Makes an empty file that only its owner may use, before anybody else opens it; one that is there and is ours stays as it is.
+    /// Creates an empty file that only its owner may use, before anything else opens it; an existing one of ours stays as it is.
     ///
-    /// SQLite takes such a file for a new one, and gives its journals the same rights.
+    /// SQLite treats such a file as a new database, and gives its journals the same permissions.
     package static func makeFile(_ path: String) throws(Failure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             guard errno == EEXIST else { throw Failure(number: errno) }
-            // Not opened: SQLite loses its locks on a file that the process closes.
-            do throws(Exposure) { try checkOwner(path) } catch { throw Failure(number: EPERM) }
+            // Not opened: SQLite loses its locks on a file when the process closes it.
+            do throws(UnsafeFile) { try checkOwner(path) } catch { throw Failure(number: EPERM) }
             return
         }
         defer { _ = close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw Failure(number: errno) }
     }
 
-    /// Opens a file of ours for reading and writing, or makes one that only its owner may use.
+    /// Opens one of our files for reading and writing, or creates one that only its owner may use.
     ///
-    /// What is a link, a pipe or another user's is refused, and not waited for.
+    /// Links, pipes and files of other users are refused; opening never blocks.
     ///
-    /// - Returns: Its descriptor, which is the caller's to close.
+    /// - Returns: The descriptor, which the caller must close.
     package static func openFile(_ path: String) throws(Failure) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(number: errno) }
@@ -134,10 +134,10 @@ extension Disk {
         return descriptor
     }
 
-    /// Refuses what belongs to another user, or is a link that another user made or that leads to what is another's.
+    /// Refuses a path that belongs to another user, or a link that another user created or that leads to another user's file.
     ///
-    /// What is not there does not count. Directories may be root's, for root has given us one, and can read all there is.
-    package static func checkOwner(_ path: String) throws(Exposure) {
+    /// A missing file is accepted. Directories may belong to root, because root may have given us one, and can read everything anyway.
+    package static func checkOwner(_ path: String) throws(UnsafeFile) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         let isLink = status.st_mode & S_IFMT == S_IFLNK
@@ -148,29 +148,29 @@ extension Disk {
         guard status.st_uid == geteuid() || (isDirectory && status.st_uid == 0) else { throw exposure(path, of: status.st_uid) }
     }
 
-    private static func exposure(_ path: String, of owner: uid_t) -> Exposure {
+    private static func exposure(_ path: String, of owner: uid_t) -> UnsafeFile {
         let owners = "uid \(owner), and this is \(geteuid())"
-        return Exposure(text: "\(path) belongs to another user (\(owners)): take a directory of your own, or change its owner")
+        return UnsafeFile(text: "\(path) belongs to another user (\(owners)): use a directory of your own, or change its owner")
     }
 
-    /// The sentence for a directory that is open to others and is left so, for it is not ours alone; nil if it is closed.
+    /// Returns the warning for a directory that others can access and that stays so because it is shared; nil if others have no access.
     ///
-    /// - Parameter stranger: What lies in it beside our files.
-    package static func remark(onShared path: String, with stranger: String) throws(Exposure) -> String? {
+    /// - Parameter stranger: The other contents of the directory.
+    package static func warning(onShared path: String, with stranger: String) throws(UnsafeFile) -> String? {
         try checkOwner(path)
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
         let mode = "0" + String(status.st_mode & 0o7777, radix: 8)
-        return "\(path) is open to others (\(mode)) and holds \(stranger) too, so it is left open: others can see our files' names, no more"
+        return "\(path) is open to others (\(mode)) and holds \(stranger) too, so it is left open: others can see only our files' names"
     }
 
-    /// Takes from others what they may do with files and directories; what is not there does not count.
+    /// Removes the permissions of others from files and directories; missing ones are ignored.
     ///
-    /// A directory that is made for many, as `/tmp` is, stays as it is, and so does one of root's that only root could close.
+    /// A directory that is meant to be shared, such as `/tmp`, stays as it is, and so does one of root that only root could restrict.
     ///
-    /// - Returns: A sentence for each that was open to others, to be told to whoever runs this.
-    /// - Throws: For what belongs to another user, or cannot be closed.
-    package static func closeToOthers(_ paths: [String]) throws(Exposure) -> [String] {
+    /// - Returns: A warning for the operator for each path that others could access.
+    /// - Throws: An error for a path that belongs to another user, or whose permissions cannot be changed.
+    package static func closeToOthers(_ paths: [String]) throws(UnsafeFile) -> [String] {
         var said: [String] = []
         for path in paths {
             try checkOwner(path)
@@ -178,12 +178,12 @@ extension Disk {
             guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { continue }
             let mode = "0" + String(status.st_mode & 0o7777, radix: 8)
             if status.st_mode & S_IFMT == S_IFDIR, status.st_mode & S_ISVTX != 0 {
-                said.append("\(path) is a directory for everybody (\(mode)): others can see that there is something, and not what")
+                said.append("\(path) is a shared directory (\(mode)): others can see that files exist, but not what they contain")
             } else if chmod(path, status.st_mode & 0o700) == 0 {
                 said.append("\(path) was open to others (\(mode)): only its owner may use it now")
             } else {
-                let text = "\(path) is open to others (\(mode)), and cannot be closed: \(Failure(number: errno).text)"
-                guard status.st_uid != geteuid() else { throw Exposure(text: text) }
+                let text = "\(path) is open to others (\(mode)), and its permissions cannot be changed: \(Failure(number: errno).text)"
+                guard status.st_uid != geteuid() else { throw UnsafeFile(text: text) }
                 said.append(text)
             }
         }

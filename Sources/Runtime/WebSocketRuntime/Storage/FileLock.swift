@@ -6,30 +6,30 @@
     import Glibc
 #endif
 
-/// A file that one process holds at a time, or one holder within it; the system lets go of it when the process ends, however it ends.
+/// A lock file that one holder at a time can lock, across processes; the system releases it when the process ends in any way.
 package final class FileLock: Sendable {
-    /// Why a file is not held.
+    /// The reason why the lock was not taken.
     package enum Failure: Error, Hashable {
-        /// Somebody else holds it.
+        /// Another holder has the lock.
         case held
-        /// It cannot be opened, as the system says with `errno`.
+        /// The file cannot be opened or locked; with `errno` of the system.
         case system(Int32)
     }
     private let descriptor: Int32
 
-    /// Takes hold of a file, which is made if there is none; a link is not followed.
+    /// Locks a file, which is created if it does not exist; a link is not followed.
     package init(_ path: String) throws(Failure) {
-        // A child process must not go on holding it.
+        // A child process must not keep the lock.
         descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
-            // All is initialized, so that deinit closes it; twice would close what another thread has opened meanwhile.
+            // All properties are initialised, so deinit closes the descriptor; closing it twice could close a file of another thread.
             throw reason == EWOULDBLOCK ? .held : .system(reason)
         }
     }
 
-    /// Lets go of it.
+    /// Releases the lock.
     package func release() { _ = flock(descriptor, LOCK_UN) }
 
     deinit { _ = close(descriptor) }

@@ -8,14 +8,14 @@ import WebSocketCore
     import Glibc
 #endif
 
-/// Where something in PEM comes from.
+/// The source of PEM data.
 public enum PEMSource: Hashable, Sendable {
     /// A file, read for each connection.
     case file(String)
-    /// These bytes.
+    /// The given bytes.
     case bytes([UInt8])
 
-    /// For messages: the file's name, never the bytes.
+    /// The source for error texts: the file's name, never the bytes.
     package var words: String {
         switch self {
         case .file(let path): path
@@ -23,10 +23,10 @@ public enum PEMSource: Hashable, Sendable {
         }
     }
 
-    /// What it is if it is no PEM, and how to make that of it; nil if it cannot be read, or nobody can tell.
+    /// The actual format if the data is not PEM, and how to convert it; nil if the data cannot be read or the format is unknown.
     package var mistake: String? { contents.flatMap(PEM.mistake(in:)) }
 
-    /// What is in it; nil for a file that cannot be read.
+    /// The contents; nil for a file that cannot be read.
     var contents: [UInt8]? {
         switch self {
         case .bytes(let bytes): return bytes

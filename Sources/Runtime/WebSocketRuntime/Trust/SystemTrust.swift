@@ -1,33 +1,34 @@
 import WebSocketCore
 
-/// Judges servers by ``TLSOptions`` where the system does TLS: Network.framework and URLSession.
+/// Verifies servers by ``TLSOptions`` where the system performs TLS: Network.framework and URLSession.
 ///
-/// The system verifies chain and host; what it found is given words here, and the pins are looked at.
+/// The system verifies the chain and the host. This type turns its result into an error, and checks the pins.
 package struct SystemTrust: Sendable {
-    /// What of ``TLSOptions`` URLSession can do.
+    /// The features of ``TLSOptions`` that URLSession supports.
     package static let ofURLSession: Set<TLSFeature> = [.trust, .additionalRoots, .pins, .minimumVersion, .isInsecure]
-    /// What of it Network.framework can do.
+    /// The features that Network.framework supports.
     package static let ofNetwork: Set<TLSFeature> = ofURLSession.union([.serverName, .applicationProtocols])
 
     package let options: TLSOptions
-    /// The authorities that were named, in DER: in addition to the system's if ``isOpenToSystem``.
+    /// The configured authorities in DER; used in addition to the system's if ``isOpenToSystem``.
     package let roots: [[UInt8]]
     private let names: [String]
-    private let complaint: TrustComplaint
+    private let complaint: TrustProblem
 
     /// - Parameters:
-    ///   - host: That of the URL.
-    ///   - place: What errors call the server.
-    ///   - path: What errors call this way to it.
-    ///   - features: What this way can do.
-    /// - Throws: `invalidConfiguration` for options that this way cannot do, and for authorities that cannot be read.
+    ///
+    ///   - host: The host of the URL.
+    ///   - place: The name of the server in errors.
+    ///   - path: The name of this API in errors.
+    ///   - features: The features that this API supports.
+    /// - Throws: `invalidConfiguration` for options that are not supported, and for authorities that cannot be read.
     package init(
         _ options: TLSOptions, host: String, place: String, path: String, supporting features: Set<TLSFeature>
     ) throws(TransportError) {
         try options.check(for: path, supporting: features)
         self.options = options
         names = [host] + (options.serverName.map { [$0] } ?? [])
-        complaint = TrustComplaint(place: place, name: options.serverName ?? host, features: features)
+        complaint = TrustProblem(place: place, name: options.serverName ?? host, features: features)
         var roots: [[UInt8]] = []
         switch options.trust {
         case .system: break
@@ -38,19 +39,19 @@ package struct SystemTrust: Sendable {
         self.roots = roots
     }
 
-    /// Whether the authorities of the system count, beside ``roots``.
+    /// Whether the authorities of the system are trusted besides ``roots``.
     package var isOpenToSystem: Bool { options.trust == .system }
 
-    /// Why the server is refused; nil: it is not.
+    /// Returns the error if the server is refused; nil if it is accepted.
     ///
     /// Reports to ``TLSOptions/onPinReport``.
     ///
     /// - Parameters:
-    ///   - server: What the system found.
-    ///   - now: In seconds since 1970.
+    ///   - server: The system's result.
+    ///   - now: The time in seconds since 1970.
     package func verdict(on server: ServerTrust, now: Int64) -> TransportError? {
         guard !options.isInsecure else { return nil }
-        // What cannot be read matches no pin.
+        // A certificate that cannot be read matches no pin.
         let chain = server.chain.compactMap { ServerCertificate(der: $0) }
         if let fault = server.fault { return failure(fault, chain, now) }
         let reports = options.pins.reports(on: chain, of: names, now: now)
@@ -58,11 +59,11 @@ package struct SystemTrust: Sendable {
         return reports.first(where: \.isRefused).map(complaint.pinMismatch)
     }
 
-    /// Sources of the numbers: SecBase.h.
+    /// Converts the system's fault; the numbers are from SecBase.h.
     private func failure(_ fault: ServerTrust.Fault, _ chain: [ServerCertificate], _ now: Int64) -> TransportError {
         switch (fault.code, chain.first) {
         case (-67602, let leaf): return complaint.wrongHost(leaf, underlying: fault)  // errSecHostNameMismatch
-        // errSecCertificateExpired, errSecCertificateNotValidYet: any of the chain may be the one.
+        // errSecCertificateExpired, errSecCertificateNotValidYet: may concern any certificate of the chain.
         case (-67818, let leaf?), (-67819, let leaf?):
             let culprit = chain.first { now > $0.notAfter || now < $0.notBefore }
             guard let culprit else { return complaint.failure(.certificateExpired, "\(leaf): \(fault.words)", underlying: fault) }

@@ -1,16 +1,17 @@
 public import WebSocketCore
 
-/// How a secure connection is checked, and how this side shows who it is.
+/// The options of TLS: how the server is verified, and how this side authenticates.
 ///
-/// What is asked for here is done or the connection fails with ``TransportError/Code/invalidConfiguration``; nothing is left out quietly.
+/// If an option cannot be honoured, the connection fails with ``TransportError/Code/invalidConfiguration``; no option is ignored
+/// silently.
 public struct TLSOptions: Sendable {
-    /// Which authorities may vouch for the server.
+    /// The certificate authorities that are trusted.
     public enum Trust: Hashable, Sendable {
-        /// Those that the system trusts.
+        /// The authorities that the system trusts.
         case system
-        /// Those in a PEM file, and no others; a server's self-signed certificate is trusted by naming it here.
+        /// Only the authorities in a PEM file; to trust a server's self-signed certificate, put it into the file.
         case file(String)
-        /// Those in these PEM bytes, and no others.
+        /// Only the authorities in these PEM bytes.
         case pem([UInt8])
     }
 
@@ -22,41 +23,41 @@ public struct TLSOptions: Sendable {
         case tls13
     }
 
-    /// Which authorities may vouch for the server; by default the system's.
+    /// The trusted certificate authorities; by default the system's.
     public var trust: Trust
-    /// Authorities that may do so too, in PEM; a server's self-signed certificate among them is trusted for itself.
+    /// Additional trusted authorities in PEM; a server's self-signed certificate among them is trusted itself.
     public var additionalRoots: [PEMSource] = []
-    /// The keys and certificates that chains of some hosts are expected to have; the sets that cover no host of a connection do nothing.
+    /// The expected keys and certificates for the chains of some hosts; sets that cover no host of a connection have no effect.
     public var pins: [PinSet] = []
-    /// Told of each pin set that did not hold, or whose day has come; called on the event loop, so it must not block.
+    /// Called for each pin set that did not match or has expired; called on the event loop, so it must not block.
     public var onPinReport: (@Sendable (PinReport) -> Void)?
-    /// What this side shows if the server wants to know who it is; nil: nothing.
+    /// The client certificate for servers that ask for one; nil sends none.
     public var identity: ClientIdentity?
-    /// The oldest version spoken; by default TLS 1.2.
+    /// The oldest TLS version to accept; by default TLS 1.2.
     public var minimumVersion = Version.tls12
-    /// What is offered by ALPN (RFC 7301), 1 to 255 ASCII characters each; none: the extension is left out.
+    /// The protocols offered by ALPN (RFC 7301), 1 to 255 ASCII characters each; an empty list leaves the extension out.
     public var applicationProtocols = ["http/1.1"]
-    /// The name that the server is asked for (SNI), and that its certificate must be for; nil: the URL's host.
+    /// The name that is sent to the server (SNI) and that its certificate must match; nil uses the URL's host.
     ///
-    /// For a server that is reached by an address, or by a name that its certificate does not have.
+    /// Use it for a server that is reached by an address, or by a name that is not in its certificate.
     public var serverName: String?
-    /// Takes any certificate for any host.
+    /// Whether any certificate is accepted for any host.
     ///
-    /// For development only: anyone on the way can read and change everything.
+    /// For development only: anyone on the network path can read and change everything.
     public var isInsecure: Bool
 
-    /// Makes options; by default the system's authorities and every check.
+    /// Creates options; by default with the system's authorities and all checks.
     public init(trust: Trust = .system, isInsecure: Bool = false) {
         (self.trust, self.isInsecure) = (trust, isInsecure)
     }
 
-    /// Leaves behind what was meant for the server that sends us elsewhere: who we are, and what it is called.
+    /// Removes the options that were meant for the original server before a redirect: the identity and the server name.
     package mutating func leaveOrigin(staysOnHost: Bool) {
         identity = nil
         if !staysOnHost { serverName = nil }
     }
 
-    /// What differs from the defaults.
+    /// The options that differ from the defaults.
     package var features: Set<TLSFeature> {
         let asked: [TLSFeature: Bool] = [
             .trust: trust != .system, .additionalRoots: !additionalRoots.isEmpty, .pins: !pins.isEmpty, .identity: identity != nil,
@@ -66,7 +67,7 @@ public struct TLSOptions: Sendable {
         return Set(asked.filter(\.value).keys)
     }
 
-    /// Throws `invalidConfiguration` if the options contradict each other, or ask for more than `path` can do.
+    /// Throws `invalidConfiguration` if the options contradict each other, or need more than `path` supports.
     package func check(
         for path: String, supporting supported: Set<TLSFeature> = Set(TLSFeature.allCases)
     ) throws(TransportError) {
@@ -78,7 +79,7 @@ public struct TLSOptions: Sendable {
         if let problem { throw TransportError(.invalidConfiguration, "TLSOptions cannot be honoured: \(problem)") }
     }
 
-    /// Throws `invalidConfiguration` if pins are enforced for a host that is to be reached without TLS.
+    /// Throws `invalidConfiguration` if pins are enforced for a host that is reached without TLS.
     package func checkPlain(host: String) throws(TransportError) {
         guard let set = pins.first(where: { $0.mode == .enforce && $0.covers(host) }) else { return }
         throw TransportError(
@@ -99,38 +100,38 @@ public struct TLSOptions: Sendable {
             let isName = serverName.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "*") }
             let isAddress = serverName.allSatisfy { $0.isNumber || $0 == "." }
             guard isName, !isAddress, 1...255 ~= serverName.utf8.count else {
-                return "serverName is no host name; SNI carries names only, no addresses or URLs"
+                return "serverName is not a host name; SNI carries names only, not addresses or URLs"
             }
         }
         return nil
     }
 }
 
-/// A server that waits for our judgement during a TLS handshake of the system's.
+/// A server that waits for our decision during a TLS handshake of the system.
 package struct ServerTrust: Sendable {
-    /// Why the system does not trust a server.
+    /// The reason why the system does not trust a server.
     package struct Fault: Error, Hashable, Sendable {
-        /// A number of Security.framework (SecBase.h).
+        /// The error number of Security.framework (SecBase.h).
         package let code: Int
-        /// What the system says of it, for people.
+        /// The system's error message.
         package let words: String
 
         package init(code: Int, words: String) { (self.code, self.words) = (code, words) }
     }
 
-    /// The certificates of the verified chain in DER, the server's own first; as sent, if the system does not trust them.
+    /// The verified certificate chain in DER, the server's own first; the chain as sent, if the system does not trust it.
     package let chain: [[UInt8]]
-    /// Why the system does not trust it, by its authorities and ours and for this host; nil: it does.
+    /// The reason why the system does not trust the server with its authorities and ours and for this host; nil if it does.
     package let fault: Fault?
 
     package init(chain: [[UInt8]], fault: Fault? = nil) { (self.chain, self.fault) = (chain, fault) }
 }
 
-/// A certificate with its private key, by which a client shows who it is (mutual TLS).
+/// A certificate with its private key, for client authentication (mutual TLS).
 ///
-/// Descriptions and dumps show neither key nor passphrase.
+/// Descriptions and dumps show neither the key nor the passphrase.
 public struct ClientIdentity: Sendable, CustomStringConvertible, CustomReflectable {
-    /// How it is stored.
+    /// The format of the identity.
     package enum Form: Hashable, Sendable {
         case pem(certificates: PEMSource, key: PEMSource)
         case pkcs12(PEMSource)
@@ -139,22 +140,22 @@ public struct ClientIdentity: Sendable, CustomStringConvertible, CustomReflectab
     package let form: Form
     package let passphrase: String?
 
-    /// A certificate, followed by those of the authorities between it and a root, and its key.
+    /// Creates an identity from a certificate, followed by its intermediate certificates, and its key.
     public static func pem(certificates: PEMSource, privateKey: PEMSource, passphrase: String? = nil) -> ClientIdentity {
         ClientIdentity(form: .pem(certificates: certificates, key: privateKey), passphrase: passphrase)
     }
 
-    /// Both in a PKCS#12 file (`.p12`, `.pfx`).
+    /// Creates an identity from a PKCS#12 file (`.p12`, `.pfx`).
     public static func pkcs12(file: String, passphrase: String? = nil) -> ClientIdentity {
         ClientIdentity(form: .pkcs12(.file(file)), passphrase: passphrase)
     }
 
-    /// Both in the bytes of a PKCS#12 file.
+    /// Creates an identity from the bytes of a PKCS#12 file.
     public static func pkcs12(bytes: [UInt8], passphrase: String? = nil) -> ClientIdentity {
         ClientIdentity(form: .pkcs12(.bytes(bytes)), passphrase: passphrase)
     }
 
-    /// Where it comes from.
+    /// The source of the identity.
     public var description: String {
         switch form {
         case .pem(let certificates, let key): "PEM, \(certificates.words) and \(key.words)"
@@ -162,11 +163,11 @@ public struct ClientIdentity: Sendable, CustomStringConvertible, CustomReflectab
         }
     }
 
-    /// Shows the description only.
+    /// The description only.
     public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }
 
-/// Something of ``TLSOptions`` that not every way to a server can do.
+/// A feature of ``TLSOptions`` that not every transport supports.
 package enum TLSFeature: String, Hashable, Sendable, CaseIterable {
     case trust, additionalRoots, pins, identity, minimumVersion, applicationProtocols, serverName, isInsecure
 }

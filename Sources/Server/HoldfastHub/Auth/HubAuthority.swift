@@ -1,62 +1,63 @@
 public import RoomCore
 
-/// Who decides who somebody is, and what they may do.
+/// An authority that identifies clients by their tokens and decides what they may do.
 ///
-/// ``TokenVerifier`` reads JSON Web Tokens. Write one of your own for tokens of another kind.
+/// ``TokenVerifier`` handles JSON Web Tokens. Implement this protocol for tokens of another kind.
 public protocol HubAuthority: Sendable {
-    /// Who shows this token.
+    /// Returns the identity that a token belongs to.
     ///
-    /// Called once for each `hello`, and again when a client shows a fresh token. The client waits; after ten seconds it is refused.
+    /// The hub calls it once for each `hello`, and again when a client sends a fresh token. The client waits; after ten seconds it is
+    /// refused.
     ///
     /// - Parameters:
-    ///   - token: What it shows, at most 8 KiB; nil: nothing.
-    ///   - isLocal: Whether it is on this machine, without a proxy that says so between.
+    ///   - token: The client's token, at most 8 KiB; nil if it sent none.
+    ///   - isLocal: Whether the client is on this machine and no proxy reports that it forwarded the connection.
     func identify(_ token: String?, isLocal: Bool) async throws(TokenRefusal) -> Identity
 }
 
-/// Why a token is not taken.
+/// The reason why a token was refused.
 public struct TokenRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The kinds of reasons.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
-        /// There is none.
+        /// There is no token.
         case missing
-        /// It is not a token.
+        /// The text is not a token.
         case malformed
-        /// It is signed by a way, or with a key, that is not taken here.
+        /// The token's algorithm or key is not accepted here.
         case algorithm
-        /// None of the keys has signed it.
+        /// The signature does not match any of the keys.
         case signature
-        /// It has ended.
+        /// The token has expired.
         case expired
-        /// It begins later.
+        /// The token is not valid yet.
         case early
-        /// It is of another issuer, or for another audience.
+        /// The token is from another issuer, or for another audience.
         case foreign
-        /// It lacks a claim, or a claim makes no sense.
+        /// A claim is missing or invalid.
         case claims
-        /// It is one for development, which is off, or was shown from elsewhere.
+        /// The token is a development token, and development is off or the client is not on this machine.
         case development
     }
-    /// What is wrong.
+    /// The kind of the reason.
     public var reason: Reason
-    /// For people; says nothing of the token itself.
+    /// The reason in words for people; contains nothing of the token itself.
     public var description: String
 
-    /// A refusal.
+    /// Creates a refusal.
     public init(_ reason: Reason, _ description: String) { (self.reason, self.description) = (reason, description) }
 
-    /// What the client hears.
+    /// The refusal that the client gets.
     var refusal: Refusal {
         reason == .expired ? Refusal(.expired, retry: .reconnect, description) : Refusal(.token, retry: .never, description)
     }
 }
 
-/// Takes `dev:NAME` of clients on this machine, and leaves all other tokens to another authority.
+/// Accepts `dev:NAME` from clients on this machine, and leaves all other tokens to another authority.
 struct DevelopmentAuthority: HubAuthority {
     private static let prefix = "dev:"
-    /// Who looks at other tokens; nil: nobody, and they are refused.
+    /// The authority for other tokens; nil: they are refused.
     let other: (any HubAuthority)?
-    /// Whether development is on; the hub has seen to it that it listens on this machine only.
+    /// Whether development is on; the hub has made sure that it listens on this machine only.
     let isOn: Bool
 
     func identify(_ token: String?, isLocal: Bool) async throws(TokenRefusal) -> Identity {
@@ -67,27 +68,27 @@ struct DevelopmentAuthority: HubAuthority {
             }
             return try await other.identify(token, isLocal: isLocal)
         }
-        guard isOn, isLocal else { throw TokenRefusal(.development, "tokens for development are not taken here") }
+        guard isOn, isLocal else { throw TokenRefusal(.development, "development tokens are not accepted here") }
         guard let user = UserName(String(token.dropFirst(Self.prefix.count))) else {
-            throw TokenRefusal(.malformed, "the name after dev: has 1 to 128 bytes")
+            throw TokenRefusal(.malformed, "the name after dev: must have 1 to 128 bytes")
         }
-        if let hidden = user.hidden { throw TokenRefusal(.claims, "the name after dev: holds a character that nobody sees (\(hidden))") }
+        if let hidden = user.hidden { throw TokenRefusal(.claims, "the name after dev: contains an invisible character (\(hidden))") }
         return Identity(user: user, grants: [Grant("*", .member)], expires: nil)
     }
 }
 
-/// Where the tokens of clients wait to be looked at.
+/// The queue of client tokens that wait for verification.
 final class TokenGate: Sendable {
     struct Question: Sendable {
         let connection: ConnectionID
         let token: String?
         let isLocal: Bool
     }
-    /// Tokens that are longer are none.
+    /// The maximum length of a token in bytes; longer ones are refused.
     static let mostBytes = 8192
 
     private let authority: any HubAuthority
-    // A connection has at most one here that is not answered, so there are no more than connections.
+    // A connection has at most one open question here, so there are no more questions than connections.
     private let questions: AsyncStream<Question>
     private let asking: AsyncStream<Question>.Continuation
 
@@ -100,7 +101,7 @@ final class TokenGate: Sendable {
 
     func finish() { asking.finish() }
 
-    /// Answers until there will be no more questions.
+    /// Answers questions until the queue is finished.
     func run(_ answer: @escaping @Sendable (HubInput) -> Void) async {
         await withDiscardingTaskGroup { group in
             for await question in questions { group.addTask { answer(await self.input(question)) } }

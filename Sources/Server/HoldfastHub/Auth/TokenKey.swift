@@ -2,11 +2,11 @@ import Foundation
 import JWTKit
 import Logging
 
-/// A key that tokens may be signed with, by one algorithm only.
+/// A key for verifying tokens, with exactly one algorithm.
 ///
-/// That a key knows its algorithm is what makes key confusion impossible: what a token's header says only chooses among keys.
+/// A key knows its algorithm, so key confusion is impossible: the header of a token only selects among the keys.
 public struct TokenKey: Sendable {
-    /// The algorithms that are taken.
+    /// The accepted algorithms.
     public enum Algorithm: String, Hashable, Sendable, CaseIterable {
         /// HMAC with SHA-256, and a secret that both sides know.
         case hs256 = "HS256"
@@ -17,9 +17,9 @@ public struct TokenKey: Sendable {
         /// Ed25519.
         case edDSA = "EdDSA"
     }
-    /// Its name; tokens that name a key are only tried with that.
+    /// The name of the key; a token that names a key is verified only with that key.
     public let id: String?
-    /// What it is for.
+    /// The algorithm of the key.
     public let algorithm: Algorithm
     let signer: any JWTAlgorithm
 
@@ -29,15 +29,15 @@ public struct TokenKey: Sendable {
         (self.id, self.algorithm, signer) = (id, algorithm, try await collection.getKey())
     }
 
-    /// A secret of at least 32 bytes.
+    /// Creates a key from a secret of at least 32 bytes.
     public static func secret(_ secret: [UInt8], id: String? = nil) async throws(HubError) -> TokenKey {
-        guard secret.count >= 32 else { throw HubError.key("a secret has to have at least 32 bytes; this one has \(secret.count)") }
+        guard secret.count >= 32 else { throw HubError.key("a secret must have at least 32 bytes; this one has \(secret.count)") }
         return try await make(id, .hs256) { await $0.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256) }
     }
 
-    /// A public key as PEM: RSA, P-256 or Ed25519.
+    /// Creates a key from a public key in PEM: RSA, P-256 or Ed25519.
     public static func pem(_ text: String, id: String? = nil) async throws(HubError) -> TokenKey {
-        if text.contains("PRIVATE KEY") { throw HubError.key("this is a private key; a hub needs the public one only") }
+        if text.contains("PRIVATE KEY") { throw HubError.key("this is a private key; a hub needs only the public key") }
         if let key = try? Insecure.RSA.PublicKey(pem: text) {
             return try await make(id, .rs256) { await $0.add(rsa: key, digestAlgorithm: .sha256) }
         }
@@ -46,7 +46,7 @@ public struct TokenKey: Sendable {
         throw HubError.key("not a public key in PEM of RSA (2048 bits or more), P-256 or Ed25519")
     }
 
-    /// The keys of a JSON Web Key Set that are for signatures of the algorithms taken; others are passed over.
+    /// Returns the signature keys of a JSON Web Key Set for the accepted algorithms; skips other keys.
     public static func set(_ json: [UInt8]) async throws(HubError) -> [TokenKey] {
         let records: [Record]
         do {
@@ -72,7 +72,7 @@ public struct TokenKey: Sendable {
 
     /// A key of a set (RFC 7517, RFC 7518 §6).
     ///
-    /// JWTKit has a type for it, which fails for the whole set if one key is of a kind that it does not know, and knows no `oct`.
+    /// JWTKit has its own type for keys, but it rejects the whole set if one key is of an unknown kind, and it does not support `oct`.
     private struct Record: Decodable {
         let kty: String
         let use: String?
@@ -85,7 +85,7 @@ public struct TokenKey: Sendable {
         let y: String?
         let k: String?
 
-        /// Nil if it is for something else.
+        /// Returns the key; nil if it is for another purpose.
         func key() async throws(HubError) -> TokenKey? {
             switch (kty, crv) {
             case ("RSA", _) where alg ?? "RS256" == "RS256":
@@ -95,7 +95,7 @@ public struct TokenKey: Sendable {
                 }
             case ("EC", "P-256") where alg ?? "ES256" == "ES256":
                 guard let x, let y else { throw HubError.key("a P-256 key lacks x or y") }
-                // The library reads Base64 with its padding and the common alphabet.
+                // The library expects Base64 with padding and the standard alphabet.
                 let parameters = (x: Self.base64(x), y: Self.base64(y))
                 return try await TokenKey.make(kid, .es256) { await $0.add(ecdsa: try ES256PublicKey(parameters: parameters)) }
             case ("OKP", "Ed25519") where alg ?? "EdDSA" == "EdDSA":
@@ -115,11 +115,11 @@ public struct TokenKey: Sendable {
     }
 }
 
-/// Keys in a file, read again when the file changes.
+/// Keys in a file that is read again when it changes.
 ///
-/// A file that can no longer be read, or holds nonsense, changes nothing: the keys that were there stay, and the log is told.
+/// If the file can no longer be read or is invalid, the previous keys stay in use and an error is logged.
 actor WatchedKeys: TokenKeySource {
-    /// What of a file tells that it is another.
+    /// The attributes that show that a file has changed.
     private struct Version: Equatable {
         let modified: Date?
         let size: Int?
@@ -152,9 +152,9 @@ actor WatchedKeys: TokenKeySource {
             self.version = version
             do throws(HubError) {
                 current = try await Self.load(path, read)
-                logger.notice("keys read again", metadata: ["file": "\(path)", "keys": "\(current.count)"])
+                logger.notice("keys reloaded", metadata: ["file": "\(path)", "keys": "\(current.count)"])
             } catch {
-                logger.error("keys not read again, the old ones stay", metadata: ["file": "\(path)", "reason": "\(error)"])
+                logger.error("keys not reloaded, the previous ones stay in use", metadata: ["file": "\(path)", "reason": "\(error)"])
             }
             return current
         }

@@ -4,26 +4,27 @@ public import Logging
 public import RoomCore
 import WebSocketCore
 
-/// Reads JSON Web Tokens, signed with one of its keys.
+/// Verifies JSON Web Tokens with its keys.
 ///
-/// The claims: `sub` is the user, `exp` its end, `nbf` its beginning, `iss` and `aud` as ``TokenRules`` ask, and `rooms` what may be done
-/// where: `{"team-*": "rwp", "lobby": "r"}`, see `Grant` and `RoomRights`. What no grant covers is not allowed.
+/// It reads these claims: `sub` is the user, `exp` the time of expiry, `nbf` the start of validity, and `iss` and `aud` must match
+/// ``TokenRules``. `rooms` holds the grants, such as `{"team-*": "rwp", "lobby": "r"}`; see `Grant` and `RoomRights`. Anything that no
+/// grant covers is forbidden.
 public struct TokenVerifier: HubAuthority {
-    /// More keys than this are not tried for one token.
+    /// The maximum number of keys tried for one token.
     private static let mostTried = 8
 
     private let keys: any TokenKeySource
     private let rules: TokenRules
     private let now: @Sendable () -> Double
 
-    /// A verifier with these keys.
+    /// Creates a verifier with these keys.
     public init(keys: [TokenKey], rules: TokenRules = TokenRules()) {
         self.init(source: FixedTokenKeys(keys: keys), rules: rules, now: { Date().timeIntervalSince1970 })
     }
 
     /// A file with keys.
     public enum KeyFile: Hashable, Sendable {
-        /// A secret for HS256; a line break at its end does not count.
+        /// A secret for HS256; a line break at the end of the file is ignored.
         case secret(String)
         /// A public key as PEM.
         case pem(String)
@@ -31,11 +32,11 @@ public struct TokenVerifier: HubAuthority {
         case set(String)
     }
 
-    /// A verifier with keys in files, which are read again when they change.
+    /// Creates a verifier with keys in files, which are read again when they change.
     ///
-    /// A file that has become nonsense changes nothing: the keys that were there stay, and `logger` is told.
+    /// If a changed file is invalid, the previous keys stay in use and `logger` gets an error.
     ///
-    /// - Throws: ``HubError/key(_:)`` if a file cannot be read now.
+    /// - Throws: ``HubError/key(_:)`` if a file cannot be read at the start.
     public init(files: [KeyFile], rules: TokenRules = TokenRules(), logger: Logger) async throws(HubError) {
         var sources: [WatchedKeys] = []
         for file in files {
@@ -59,12 +60,12 @@ public struct TokenVerifier: HubAuthority {
         self.init(source: SeveralKeys(sources: sources), rules: rules, now: { Date().timeIntervalSince1970 })
     }
 
-    /// A verifier with keys that may change; `now` is in seconds since 1970 UTC.
+    /// Creates a verifier with keys that may change; `now` returns seconds since 1970 UTC.
     init(source: any TokenKeySource, rules: TokenRules, now: @escaping @Sendable () -> Double) {
         (keys, self.rules, self.now) = (source, rules, now)
     }
 
-    /// Who the token speaks of, if its signature and its claims hold.
+    /// Returns the identity in a token, if its signature and its claims are valid.
     public func identify(_ token: String?, isLocal: Bool) async throws(TokenRefusal) -> Identity {
         guard let token, !token.isEmpty else { throw TokenRefusal(.missing, "there is no token") }
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -73,15 +74,15 @@ public struct TokenVerifier: HubAuthority {
         else {
             throw TokenRefusal(.malformed, "not a JSON Web Token")
         }
-        // RFC 7515 §4.1.11: what has to be understood and is not.
-        guard head.crit == nil else { throw TokenRefusal(.algorithm, "the token asks for extensions") }
+        // RFC 7515 §4.1.11: a token with critical extensions that are not understood is invalid.
+        guard head.crit == nil else { throw TokenRefusal(.algorithm, "the token requires extensions that are not supported") }
         guard let algorithm = TokenKey.Algorithm(rawValue: head.alg) else {
-            throw TokenRefusal(.algorithm, "the token's algorithm is not taken")
+            throw TokenRefusal(.algorithm, "the token's algorithm is not accepted")
         }
         let signed = Data(token.utf8.prefix(parts[0].count + 1 + parts[1].count))
         try await check(signature, of: signed, algorithm, head.kid)
         guard let claims = try? JSONDecoder().decode(TokenClaims.self, from: payload) else {
-            throw TokenRefusal(.claims, "the token's claims make no sense")
+            throw TokenRefusal(.claims, "the token's claims are invalid")
         }
         return try claims.identity(rules, at: now())
     }
@@ -89,11 +90,11 @@ public struct TokenVerifier: HubAuthority {
     private func check(_ signature: Data, of signed: Data, _ algorithm: TokenKey.Algorithm, _ id: String?) async throws(TokenRefusal) {
         let fit = await keys.keys.filter { $0.algorithm == algorithm }
         let named = fit.filter { $0.id != nil && $0.id == id }
-        // A token that names a key which nobody knows is not tried with those that have other names.
+        // If a token names an unknown key, keys with other names are not tried.
         let candidates = named.isEmpty ? fit.filter { id == nil || $0.id == nil } : named
-        guard !candidates.isEmpty else { throw TokenRefusal(.algorithm, "no key is known for the token's algorithm and key") }
+        guard !candidates.isEmpty else { throw TokenRefusal(.algorithm, "there is no key for the token's algorithm and key ID") }
         for key in candidates.prefix(Self.mostTried) where (try? key.signer.verify(signature, signs: signed)) == true { return }
-        throw TokenRefusal(.signature, "the token's signature is not of a known key")
+        throw TokenRefusal(.signature, "the token's signature does not match a known key")
     }
 
     private struct Head: Decodable {
@@ -102,7 +103,7 @@ public struct TokenVerifier: HubAuthority {
         let crit: [String]?
     }
 
-    /// Base64 in the alphabet of URLs, without padding (RFC 7515 §2).
+    /// Decodes Base64 in the URL alphabet, without padding (RFC 7515 §2).
     private static func decoded(_ part: Substring.UTF8View) -> Data? {
         var text = ""
         for byte in part {
@@ -118,12 +119,12 @@ public struct TokenVerifier: HubAuthority {
     }
 }
 
-/// Where a verifier's keys come from.
+/// The source of a verifier's keys.
 protocol TokenKeySource: Sendable {
     var keys: [TokenKey] { get async }
 }
 
-/// Keys of several sources, in their order.
+/// The keys of several sources, in their order.
 struct SeveralKeys: TokenKeySource {
     let sources: [WatchedKeys]
 
@@ -136,12 +137,12 @@ struct SeveralKeys: TokenKeySource {
     }
 }
 
-/// Keys that stay as they are.
+/// Keys that never change.
 struct FixedTokenKeys: TokenKeySource {
     let keys: [TokenKey]
 }
 
-/// What a token says, as it is read from JSON.
+/// The claims of a token, as decoded from JSON.
 struct TokenClaims: Decodable {
     var sub: String?
     var exp: Double?
@@ -151,9 +152,9 @@ struct TokenClaims: Decodable {
     var aud: Audience?
     var rooms: [String: String]?
 
-    /// No time of a token is further ahead, in seconds: ten years.
+    /// The limit for times in a token, in seconds from now: ten years.
     ///
-    /// What is further ahead was written in milliseconds.
+    /// A time beyond the limit was probably written in milliseconds.
     private static let furthest: Double = 10 * 365.25 * 86_400
 
     /// One name or a list of them (RFC 7519 §4.1.3).
@@ -166,13 +167,13 @@ struct TokenClaims: Decodable {
         }
     }
 
-    /// Who it speaks of, if all its claims hold at this time, in seconds since 1970 UTC.
+    /// Returns the identity, if all claims are valid at this time, in seconds since 1970 UTC.
     func identity(_ rules: TokenRules, at now: Double) throws(TokenRefusal) -> Identity {
         guard let user = sub.flatMap(UserName.init) else {
             throw TokenRefusal(.claims, "the token has no `sub` of 1 to 128 bytes")
         }
         if let hidden = user.hidden, !rules.allowsHiddenCharacters {
-            throw TokenRefusal(.claims, "the token's `sub` holds a character that nobody sees (\(hidden)): it could pass for another user")
+            throw TokenRefusal(.claims, "the token's `sub` contains an invisible character (\(hidden)): it could look like another user")
         }
         for (name, time) in [("exp", exp), ("nbf", nbf), ("iat", iat)] where time.map({ !($0 <= now + Self.furthest) }) ?? false {
             throw TokenRefusal(.claims, "the token's `\(name)` is more than ten years ahead: in milliseconds? It is in seconds (RFC 7519)")
@@ -181,7 +182,7 @@ struct TokenClaims: Decodable {
         if exp == nil, rules.requiresExpiry { throw TokenRefusal(.claims, "the token has no `exp`") }
         if let exp, now >= exp + leeway { throw TokenRefusal(.expired, "the token has expired") }
         if let nbf, now < nbf - leeway { throw TokenRefusal(.early, "the token is not valid yet") }
-        if let issuer = rules.issuer, iss != issuer { throw TokenRefusal(.foreign, "the token is of another issuer") }
+        if let issuer = rules.issuer, iss != issuer { throw TokenRefusal(.foreign, "the token is from another issuer") }
         if let audience = rules.audience, aud?.names.contains(audience) != true {
             throw TokenRefusal(.foreign, "the token is for another audience")
         }
@@ -191,22 +192,22 @@ struct TokenClaims: Decodable {
     }
 }
 
-/// What is asked of a token beside its signature.
+/// The requirements for a token in addition to its signature.
 public struct TokenRules: Hashable, Sendable {
-    /// What `iss` has to be; nil: anything.
+    /// The required value of `iss`; nil: any value.
     public var issuer: String?
-    /// What `aud` has to be or to hold; nil: anything.
+    /// The value that `aud` must be or contain; nil: any value.
     public var audience: String?
-    /// How far the clocks of who issues tokens and of this machine may be apart; whole seconds.
+    /// How far the clocks of the token issuer and of this machine may differ; whole seconds.
     public var leeway: Duration = .seconds(30)
     /// Whether a token without `exp` is refused.
     public var requiresExpiry = true
 
-    /// Whether `sub` may hold characters that nobody sees: directions, characters without a width, tags.
+    /// Whether `sub` may contain invisible characters: direction marks, characters without a width, tags.
     ///
-    /// With them one user can look like another. Some scripts and emoji need them within words.
+    /// With these, one user can look like another. Some scripts and emoji need them within words.
     public var allowsHiddenCharacters = false
 
-    /// Any issuer and audience, half a minute of leeway, and an end.
+    /// Creates rules that accept any issuer and audience, allow 30 seconds of leeway, and require an expiry.
     public init() {}
 }

@@ -9,13 +9,14 @@ import MachineCore
 import NIOCore
 import RoomCore
 import WebSocketNIO
+import WebSocketRuntime
 
 extension HubPages {
-    /// Publishes what a program has to say, without joining.
+    /// Publishes a message for a program, without joining the room.
     ///
-    /// The body is a publication as in the protocol, without what the hub adds: `type`, `body` or `bin`, and perhaps `about`, `at` and `user`.
-    /// Its name is the request's `Idempotency-Key`, a UUID, or drawn; a request that comes again under its key within a day is stored once.
-    /// The keys of another API key, and of another user, are others.
+    /// The body is a publication as in the protocol, without what the hub adds: `type`, `body` or `bin`, and optionally `about`, `at` and
+    /// `user`. Its ID is the request's `Idempotency-Key`, a UUID, or a random one. A request that is repeated with the same key within a
+    /// day is stored once. The keys are separate for each API key and for each user.
     func publish(_ request: Request, in room: RoomName) async throws -> Response {
         var request = request
         let body: ByteBuffer
@@ -24,20 +25,20 @@ extension HubPages {
         } catch let error as any HTTPResponseError {
             throw error
         } catch PlainExchange.Failure.tooSlow {
-            return .refused(.requestTimeout, "the request had not arrived within \(configuration.http.request)")
+            return .refused(.requestTimeout, "the request did not arrive within \(configuration.http.request)")
         } catch {
-            return .refused(.badRequest, "the body breaks the rules of HTTP, or does not end")
+            return .refused(.badRequest, "the body violates the rules of HTTP, or is incomplete")
         }
         let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] }
         var chance = SystemRandomNumberGenerator()
-        guard let id = key.map({ MessageID($0) }) ?? MessageID(at: HubCalendar.now, using: &chance) else {
-            return .refused(.badRequest, "the Idempotency-Key is no UUID")
+        guard let id = key.map({ MessageID($0) }) ?? MessageID(at: WallClock.milliseconds, using: &chance) else {
+            return .refused(.badRequest, "the Idempotency-Key is not a UUID")
         }
-        guard let draft = PublicationDraft(Array(body.readableBytesView), in: room, id: id, now: HubCalendar.now) else {
-            return .refused(.badRequest, "the body is no publication: {\"type\": …, \"body\": …}")
+        guard let draft = PublicationDraft(Array(body.readableBytesView), in: room, id: id, now: WallClock.milliseconds) else {
+            return .refused(.badRequest, "the body is not a publication: {\"type\": …, \"body\": …}")
         }
         if let hidden = draft.user.hidden {
-            return .refused(.badRequest, "the user's name holds a character that nobody sees (\(hidden))")
+            return .refused(.badRequest, "the user's name contains an invisible character (\(hidden))")
         }
         do {
             let stored = try await core.publish(
@@ -51,17 +52,17 @@ extension HubPages {
         } catch let refusal as PublishingRefusal {
             return .refused(refusal)
         } catch HubError.stopped {
-            return .refused(.serviceUnavailable, "the hub stops, or has too much to do", after: 1000)
+            return .refused(.serviceUnavailable, "the hub is stopping or overloaded", after: 1000)
         }
     }
 
-    /// Entries of a room below a number, as in the protocol's `page`; without one, the last.
+    /// Returns the entries of a room below a sequence number, as in the protocol's `page`; without a number, the last ones.
     func history(_ request: Request, of room: RoomName) async throws -> Response {
         let query = request.uri.queryParameters
         let before = query.get("before").map { Int64($0) } ?? .max
         let limit = query.get("limit").map { Int64($0) } ?? 50
         guard let before, let limit, before > 0, (1...configuration.limits.page).contains(limit) else {
-            return .refused(.badRequest, "before is a number above 0, limit one from 1 to \(configuration.limits.page)")
+            return .refused(.badRequest, "before must be a number above 0, and limit a number from 1 to \(configuration.limits.page)")
         }
         let end = min(before, RoomsLimits.number)
         do throws(RoomLogError) {
@@ -70,7 +71,7 @@ extension HubPages {
         } catch { return .unread(error) }
     }
 
-    /// A whole room, a line for each entry; if it does not come to its end, the connection is closed before the end of the answer.
+    /// Returns a whole room, one line for each entry; if this fails on the way, the connection closes before the end of the response.
     func export(_ room: RoomName) async -> Response {
         let pages: RoomPages
         do throws(RoomLogError) { pages = try await log.pages(of: room) } catch { return .unread(error) }
@@ -87,13 +88,13 @@ extension HubPages {
     func backup() async -> Response {
         guard let directory = configuration.backups else { return .refused(.notFound, "this hub has no directory for backups") }
         var isDirectory: ObjCBool = false
-        // It may be a disk that is not mounted: to make one there would put the copies where nobody looks for them.
+        // It may be a disk that is not mounted. Creating the directory would put the backups in the wrong place.
         guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
-            let text = "the directory for backups is not there: \(directory)"
+            let text = "the directory for backups does not exist: \(directory)"
             configuration.logger.error("no backup", metadata: ["reason": "\(text)"])
             return .refused(.conflict, text)
         }
-        let path = "\(directory)/rooms-\(HubCalendar.now).sqlite"
+        let path = "\(directory)/rooms-\(WallClock.milliseconds).sqlite"
         do throws(RoomLogError) {
             try await log.backup(to: path)
             return .json(.created, Array("{\"path\":\(path.inJSON)}".utf8))
@@ -107,7 +108,7 @@ extension HubPages {
 extension Response {
     static func refused(_ status: HTTPResponse.Status, _ text: String, code: Refusal.Code? = nil, after: Int64? = nil) -> Response {
         var headers = HTTPFields()
-        // In whole seconds, upwards (RFC 9110 §10.2.3).
+        // In whole seconds, rounded up (RFC 9110 §10.2.3).
         if let after { headers[.retryAfter] = "\((after + 999) / 1000)" }
         let number = code.map { "\"code\":\($0.rawValue)," } ?? ""
         return .json(status, Array("{\(number)\"error\":\(text.inJSON)}".utf8), headers: headers)
@@ -123,12 +124,12 @@ extension Response {
         if case .after(let milliseconds) = refusal.refusal.retry { after = milliseconds }
         let status: HTTPResponse.Status =
             switch refusal.refusal.code {
-            // The log has not said yet whose the device is.
+            // The log has not yet reported the owner of the device.
             case .device where after != nil: .serviceUnavailable
             case .rights, .device: .forbidden
             case .size: .contentTooLarge
             case .rate, .count: .tooManyRequests
-            // Also what the hub's clock is behind of: it is taken later.
+            // This includes a time ahead of the hub's clock: it is accepted later.
             case .storage, .lagging, .stopping, .tooNew: .serviceUnavailable
             case .quota: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
             default: .badRequest
@@ -138,7 +139,7 @@ extension Response {
 }
 
 extension RoomLogError {
-    /// What a backup that fails so is answered with.
+    /// The response status for a backup that fails with this error.
     fileprivate var backupStatus: HTTPResponse.Status {
         switch self {
         case .exists: .conflict
@@ -149,7 +150,7 @@ extension RoomLogError {
     }
 }
 
-/// What a program wants to publish, as it wrote it in JSON.
+/// A publication of a program, parsed from its JSON.
 struct PublicationDraft {
     let user: UserName
     let content: Publication.Content
@@ -157,9 +158,10 @@ struct PublicationDraft {
 
     private struct Author: Decodable { let user: String? }
 
-    /// Nil if it is none.
+    /// Parses the JSON; returns nil if it is not a publication.
     init?(_ json: [UInt8], in room: RoomName, id: MessageID, now: Int64) {
-        // Read as a frame `pub`, so that the payload stays as it was written: what the hub adds comes last, where it holds.
+        // The JSON is parsed as a `pub` frame, so that the payload stays as it was written. Added members come last and override earlier
+        // ones.
         let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
         guard let first = json.firstIndex(where: { !space.contains($0) }), json[first] == UInt8(ascii: "{"),
             let last = json.lastIndex(where: { !space.contains($0) }), json[last] == UInt8(ascii: "}"), first < last,

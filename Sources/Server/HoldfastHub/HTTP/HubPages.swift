@@ -8,11 +8,11 @@ import Logging
 import NIOCore
 import RoomCore
 
-/// All that the hub serves over plain HTTP: its page, its status, its metrics, and the API.
+/// Everything that the hub serves over plain HTTP: its page, its status, its metrics, and the API.
 struct HubPages: Sendable {
-    /// What is answered whatever else goes on: to connections that have no seat as well.
+    /// The paths that are always answered, also for connections beyond the limit.
     private static let probes: Set = ["/healthz", "/readyz", "/metrics"]
-    /// Requests for the API that are longer are refused.
+    /// The maximum length of a request to the API, in bytes.
     static let mostBytes = 256 * 1024
 
     let core: HubCore
@@ -21,7 +21,7 @@ struct HubPages: Sendable {
     let registry: PrometheusRegistry
     let configuration: HubConfiguration
 
-    /// Answers the requests of the hub's port that ask for no WebSocket.
+    /// Creates the server for requests on the hub's port that are not WebSocket upgrades.
     func guests() -> GuestServer {
         let (responder, logger) = (router().buildResponder(), configuration.logger)
         let respond = { @Sendable (request: Request, peer: SocketAddress?) async -> Response in
@@ -37,22 +37,22 @@ struct HubPages: Sendable {
             most: min(Int(clamping: configuration.http.connections), configuration.server.maximumConnections / 2),
             perAddress: configuration.isBehindProxy ? .max : Int(clamping: max(configuration.http.perAddress, 1)))
         var server = GuestServer(
-            seat: { limit.seat($0) },
+            permit: { limit.permit($0) },
             answer: { exchange in
                 let response =
                     if let request = Request(exchange.request, body: RequestBody(asyncSequence: exchange.body)) {
                         await respond(request, exchange.channel.remoteAddress)
-                    } else { Response.text(.badRequest, "There must be one Host, and a method that is a token.\n") }
+                    } else { Response.text(.badRequest, "The request needs exactly one Host and a valid method.\n") }
                 do {
                     try await exchange.begin(ResponseHead(response.head), length: response.body.contentLength)
                     try await response.body.write(ExchangeWriter(exchange: exchange))
                 } catch {
-                    logger.debug("an answer did not arrive", metadata: ["path": "\(exchange.request.path)", "reason": "\(error)"])
+                    logger.debug("a response was not delivered", metadata: ["path": "\(exchange.request.path)", "reason": "\(error)"])
                 }
             },
             turnAway: { head, peer in
                 guard Self.probes.contains(head.path), let request = Request(head, body: RequestBody(buffer: ByteBuffer())) else {
-                    let reason = "There are too many connections of plain HTTP, all together or from this address.\n"
+                    let reason = "There are too many HTTP connections, in all or from this address.\n"
                     return HoldfastServer.HTTPResponse(
                         status: 503, headers: ["Retry-After": "5", "Content-Type": "text/plain"], body: Array(reason.utf8))
                 }
@@ -69,8 +69,8 @@ struct HubPages: Sendable {
         router.get("/readyz") { _, _ in await readiness() }
         let origins = OriginPolicy(allowed: configuration.origins, isStrict: true)
         let local = KeyMiddleware.Local(origins: origins, isSecure: configuration.server.tls != nil)
-        let door = KeyMiddleware(keys: configuration.apiKeys, local: configuration.isBehindProxy ? nil : local)
-        let insight = router.group().add(middleware: door)
+        let keyCheck = KeyMiddleware(keys: configuration.apiKeys, local: configuration.isBehindProxy ? nil : local)
+        let insight = router.group().add(middleware: keyCheck)
         insight.get("/metrics") { _, _ in
             Response.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
         }
@@ -93,15 +93,15 @@ struct HubPages: Sendable {
     }
 
     private func readiness() async -> Response {
-        if core.host.isStopping { return .text(.serviceUnavailable, "the hub stops\n") }
+        if core.host.isStopping { return .text(.serviceUnavailable, "the hub is stopping\n") }
         if case .failing(let error) = await log.health { return .text(.serviceUnavailable, "\(error)\n") }
         if log.space(within: configuration.quotas) ?? 1 <= 0 { return .text(.serviceUnavailable, "the log's disk is full\n") }
         return .text(.ok, "ready\n")
     }
 
-    /// The status once a second, as server-sent events.
+    /// Streams the status once per second, as server-sent events.
     private func stream() -> Response {
-        guard let reports = status.watch() else { return .text(.serviceUnavailable, "too many watch already\n") }
+        guard let reports = status.watch() else { return .text(.serviceUnavailable, "there are too many watchers already\n") }
         let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
         return Response(
             status: .ok, headers: headers,
@@ -118,18 +118,18 @@ struct HubPages: Sendable {
 
     private func room(_ context: HubRequestContext) throws -> RoomName {
         guard let name = context.parameters.get("room")?.removingPercentEncoding, let room = RoomName(name) else {
-            throw HTTPError(.badRequest, message: "a room's name has 1 to 128 bytes of UTF-8 and no control characters")
+            throw HTTPError(.badRequest, message: "a room's name must have 1 to 128 bytes of UTF-8 and no control characters")
         }
         return room
     }
 }
 
-/// A request, and where it comes from.
+/// A request and its origin.
 struct HubRequestContext: RequestContext {
     typealias Source = HubRequestSource
 
     var coreContext: CoreRequestContextStorage
-    /// Whether the client is on this machine; see ``Caller/isLocal`` for what a proxy may say.
+    /// Whether the client is on this machine; see ``Caller/isLocal`` for clients behind a proxy.
     let isLoopback: Bool
 
     init(source: HubRequestSource) {
@@ -138,23 +138,25 @@ struct HubRequestContext: RequestContext {
     }
 }
 
-/// What is known of a request before it is looked at.
+/// What is known of a request before it is processed.
 struct HubRequestSource: RequestContextSource {
     let logger: Logger
     let peer: SocketAddress?
 }
 
-/// Lets those pass who show an API key.
+/// Requires an API key.
 struct KeyMiddleware: RouterMiddleware {
-    /// What is asked of clients on this machine, which need no key.
+    /// The conditions for clients on this machine, which need no key.
     struct Local {
         let origins: OriginPolicy
         let isSecure: Bool
 
-        /// Why a request is refused, if so: a page from elsewhere comes from this machine, too, by the browser of whoever visits it.
+        /// Returns why a request is refused; nil if it is not.
+        ///
+        /// A page from another site also sends its requests from this machine, through the visitor's browser.
         func refusal(of request: Request) -> String? {
             if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }), !["same-origin", "none"].contains(site) {
-                return "Pages from elsewhere may not read this."
+                return "Pages from other sites may not read this."
             }
             var headers = HeaderFields()
             for origin in request.headers[values: .origin] { headers.add("Origin", origin) }
@@ -164,7 +166,7 @@ struct KeyMiddleware: RouterMiddleware {
     }
 
     let keys: [String]
-    /// nil: they need one like all others.
+    /// nil: clients on this machine need a key like all others.
     let local: Local?
 
     func handle(
@@ -180,13 +182,13 @@ struct KeyMiddleware: RouterMiddleware {
         }
         if let refusal { return .text(.forbidden, refusal + "\n") }
         return .text(
-            .unauthorized, keys.isEmpty ? "This hub has no API keys.\n" : "Show an API key: Authorization: Bearer …\n",
+            .unauthorized, keys.isEmpty ? "This hub has no API keys.\n" : "An API key is required: Authorization: Bearer …\n",
             headers: [.wwwAuthenticate: "Bearer"])
     }
 }
 
 extension String {
-    /// Compares in a time that does not tell how much of it was right.
+    /// Compares in constant time, so that the duration does not reveal how much matched.
     fileprivate func isSame(as other: String) -> Bool {
         let (one, two) = (Array(utf8), Array(other.utf8))
         guard one.count == two.count else { return false }

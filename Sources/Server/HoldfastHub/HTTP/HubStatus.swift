@@ -5,9 +5,9 @@ import MachineCore
 import RoomCore
 import WebSocketRuntime
 
-/// Looks at the hub once a second, keeps what it saw, and shows it to whoever watches.
+/// Samples the hub's state once per second, keeps the latest report, and sends it to watchers.
 final class HubStatus: Sendable {
-    /// More cannot watch at once.
+    /// The maximum number of simultaneous watchers.
     private static let mostWatchers = 64
 
     private struct State {
@@ -19,27 +19,27 @@ final class HubStatus: Sendable {
     private let state = LockedValue(State())
     private let core: HubCore
     private let log: SQLiteRoomLog
-    private let started = HubCalendar.now
+    private let started = WallClock.milliseconds
 
     init(_ core: HubCore, _ log: SQLiteRoomLog) { (self.core, self.log) = (core, log) }
 
-    /// What was seen last, or, just after the start, what is seen now.
+    /// Returns the latest report; just after the start, creates one.
     func present() async -> HubReport? {
-        if let report = state.withLockedValue(\.report) { return report }
+        if let report = state.withLockedValue({ $0.report }) { return report }
         var commits = (count: 0, records: 0)
         return await look(&commits)
     }
 
-    /// The same, with the rooms in which most happens.
+    /// Returns the latest report with the busiest rooms.
     func detailed() async -> HubReport? {
         var report = await present()
         report?.busiest = await busiest()
         return report
     }
 
-    /// What is seen from now on, as JSON, and at once what was seen last; nil if too many watch.
+    /// Streams the reports from now on as JSON, starting with the latest one; returns nil if there are too many watchers.
     ///
-    /// Who is slow misses some.
+    /// A slow watcher misses some reports.
     func watch() -> AsyncStream<[UInt8]>? {
         let (reports, continuation) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLockedValue { state -> Int? in
@@ -54,16 +54,16 @@ final class HubStatus: Sendable {
         return reports
     }
 
-    /// Looks until cancelled; tells `tell` of each look.
-    func watch(_ tell: (HubReport) -> Void) async {
+    /// Samples the state until cancelled, and calls `notify` with each report.
+    func watch(_ notify: (HubReport) -> Void) async {
         var (seconds, commits) = (0, (count: 0, records: 0))
         repeat {
             seconds += 1
-            // The calendar may be set, and moves the ends of tokens.
-            if seconds % 60 == 0 { core.host.submit([.calendar(HubCalendar.now)]) }
+            // The system clock may be changed, which changes when tokens expire.
+            if seconds % 60 == 0 { core.host.submit([.calendar(WallClock.milliseconds)]) }
             guard var report = await look(&commits) else { return }
-            note(report, after: state.withLockedValue(\.report))
-            tell(report)
+            note(report, after: state.withLockedValue({ $0.report }))
+            notify(report)
             if isWatched { report.busiest = await busiest() }
             let json = report.json
             let watchers = state.withLockedValue { state in
@@ -74,7 +74,7 @@ final class HubStatus: Sendable {
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
-    /// Tells the log of the program when the hub's log begins to fail, what was not stored because of that, and when it is well again.
+    /// Logs when the hub's log begins to fail, how many transactions failed, and when it works again.
     private func note(_ report: HubReport, after last: HubReport?) {
         let logger = core.configuration.logger
         let failed = report.totals.failedAppends - min(report.totals.failedAppends, last?.totals.failedAppends ?? 0)
@@ -83,14 +83,14 @@ final class HubStatus: Sendable {
             logger.error("publications could not be stored", metadata: ["transactions": "\(failed)", "reason": "\(reason)"])
         }
         let isFull = (report.log.space ?? 1 <= 0, last?.log.space ?? 1 <= 0)
-        if isFull == (true, false) { logger.error("no more is stored: the log's disk, or its share of it, is full") }
+        if isFull == (true, false) { logger.error("nothing more is stored: the log's disk or its quota is full") }
         if isFull == (false, true) { logger.notice("there is space for the log again") }
         guard report.healthy != last?.healthy ?? true else { return }
         if report.healthy { return logger.notice("the log can be written again") }
         logger.error("the log cannot be written", metadata: ["reason": "\(report.problem ?? "unknown")"])
     }
 
-    /// Lets all go who watch.
+    /// Ends the streams of all watchers.
     func finish() {
         let watchers = state.withLockedValue { state in
             state.isOver = true
@@ -118,10 +118,10 @@ final class HubStatus: Sendable {
         if case .failing(let error) = health { problem = "\(error)" }
         var alarms = log.opening.renewals.map { "all rooms got new epochs when the hub was started: \($0)" }
         let space = log.space(within: core.configuration.quotas)
-        if space ?? 1 <= 0 { alarms.append("no more is stored: the log's disk, or its share of it, is full") }
-        if let doubt = disk.doubt { alarms.append("the clock is not believed: \(doubt)") }
+        if space ?? 1 <= 0 { alarms.append("nothing more is stored: the log's disk or its quota is full") }
+        if let doubt = disk.doubt { alarms.append("the clock is not trusted: \(doubt)") }
         return HubReport(
-            now: HubCalendar.now, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
+            now: WallClock.milliseconds, started: started, node: core.configuration.node, dev: core.configuration.takesDevelopmentTokens,
             healthy: health.isHealthy, problem: problem, alarms: alarms, stopping: core.host.isStopping, rooms: figures.rooms,
             closedRooms: figures.closedRooms,
             connections: readings.connections, members: figures.members,
@@ -139,7 +139,7 @@ final class HubStatus: Sendable {
                 failure: disk.lastFailure.map { "\($0)" }, group: count > 0 ? Double(records) / Double(count) : nil))
     }
 
-    /// Resident memory; Linux tells it in pages of 4 KiB.
+    /// The resident memory in bytes; Linux reports it in pages of 4 KiB.
     private static var memory: Int? {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
         let fields = text.split(separator: " ")
@@ -147,9 +147,9 @@ final class HubStatus: Sendable {
     }
 }
 
-/// What the hub tells of itself: for the page of its status, and for whoever asks for `/status.json`.
+/// The hub's report about itself, for the status page and for `/status.json`.
 ///
-/// Counters are of the whole life of the process; times are in milliseconds.
+/// Counters count since the start of the process; times are in milliseconds.
 struct HubReport: Encodable, Sendable {
     struct Totals: Encodable, Sendable {
         var published: UInt64 = 0
@@ -172,7 +172,7 @@ struct HubReport: Encodable, Sendable {
         var overQuota: UInt64 = 0
         var unsaid: UInt64 = 0
     }
-    /// Percentiles of the last second; null if nothing happened in it.
+    /// Percentiles of the last second; null if there were no values.
     struct Times: Encodable, Sendable {
         var p50: Double?
         var p99: Double?
@@ -182,27 +182,27 @@ struct HubReport: Encodable, Sendable {
         }
     }
     struct Log: Encodable, Sendable {
-        /// Whether all rooms got new epochs when it was opened.
+        /// Whether all rooms got new epochs when the log was opened.
         var renewed: Bool
-        /// Whether the calendar is far from where it should be, so that nothing is forgotten.
+        /// Whether the wall clock is far from the expected time, so that no devices are forgotten.
         var doubted: Bool
-        /// Bytes on disk.
+        /// The size on disk in bytes.
         var bytes: Int64
-        /// Bytes that may yet be stored; null if the system does not tell.
+        /// The number of bytes that may still be stored; null if the system does not report it.
         var space: Int64?
-        /// Why the last transaction that failed did; null if none has.
+        /// The reason of the last failed transaction; null if none has failed.
         var failure: String?
-        /// Publications per transaction in the last second; null if there was none.
+        /// Publications per transaction in the last second; null if there were none.
         var group: Double?
     }
     struct Room: Encodable, Sendable {
         var room: String
-        /// Connections in it.
+        /// Connections in the room.
         var members: Int
-        /// Entries a second, of the last ten seconds.
+        /// Entries per second, averaged over the last ten seconds.
         var pace: Double
     }
-    /// The ten rooms with the most members, and the ten with the most entries a second.
+    /// The ten rooms with the most members, and the ten with the most entries per second.
     struct Busiest: Encodable, Sendable {
         var members: [Room]
         var pace: [Room]
@@ -212,9 +212,9 @@ struct HubReport: Encodable, Sendable {
     var node: String
     var dev: Bool
     var healthy: Bool
-    /// Why it is not healthy.
+    /// Why the log is not healthy.
     var problem: String?
-    /// What somebody should know, in words: why all rooms got new epochs at the start, why the clock is not believed.
+    /// Warnings for the operator, in words: why all rooms got new epochs at the start, why the clock is not trusted.
     var alarms: [String]
     var stopping: Bool
     var rooms: Int
@@ -224,13 +224,13 @@ struct HubReport: Encodable, Sendable {
     var totals: Totals
     var commit: Times
     var fanout: Times
-    /// Bytes that the process holds; null where the system does not tell.
+    /// The resident memory of the process in bytes; null if the system does not report it.
     var memory: Int?
     var log: Log
-    /// Told only to those who ask: it takes a look at all rooms.
+    /// Only for requests that ask for it, because it examines all rooms.
     var busiest: Busiest?
 
-    /// As JSON, on one line.
+    /// The report as JSON, on one line.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -7,7 +7,7 @@ import NIOCore
 import WebSocketNIO
 import WebSocketRuntime
 
-/// Writes the body of an answer to where its request came from.
+/// Writes the body of a response to the connection of its request.
 struct ExchangeWriter: ResponseBodyWriter {
     let exchange: PlainExchange
 
@@ -16,7 +16,7 @@ struct ExchangeWriter: ResponseBodyWriter {
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await exchange.end() }
 }
 
-/// Collects the body of a short answer.
+/// Collects the body of a short response.
 private struct CollectingWriter: ResponseBodyWriter {
     final class Bytes { var all = ByteBuffer() }
     let bytes: Bytes
@@ -27,7 +27,7 @@ private struct CollectingWriter: ResponseBodyWriter {
 }
 
 extension Request {
-    /// The request that a head stands for; nil if it has several hosts, or none where it has to say one (RFC 9112 §3.2).
+    /// Creates the request of a head; nil if it has several hosts, or none although it needs one (RFC 9112 §3.2).
     init?(_ head: RequestHead, body: RequestBody) {
         let hosts = head.headers.values("Host")
         guard let method = HTTPRequest.Method(head.method), hosts.count == 1 || hosts.isEmpty && head.minorVersion == 0 else { return nil }
@@ -50,7 +50,7 @@ extension ResponseHead {
 }
 
 extension HoldfastServer.HTTPResponse {
-    /// A short answer as a whole.
+    /// Creates a short response as a whole.
     init(_ response: Response) async {
         let (head, bytes) = (ResponseHead(response.head), CollectingWriter.Bytes())
         do {
@@ -62,10 +62,10 @@ extension HoldfastServer.HTTPResponse {
     }
 }
 
-/// Counts the connections of plain HTTP, so that they always leave room for WebSockets, and those of one address for those of others.
+/// Limits the connections of plain HTTP, in all and per address, so that there is always room for WebSockets and for other addresses.
 final class GuestLimit: Sendable {
-    /// A connection's place, taken until nobody holds it any more.
-    final class Seat: Sendable {
+    /// The place of a connection, occupied until the seat is released.
+    final class Permit: Sendable {
         private let limit: GuestLimit
         private let address: String?
 
@@ -78,21 +78,21 @@ final class GuestLimit: Sendable {
     private let perAddress: Int
     private let guests = LockedValue<(count: Int, byAddress: [String: Int])>((0, [:]))
 
-    /// At most so many in all, though always one, and so many of an address.
+    /// Creates a limit of so many connections in all, but always at least one, and so many per address.
     init(most: Int, perAddress: Int) { (self.most, self.perAddress) = (max(most, 1), perAddress) }
 
-    /// A seat for a connection; nil if there are too many.
-    func seat(_ channel: any Channel) -> Seat? { seat(channel.remoteAddress?.network) }
+    /// Returns a seat for a connection; nil if there are too many.
+    func permit(_ channel: any Channel) -> Permit? { permit(channel.remoteAddress?.network) }
 
-    /// The same, for an address; a client of a Unix domain socket has none.
-    func seat(_ address: String?) -> Seat? {
+    /// Returns a seat for an address; clients of a Unix domain socket have no address.
+    func permit(_ address: String?) -> Permit? {
         let isFree = guests.withLockedValue { guests in
             guard guests.count < most, address.map({ guests.byAddress[$0, default: 0] < perAddress }) ?? true else { return false }
             guests.count += 1
             if let address { guests.byAddress[address, default: 0] += 1 }
             return true
         }
-        return isFree ? Seat(self, address) : nil
+        return isFree ? Permit(self, address) : nil
     }
 
     private func leave(_ address: String?) {

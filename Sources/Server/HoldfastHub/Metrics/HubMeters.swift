@@ -4,7 +4,7 @@ import NIOCore
 import RoomsWire
 import WebSocketRuntime
 
-/// Tells metrics what the hub counts, once a second.
+/// Reports the hub's counters to a metrics factory, once per second.
 final class HubMeters {
     private let gauges: [(meter: Meter, value: (HubReport) -> Double)]
     private let counters: [(counter: Counter, value: (HubReport) -> UInt64)]
@@ -34,7 +34,7 @@ final class HubMeters {
         told = counters.map { _ in 0 }
     }
 
-    func tell(_ report: HubReport) {
+    func notify(_ report: HubReport) {
         for (meter, value) in gauges { meter.set(value(report)) }
         for (index, (counter, value)) in counters.enumerated() {
             let value = value(report)
@@ -44,17 +44,17 @@ final class HubMeters {
     }
 }
 
-/// What is counted beside the machine, on all event loops.
+/// Counters outside of the hub's state machine, updated from all event loops.
 final class HubGauges: Sendable {
     struct Readings: Sendable {
         var connections = 0
         var bytesIn = 0
         var bytesOut = 0
-        /// Frames of the ephemeral lane that slow clients did not get.
+        /// Ephemeral frames that were dropped because the client was slow.
         var dropped = 0
         var commits = 0
         var committed = 0
-        /// Since the last reading.
+        /// Times since the last reading.
         var commit = DurationHistogram()
         var fanOut = DurationHistogram()
     }
@@ -65,11 +65,11 @@ final class HubGauges: Sendable {
     }
     private let state = LockedValue(State())
 
-    /// The encodings that somebody speaks.
-    var encodings: Set<RoomsEncoding> { state.withLockedValue(\.encodings) }
+    /// The encodings that connected clients use.
+    var encodings: Set<RoomsEncoding> { state.withLockedValue({ $0.encodings }) }
 
-    /// How many clients are connected.
-    var connections: Int { state.withLockedValue(\.readings.connections) }
+    /// The number of connected clients.
+    var connections: Int { state.withLockedValue({ $0.readings.connections }) }
 
     func add(_ encoding: RoomsEncoding, _ difference: Int) {
         state.withLockedValue { state in
@@ -89,7 +89,7 @@ final class HubGauges: Sendable {
         }
     }
 
-    /// The log has written so many records in one transaction.
+    /// Counts a transaction of the log with this many records.
     func committed(_ records: Int, in duration: Duration) {
         state.withLockedValue { state in
             state.readings.commits += 1
@@ -98,7 +98,7 @@ final class HubGauges: Sendable {
         }
     }
 
-    /// What was counted; the times begin anew.
+    /// Returns the counts, and resets the times.
     func read() -> Readings {
         state.withLockedValue { state in
             defer { (state.readings.commit, state.readings.fanOut) = (DurationHistogram(), DurationHistogram()) }

@@ -1,7 +1,7 @@
 package import Metrics
 import WebSocketRuntime
 
-/// Keeps what is counted and measured, and tells it as Prometheus reads it.
+/// Collects metrics and prints them in the Prometheus text format.
 ///
 /// | swift-metrics | Prometheus |
 /// |---|---|
@@ -10,16 +10,16 @@ import WebSocketRuntime
 /// | `Timer` | a histogram in seconds, its name ending in `_seconds` |
 /// | `Recorder` | a histogram |
 package final class PrometheusRegistry: MetricsFactory {
-    /// A registry of nothing.
+    /// Creates an empty registry.
     package init() {}
 
-    /// More combinations of labels than this of one metric all count in one series, which says so.
+    /// The maximum number of label combinations of one metric; further ones count in one series with the label `overflow`.
     package static let mostSeries = 100
     private static let overflow = [("overflow", "true")]
 
     private struct Family {
         let kind: PrometheusKind
-        /// By their labels, as they are written.
+        /// The series by their labels, in text form.
         var series: [String: any PrometheusSeries] = [:]
     }
     private let families = LockedValue<[String: Family]>([:])
@@ -52,7 +52,7 @@ package final class PrometheusRegistry: MetricsFactory {
     package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
     package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
-    /// All of it in the text format 0.0.4.
+    /// All metrics in the text format 0.0.4.
     package var text: String {
         families.withLockedValue { families in
             families.sorted { $0.key < $1.key }.map { name, family in
@@ -62,7 +62,7 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// The series with these labels; the same for whoever asks.
+    /// Returns the series with these labels; all callers share one series.
     private func series<Series: PrometheusSeries>(
         _ kind: PrometheusKind, _ label: String, _ dimensions: [(String, String)], _ make: () -> Series
     ) -> Series {
@@ -71,7 +71,7 @@ package final class PrometheusRegistry: MetricsFactory {
             var family = families[name] ?? Family(kind: kind)
             var labels = PrometheusText.labels(dimensions)
             if family.series[labels] == nil, family.series.count >= Self.mostSeries { labels = PrometheusText.labels(Self.overflow) }
-            // Two kinds of one name cannot both be told: the second counts for itself alone.
+            // One name cannot be reported with two kinds: the second kind gets its own series, which is not reported.
             guard family.kind == kind, let series = (family.series[labels] ?? make()) as? Series else { return make() }
             family.series[labels] = series
             families[name] = family
@@ -91,7 +91,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
 /// One metric with one combination of labels.
 protocol PrometheusSeries: AnyObject, Sendable {
-    /// Its samples, a line each.
+    /// Returns the samples, one line each.
     func lines(_ name: String, labels: String) -> [String]
 }
 
@@ -109,19 +109,19 @@ final class PrometheusNumber: PrometheusSeries, CounterHandler, FloatingPointCou
     func reset() { set(0.0) }
 
     func lines(_ name: String, labels: String) -> [String] {
-        ["\(name)\(labels) \(PrometheusText.number(value.withLockedValue(\.self)))"]
+        ["\(name)\(labels) \(PrometheusText.number(value.withLockedValue({ $0 })))"]
     }
 }
 
-/// A histogram: how many values were at most so large, for each of some bounds.
+/// A histogram with cumulative buckets.
 final class PrometheusHistogram: PrometheusSeries, RecorderHandler, TimerHandler {
-    /// For times, from half a millisecond to ten seconds.
+    /// The bounds for times, from half a millisecond to ten seconds.
     static let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// For anything else.
+    /// The bounds for other values.
     static let plain = [0.1, 0.5, 0.8, 1, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, 10_000]
 
     private struct State {
-        /// One for each bound, and one for what is above them all.
+        /// One count for each bound, and one for values above all bounds.
         var counts: [Int]
         var sum = 0.0
     }
@@ -144,7 +144,7 @@ final class PrometheusHistogram: PrometheusSeries, RecorderHandler, TimerHandler
     }
 
     func lines(_ name: String, labels: String) -> [String] {
-        let state = state.withLockedValue(\.self)
+        let state = state.withLockedValue({ $0 })
         var total = 0
         let buckets = zip(bounds + [.infinity], state.counts).map { bound, count in
             total += count
@@ -154,11 +154,11 @@ final class PrometheusHistogram: PrometheusSeries, RecorderHandler, TimerHandler
     }
 }
 
-/// The kinds of metrics that Prometheus knows, with a histogram of times apart.
+/// The kinds of Prometheus metrics, with a separate kind for histograms of times.
 enum PrometheusKind: Hashable, Sendable {
     case counter, gauge, histogram, timer
 
-    /// What follows `# TYPE`.
+    /// The word after `# TYPE`.
     var word: String {
         switch self {
         case .counter: "counter"
@@ -176,27 +176,27 @@ enum PrometheusKind: Hashable, Sendable {
     }
 }
 
-/// How names, labels and numbers are written in the text format 0.0.4.
+/// Formats names, labels and numbers for the text format 0.0.4.
 enum PrometheusText {
-    /// A name of letters, digits and underscores, with the ending that its kind asks for.
+    /// Returns a name of letters, digits and underscores, with the suffix of its kind.
     static func name(_ label: String, _ kind: PrometheusKind) -> String {
         let name = sanitized(label)
         return name.hasSuffix(kind.suffix) ? name : name + kind.suffix
     }
 
-    /// `{a="b",c="d"}`, ordered by name; empty without labels.
+    /// Returns `{a="b",c="d"}`, ordered by name; empty without labels.
     static func labels(_ dimensions: [(String, String)]) -> String {
         if dimensions.isEmpty { return "" }
         let pairs = dimensions.map { "\(sanitized($0.0))=\"\(escaped($0.1))\"" }
         return "{" + pairs.sorted().joined(separator: ",") + "}"
     }
 
-    /// Labels with one more.
+    /// Adds one label to formatted labels.
     static func labels(_ labels: String, and name: String, _ value: String) -> String {
         labels.isEmpty ? "{\(name)=\"\(value)\"}" : labels.dropLast() + ",\(name)=\"\(value)\"}"
     }
 
-    /// A whole number without a fraction, anything else as it is.
+    /// Formats whole numbers without a fraction, and other numbers as they are.
     static func number(_ value: Double) -> String {
         if value == .infinity { return "+Inf" }
         if value == -.infinity { return "-Inf" }

@@ -1,11 +1,11 @@
 package import NIOCore
 
-/// The hub's web page: the chat at `/`, the charts at `/status`, and what both load from below `/page/`.
+/// The hub's web page: the chat at `/`, the charts at `/status`, and the files of both below `/page/`.
 package struct HubPage {
-    /// A file of the page, or nothing if there is none of this path.
+    /// Returns the file at this path; nil if there is none.
     package static func file(for path: String) -> (type: String, bytes: ByteBuffer)? { files[path] }
 
-    /// Goes with each file: nothing is loaded from elsewhere or written into the page, and another build is seen at once.
+    /// Headers for each file: pages load nothing from elsewhere, contain no inline scripts, and notice a new build at once.
     package static let headers: [(name: String, value: String)] = [
         ("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
         ("Cross-Origin-Opener-Policy", "same-origin"),
@@ -18,7 +18,7 @@ package struct HubPage {
         ),
     ]
 
-    /// Each in one buffer, which all who are sent it share.
+    /// Each file is in one buffer, which all responses share.
     private static let files: [String: (type: String, bytes: ByteBuffer)] = {
         let (document, style) = ("text/html; charset=utf-8", "text/css; charset=utf-8")
         let script = "text/javascript; charset=utf-8"

@@ -1,4 +1,4 @@
-// A line chart of the last minutes, drawn as SVG, so that it follows the page's colours; its figures are told in words, too.
+// A line chart of the last minutes, drawn as SVG so that it follows the page's colours; its figures are also available as text.
 
 const svg = "http://www.w3.org/2000/svg";
 const points = 180;
@@ -10,7 +10,7 @@ const made = (name, attributes = {}) => {
     return element;
 };
 
-/** A round number at or above a value: 1, 2 or 5 times a power of ten. */
+/** Rounds a value up to a round number: 1, 2 or 5 times a power of ten. */
 export function roundUp(value) {
     if (!(value > 0)) return 1;
     const power = 10 ** Math.floor(Math.log10(value));
@@ -33,7 +33,7 @@ export class Chart {
     #title;
     #pointed = null;
 
-    /** `names` of one or two lines; `unit` is put behind each value. */
+    /** `names`: the names of one or two lines; `unit` is appended to each value. */
     constructor(title, names, unit) {
         [this.#title, this.#names, this.#unit] = [title, names, unit];
         this.figure = document.createElement("figure");
@@ -50,7 +50,7 @@ export class Chart {
         this.draw();
     }
 
-    /** One value per line; null where nothing happened. */
+    /** Adds one value per line; null if there is none. */
     add(at, values) {
         this.#values.push({ at, values });
         if (this.#values.length > points) this.#values.shift();
@@ -84,7 +84,7 @@ export class Chart {
         this.#tell(sample, this.#values[pointed] !== undefined);
     }
 
-    /** Broken where there is no value. */
+    /** Draws a line with gaps where values are missing. */
     #line(line, x, y) {
         let path = "";
         let area = "";

@@ -1,4 +1,4 @@
-// The chat: the way in, a room, and the wiring between the client and what is shown.
+// The chat: the sign-in form, a room, and the wiring between the client and the page.
 
 import { Conversation } from "./conversation.mjs";
 import { Door } from "./door.mjs";
@@ -10,9 +10,9 @@ import { Place, rescue } from "./tabs.mjs";
 
 const byID = (id) => document.getElementById(id);
 const pageSize = 50;
-/** For how long it is said what went wrong. */
+/** How long an error message is shown. */
 const troubleLasts = 6_000;
-/** How long before the end of the token another one is asked for. */
+/** How long before the expiry of the token the user is asked for a new one. */
 const tokenWarning = 60_000;
 const list = new MessageList(byID("messages"), {
     react: ({ seq, key }) => react(seq, key),
@@ -25,7 +25,7 @@ const list = new MessageList(byID("messages"), {
 let client = null;
 let conversation = null;
 let room = "";
-/** Whose outbox it is. */
+/** The user that the outbox belongs to. */
 let owner = "";
 let token = "";
 let isLoading = false;
@@ -36,7 +36,7 @@ let mustDraw = false;
 let storageTrouble = "";
 let trouble = { text: "", until: 0 };
 
-// The way in.
+// Signing in.
 
 const door = new Door(enter);
 door.begin();
@@ -62,16 +62,16 @@ async function enter({ name, room: wanted, token: given }) {
     }
     client = entering;
     globalThis.rooms = { client, conversation, place, get room() { return room; } };
-    storageTrouble = place.isDurable ? "" : "This browser keeps nothing for this page: what waits to be sent is lost when you close it.";
+    storageTrouble = place.isDurable ? "" : "This browser stores nothing for this page: unsent messages are lost when you close it.";
     setInterval(tellConnection, 500);
     rescue(user, place, { connect, adopt: (messages) => client.adopt(messages), isUp: () => client.state === "welcomed" });
     await show();
     await client.join(room, { last: pageSize });
 }
 
-/** The outbox stays: it belongs to the user whom the token names. */
+/** Keeps the outbox, which belongs to the user that the token names. */
 function signInAgain(user, given) {
-    if (user !== owner) throw new Error(`This token is for ${shownName(user)}. What you have written waits for ${shownName(owner)}.`);
+    if (user !== owner) throw new Error(`This token is for ${shownName(user)}. Your unsent messages belong to ${shownName(owner)}.`);
     token = given;
     view("chat");
     client.renew();
@@ -86,7 +86,7 @@ function view(name) {
     byID("door").hidden = name !== "door";
     byID("chat").hidden = name !== "chat";
     document.body.dataset.view = name;
-    // A keyboard on a screen comes when it is asked for.
+    // Not on touch screens: an on-screen keyboard would open.
     if (name === "chat" && matchMedia("(hover: hover)").matches) byID("words").focus();
 }
 
@@ -96,7 +96,7 @@ async function show() {
     document.title = `${room} – Holdfast rooms`;
     const { seq = 0 } = client.room(room) ?? {};
     if (seq > 0) {
-        // Where nothing can be read now, it can be asked for again.
+        // If the entries cannot be loaded now, the user can load them later.
         conversation.first = seq + 1;
         const { items } = await client.earlier(room, seq + 1, pageSize).catch(() => ({ items: [] }));
         conversation.take(items);
@@ -141,7 +141,7 @@ function arrived(items) {
     draw();
 }
 
-/** Once per frame, however much comes; a page that nobody sees has no frames. */
+/** Draws at most once per frame; a hidden page has no frames. */
 function draw() {
     if (mustDraw) return;
     mustDraw = true;
@@ -189,7 +189,7 @@ async function loadEarlier() {
         drawNow();
         scroll.scrollTop = top + scroll.scrollHeight - height;
     } catch {
-        // Without a connection there is nothing to load; the button stays.
+        // Without a connection, nothing can be loaded; the button stays.
     }
     isLoading = false;
 }
@@ -207,12 +207,12 @@ byID("newest").addEventListener("click", () => {
     drawNow();
     byID("words").focus();
 });
-// A keyboard on a phone, a window that changes: the end stays in sight.
+// When a keyboard opens or the window changes, the end of the list stays visible.
 new ResizeObserver(() => {
     if (isAtEnd && client !== null) byID("scroll").scrollTop = byID("scroll").scrollHeight;
 }).observe(byID("scroll"));
 
-// Saying something.
+// Sending messages.
 
 const words = byID("words");
 words.addEventListener("input", () => {
@@ -240,7 +240,7 @@ byID("composer").addEventListener("submit", (event) => {
 });
 byID("stop-editing").addEventListener("click", endEdit);
 
-/** The field is empty once the message is in the outbox, not before. */
+/** Clears the field only when the message is in the outbox. */
 async function say() {
     const text = words.value.trim();
     if (text === "" || client === null) return;
@@ -299,7 +299,7 @@ function complain(error) {
     tellConnection();
 }
 
-// Who is there, and how the connection is.
+// The people present, and the state of the connection.
 
 function tellAll() {
     const state = client.room(room);
@@ -341,17 +341,17 @@ function tellConnection() {
     tellTrouble(state);
 }
 
-/** What the user has to know of, the most urgent alone. */
+/** Shows the most urgent problem to the user. */
 function tellTrouble(state) {
     const isExpired = client.refusal?.code === 2002;
-    const why = client.refusal?.text ?? "it says no more";
+    const why = client.refusal?.text ?? "it gives no reason";
     const [way, go] = token === "" ? ["Back", leave] : ["Sign in again", askForToken];
     if (Date.now() < trouble.until) banner(trouble.text);
-    else if (state?.phase === "refused") banner(`The hub does not let you into this room. ${state.refusal?.text ?? ""}`);
-    else if (client.state === "refused" && isExpired) banner("Your token has ended. What you have written is kept.", way, go);
-    else if (client.state === "refused") banner(`The hub does not let you in: ${why}`, way, go);
-    else if (client.state === "replaced") banner("This place is used by another page now.", "Use it here", () => client.online());
-    else if (client.tokenEnds - Date.now() < tokenWarning) banner("Your token ends soon.", way, go);
+    else if (state?.phase === "refused") banner(`The hub refuses access to this room. ${state.refusal?.text ?? ""}`);
+    else if (client.state === "refused" && isExpired) banner("Your token has expired. Your unsent messages are kept.", way, go);
+    else if (client.state === "refused") banner(`The hub refuses access: ${why}`, way, go);
+    else if (client.state === "replaced") banner("Another page now uses this session.", "Use it here", () => client.online());
+    else if (client.tokenEnds - Date.now() < tokenWarning) banner("Your token expires soon.", way, go);
     else banner(storageTrouble);
 }
 

@@ -1,26 +1,26 @@
-// What a chat shows of a room: its entries, then what was acked and has not come yet, then what waits, then what failed.
+// The messages that a chat shows for a room: entries, then acked messages without an entry yet, then waiting ones, then failed ones.
 
 import { reactionsOf, Timeline } from "./timeline.mjs";
 
-/** Where nobody has scrolled up: beyond so many messages only these last ones stay, and the rest is loaded again when asked for. */
+/** If nobody has scrolled up: with more messages than this, only the last ones stay, and the others are loaded again on demand. */
 const [tooMany, enough] = [600, 300];
-/** Acked messages that are shown where one may write and not read. */
+/** The maximum number of acked messages that are shown if the user may write but not read. */
 const ackedMost = 200;
 
 export class Conversation {
     timeline = new Timeline();
-    /** The number of the first entry that was taken in. */
+    /** The sequence number of the first entry in the conversation. */
     first = Infinity;
     reachesBeginning = false;
 
     #user;
     #isAdmin = false;
-    /** Own messages by id: the numbers of their entries, and what was acked without one so far. */
+    /** Own messages by ID: the numbers of their entries, and the acked ones without an entry so far. */
     #own = new Map();
     #acked = new Map();
-    /** What was made of each entry, until something about it changes. */
+    /** The view of each entry, cached until something about it changes. */
     #views = new Map();
-    /** The numbers that the outbox said something about, and how far others had read, when the views were made. */
+    /** The sequence numbers that the outbox affects, and the read markers, at the time when the views were made. */
     #changing = new Set();
     #markers = new Map();
 
@@ -32,7 +32,7 @@ export class Conversation {
         return this.#user;
     }
 
-    /** The hub alone says who somebody is. */
+    /** Sets the user as the hub reports it. */
     set user(user) {
         if (user === this.#user) return;
         this.#user = user;
@@ -55,7 +55,10 @@ export class Conversation {
         for (const { id, seq, user } of items) this.#noteOwn(id, seq, user);
     }
 
-    /** Anybody may publish under an id that he has read: only the own user's entries stand for an own message, and the first one alone. */
+    /**
+     * Anybody may publish with an ID that they have read. So only entries of the own user count for an own message, and only the first
+     * one.
+     */
     #noteOwn(id, seq, user) {
         if (user !== this.#user) return;
         this.#acked.delete(id);
@@ -65,14 +68,14 @@ export class Conversation {
         this.#own.set(id, seq);
     }
 
-    /** A message of ours was acked: it keeps its place until its entry comes. */
+    /** Keeps an acked message of the user in its place until its entry arrives. */
     stored({ id, seq, row }) {
         if (row?.type !== "chat.text" || this.#own.has(id)) return;
         this.#acked.set(id, { ...row, seq });
         if (this.#acked.size > ackedMost) this.#acked.delete(this.#acked.keys().next().value);
     }
 
-    /** Whether the oldest are not shown any more. */
+    /** Removes the oldest messages if there are too many; returns whether it did. */
     trim() {
         const { ordered } = this.timeline;
         if (ordered.length <= tooMany) return false;
@@ -86,8 +89,8 @@ export class Conversation {
     }
 
     /**
-     * All that is shown, in order. `room`: what the client knows of it. A view is the same object for as long as it says the same;
-     * its `key` is unique, and that of a message of ours stays when its entry comes.
+     * Returns everything that is shown, in order. `room`: the client's state of the room. A view stays the same object until its content
+     * changes. Its `key` is unique, and the key of an own message stays when its entry arrives.
      */
     views(room) {
         const waiting = room?.outbox ?? [];
@@ -142,7 +145,7 @@ export class Conversation {
         return view;
     }
 
-    /** What a message will look like when the hub has taken what waits. */
+    /** Shows a message as it will look when the hub has accepted the waiting change. */
     #change(view, { type, body }) {
         view.stage = view.own ? "queued" : undefined;
         if (type === "holdfast.edit") [view.text, view.isEdited] = [body.text, true];

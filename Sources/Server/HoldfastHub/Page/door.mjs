@@ -1,4 +1,4 @@
-// The door: who one is, which room, and a token where the hub wants one. It opens again when another token is needed.
+// The sign-in form: name, room, and a token if the hub requires one. It opens again when a new token is needed.
 
 const byID = (id) => document.getElementById(id);
 
@@ -6,7 +6,7 @@ export class Door {
     #enter;
     #back = () => {};
 
-    /** `enter` is given {name, room, token}; what it throws is said at the door. */
+    /** `enter` gets {name, room, token}; the form shows the errors that it throws. */
     constructor(enter) {
         this.#enter = enter;
         byID("join").addEventListener("submit", (event) => {
@@ -16,7 +16,7 @@ export class Door {
         byID("door-back").addEventListener("click", () => this.#back());
     }
 
-    /** With what the address says, or what was typed last time; a complete address is an invitation to go in at once. */
+    /** Fills the form from the address or from the last input; a complete address signs in at once. */
     begin() {
         const wishes = new URLSearchParams(location.hash.slice(1));
         byID("name").value = wishes.get("name") ?? localStorage.getItem("holdfast name") ?? "";
@@ -32,7 +32,7 @@ export class Door {
         else byID(byID("name").value === "" ? "name" : needsToken ? "token" : "room").focus();
     }
 
-    /** Asks for another token; name and room stay what they are. `back` leads away without one. */
+    /** Asks for a new token; name and room stay fixed. `back` leaves the form without one. */
     again(back) {
         this.#back = back;
         byID("door-title").textContent = "Sign in again";
@@ -49,7 +49,7 @@ export class Door {
         const [name, room, token] = ["name", "room", "token"].map((id) => byID(id).value.trim());
         const button = byID("enter");
         if (name === "" || room === "" || button.disabled) return;
-        // A token does not stay in the address; a reload leads back here, and asks for it again.
+        // The address must not keep a token; a reload returns to this form and asks for it again.
         history.replaceState(null, "", `#${new URLSearchParams({ room, name, ...(token !== "" && { token: "" }) })}`);
         localStorage.setItem("holdfast name", name);
         localStorage.setItem("holdfast room", room);

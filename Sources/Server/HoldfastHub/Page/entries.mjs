@@ -1,15 +1,16 @@
-// The contiguous copy of a room: what follows the cursor is written with it in one transaction, and nothing else is.
+// The contiguous copy of a room: entries after the cursor are written together with the cursor in one transaction, and no other entries
+// are written.
 
 export class Entries {
-    #desk;
+    #client;
 
-    constructor(desk) {
-        this.#desk = desk;
+    constructor(client) {
+        this.#client = client;
     }
 
-    /** The answer to a join: what was missed, or a snapshot in place of all that there was. */
+    /** Processes the answer to a join: the missed entries, or a snapshot that replaces everything. */
     async takeState(room, state) {
-        const { link, joining, store } = this.#desk;
+        const { link, joining, store } = this.#client;
         const { epoch, from = 1, to, head = 0, items = [], snapshot = false, more = false, high = 0, highId, rights, reads = [], proof } = state;
         if (!room.isJoining) return;
         room.isJoining = false;
@@ -20,7 +21,7 @@ export class Entries {
         const fresh = !mayRead ? [] : isReplaced ? items : items.filter((item) => item.seq > room.seq);
         if (!isReplaced && fresh.length > 0 && fresh[0].seq !== room.seq + 1) return link.lost();
         const { connection } = link;
-        const { proved, isForeign } = room.proves(this.#desk.device, fresh);
+        const { proved, isForeign } = room.proves(this.#client.device, fresh);
         if (!mayRead) {
             // Its items say nothing about the log.
         } else if (isReplaced) {
@@ -36,26 +37,26 @@ export class Entries {
         joining.succeeded(room);
         [room.hasState, room.head, room.rights] = [true, head, rights ?? ""];
         for (const { user, seq } of reads) room.reads(user, seq);
-        this.#desk.tell("reads", { room: room.name });
+        this.#client.tell("reads", { room: room.name });
         if (more) {
             room.phase = "catchingUp";
             joining.goOn(room);
         } else this.#live(room);
-        this.#desk.tell("room", { room: room.name });
+        this.#client.tell("room", { room: room.name });
         room.noteHigh(high);
-        return this.#desk.outbox.resumed(room, isForeign || room.isDoubtful(high, highId));
+        return this.#client.outbox.resumed(room, isForeign || room.isDoubtful(high, highId));
     }
 
     #live(room) {
         room.isLive = true;
         room.phase = "live";
-        this.#desk.people.joined(room);
-        this.#desk.joining.ended(room);
+        this.#client.people.joined(room);
+        this.#client.joining.ended(room);
     }
 
-    /** Live entries: each follows the cursor, or nothing of the rest is taken. */
+    /** Processes live entries: each must follow the cursor, otherwise the rest is dropped. */
     async takeEntries(room, { epoch, items = [], proof }) {
-        const { link, joining, store, outbox, renewal } = this.#desk;
+        const { link, joining, store, outbox, renewal } = this.#client;
         if (!room.isLive) return;
         if (epoch !== room.epoch) return joining.again(room);
         const fresh = [];
@@ -70,8 +71,8 @@ export class Entries {
             fresh.push(item);
         }
         if (fresh.length > 0) {
-            const { proved, isForeign } = room.proves(this.#desk.device, fresh);
-            // It is of the last entry of the frame.
+            const { proved, isForeign } = room.proves(this.#client.device, fresh);
+            // The proof is for the last entry of the frame.
             const shown = isBroken ? undefined : proof;
             await store.append(room.name, epoch, fresh, proved, shown);
             room.appended(fresh, shown);
@@ -82,15 +83,15 @@ export class Entries {
         if (isBroken) joining.again(room);
     }
 
-    /** What of the outbox is proved by entries has left it with them. */
+    /** The rows that entries prove to be stored have left the outbox together with them. */
     #tell(room, type, items, proved) {
         const isStored = new Set(proved);
         for (const row of room.outbox) {
             const item = isStored.has(row.cseq) ? items.find(({ cseq, id }) => cseq === row.cseq && id === row.id) : undefined;
-            if (item !== undefined) this.#desk.tell("stored", { room: room.name, id: row.id, seq: item.seq });
+            if (item !== undefined) this.#client.tell("stored", { room: room.name, id: row.id, seq: item.seq });
         }
         room.outbox = room.outbox.filter((row) => !isStored.has(row.cseq));
-        if (items.length > 0 || type === "replaced") this.#desk.tell(type, { room: room.name, items });
-        if (isStored.size > 0) this.#desk.tell("outbox", { room: room.name });
+        if (items.length > 0 || type === "replaced") this.#client.tell(type, { room: room.name, items });
+        if (isStored.size > 0) this.#client.tell("outbox", { room: room.name });
     }
 }

@@ -1,11 +1,11 @@
-// Names that are drawn by chance, and the name in a token.
+// Random IDs, and the user name in a token.
 
-/** So many random bytes in hexadecimal digits. */
+/** Returns this many random bytes as hexadecimal digits. */
 export function hexadecimal(count) {
     return Array.from(crypto.getRandomValues(new Uint8Array(count)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A UUID of version 7: its time comes first, so that names sort as they were given. */
+/** Returns a UUID of version 7: its time comes first, so that IDs sort by creation time. */
 export function messageID(now = Date.now()) {
     const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0").slice(-12);
     const chance = hexadecimal(10);
@@ -13,7 +13,7 @@ export function messageID(now = Date.now()) {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${chance.slice(0, 3)}-${variant}${chance.slice(4, 7)}-${chance.slice(7, 19)}`;
 }
 
-/** Who a token is for, as far as it says; the hub alone judges it. */
+/** Returns the user that a token names; only the hub can verify it. */
 export function subjectOf(token) {
     try {
         const text = atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/"));

@@ -1,4 +1,4 @@
-// The connection to the hub: attempts and the pauses between them, hello and its answer, the token, pings, and when a link is given up.
+// The connection to the hub: attempts and pauses, hello and its answer, the token, pings, and the detection of dead links.
 
 import { backoff } from "./backoff.mjs";
 import { pauseOf, times } from "./policy.mjs";
@@ -7,33 +7,33 @@ import { closings, codes, subprotocol } from "./protocol.mjs";
 const noPing = { number: 0, sent: 0, next: 0, heard: 0 };
 
 export class Link {
-    /** offline, connecting, welcomed, lost, replaced or refused. */
+    /** The state: offline, connecting, welcomed, lost, replaced or refused. */
     state = "offline";
-    /** Milliseconds that a ping took, once measured. */
+    /** The round trip of a ping in milliseconds, once measured. */
     roundTrip = null;
     /** The hub's answer to hello. */
     welcome = null;
-    /** What the hub refused last as a whole. */
+    /** The last refusal of the whole connection. */
     refusal = null;
-    /** When the next attempt is made, by our clock; 0: none is planned. */
+    /** When the next attempt starts, by the local clock; 0: none is planned. */
     nextAttempt = 0;
-    /** When the token ends, by our clock. */
+    /** When the token expires, by the local clock. */
     tokenEnds = Infinity;
-    /** How far the hub's clock is ahead of ours. */
+    /** How far the hub's clock is ahead of the local one. */
     offset = 0;
-    /** Counts connections: what belongs to an earlier one is told by its number. */
+    /** The number of the connection, to recognise events of earlier connections. */
     connection = 0;
-    /** Whether the hub has said that it stops. */
+    /** Whether the hub has announced that it stops. */
     isEnding = false;
 
-    #desk;
+    #client;
     #options;
     #socket = null;
     #token = null;
     #isWanted = false;
-    /** Attempts that failed in a row, and connections that did not last. */
+    /** The number of consecutive failures: failed attempts, and connections that were too short. */
     #failures = 0;
-    /** When the present connection was welcomed. */
+    /** When the current connection was welcomed. */
     #upSince = Infinity;
     #notBefore = 0;
     #deadline = 0;
@@ -41,8 +41,8 @@ export class Link {
     #ping = noPing;
     #renewAt = Infinity;
 
-    constructor(desk, options) {
-        [this.#desk, this.#options] = [desk, options];
+    constructor(client, options) {
+        [this.#client, this.#options] = [client, options];
     }
 
     get isUp() {
@@ -50,7 +50,7 @@ export class Link {
     }
 
     get hubTime() {
-        return this.#desk.time.now() + this.offset;
+        return this.#client.time.now() + this.offset;
     }
 
     online() {
@@ -67,39 +67,39 @@ export class Link {
     }
 
     hurry() {
-        if (this.#isWanted && this.state === "lost" && this.#desk.time.now() >= this.#notBefore) this.#open();
+        if (this.#isWanted && this.state === "lost" && this.#client.time.now() >= this.#notBefore) this.#open();
         else if (this.isUp) this.#sendPing();
     }
 
-    /** Drops the link, as a network does. */
+    /** Drops the link, as a bad network does. */
     cut() {
         if (this.#socket !== null) this.lost();
     }
 
-    /** Gives the connection up; another attempt follows. */
+    /** Gives up the connection; another attempt follows. */
     lost() {
         if (!this.#isWanted) return;
-        const now = this.#desk.time.now();
-        // A hub that welcomes and drops is asked less and less often, too.
+        const now = this.#client.time.now();
+        // The pauses also grow for a hub that welcomes clients and then drops them.
         if (now - this.#upSince >= times.steady) this.#failures = 0;
         this.#lose("lost");
-        const wait = Math.max(backoff(this.#failures++, this.#desk.random), this.#notBefore - now);
+        const wait = Math.max(backoff(this.#failures++, this.#client.random), this.#notBefore - now);
         this.nextAttempt = now + wait;
-        this.#cancelAttempt = this.#desk.time.after(wait, () => this.#open());
-        this.#desk.tell("connection", { state: this.state });
+        this.#cancelAttempt = this.#client.time.after(wait, () => this.#open());
+        this.#client.tell("connection", { state: this.state });
     }
 
-    /** No attempt is made for so long. */
+    /** Makes no attempt for this time. */
     rest(milliseconds) {
-        this.#notBefore = Math.max(this.#notBefore, this.#desk.time.now() + milliseconds);
+        this.#notBefore = Math.max(this.#notBefore, this.#client.time.now() + milliseconds);
     }
 
-    /** Nothing goes before hello and its answer. */
+    /** Sends a frame; nothing is sent before hello and its answer. */
     say(frame) {
         if (this.isUp) this.#send(frame);
     }
 
-    /** The first frame, with the rooms to resume. */
+    /** Sends the first frame, with the rooms to resume. */
     greet(device, joins) {
         this.#send({ t: "hello", v: [1], device, token: this.#token, agent: this.#options.agent, joins });
     }
@@ -113,7 +113,7 @@ export class Link {
         this.nextAttempt = 0;
         const connection = ++this.connection;
         this.#become("connecting");
-        this.#deadline = this.#desk.time.now() + times.welcome;
+        this.#deadline = this.#client.time.now() + times.welcome;
         const isExpired = this.refusal?.code === codes.expired;
         let token;
         try {
@@ -127,7 +127,7 @@ export class Link {
         this.#token = token;
         const socket = this.#options.socket(this.#options.url, [subprotocol]);
         this.#socket = socket;
-        socket.onopen = () => this.#desk.opened(connection);
+        socket.onopen = () => this.#client.opened(connection);
         socket.onmessage = ({ data }) => this.#heard(connection, data);
         socket.onclose = ({ code, reason }) => this.#closed(connection, code, reason);
     }
@@ -141,13 +141,13 @@ export class Link {
             frame = null;
         }
         if (frame === null || typeof frame !== "object" || typeof frame.t !== "string") return this.lost();
-        this.#ping.heard = this.#desk.time.now();
+        this.#ping.heard = this.#client.time.now();
         switch (frame.t) {
             case "welcome": return this.#welcomed(frame);
             case "renewed": return this.#planRenewal(frame.expires);
             case "pong": return this.#ponged(frame);
             case "goaway": return this.#goesAway(frame);
-            default: return this.#desk.heard(frame);
+            default: return this.#client.heard(frame);
         }
     }
 
@@ -157,24 +157,24 @@ export class Link {
         this.refusal = null;
         this.isEnding = false;
         this.#deadline = Infinity;
-        this.#upSince = this.#desk.time.now();
+        this.#upSince = this.#client.time.now();
         const isTimed = Number.isSafeInteger(frame.now);
-        if (isTimed) this.offset = frame.now - this.#desk.time.now();
+        if (isTimed) this.offset = frame.now - this.#client.time.now();
         this.#planRenewal(frame.expires);
         this.#ping = { ...noPing };
         this.#become("welcomed");
         this.#sendPing();
-        this.#desk.welcomed(isTimed);
+        this.#client.welcomed(isTimed);
     }
 
     #goesAway({ after = 0, drain = 0 }) {
         this.isEnding = true;
-        const now = this.#desk.time.now();
+        const now = this.#client.time.now();
         this.#notBefore = now + Math.min(times.longestPause, Math.max(0, after));
         this.#deadline = now + Math.min(60_000, drain) + 2_000;
     }
 
-    /** What the hub refuses of the connection as a whole. */
+    /** The hub has refused the whole connection. */
     refused(refusal) {
         this.refusal = refusal;
         if (refusal.retry === "after") this.rest(pauseOf(refusal));
@@ -185,20 +185,20 @@ export class Link {
         if (connection !== this.connection) return;
         if (code === closings.replaced) return this.#stop("replaced");
         if (closings.isFinal(code)) {
-            this.refusal ??= { code, text: reason || "The hub does not let us in." };
+            this.refusal ??= { code, text: reason || "The hub refuses the connection." };
             return this.#stop("refused");
         }
-        if (code === closings.expired) this.refusal = { code: codes.expired, text: reason || "The token has ended." };
+        if (code === closings.expired) this.refusal = { code: codes.expired, text: reason || "The token has expired." };
         this.lost();
     }
 
-    /** Another attempt would end in the same way, until somebody asks for it. */
+    /** Makes no further attempt until the user asks for one, because it would end in the same way. */
     #stop(state) {
         this.#isWanted = false;
         this.#lose(state);
     }
 
-    /** Does not wait for the closing handshake: a dead link would not take part in it. */
+    /** Closes without waiting for the closing handshake, because a dead link would not answer. */
     #lose(state) {
         const socket = this.#socket;
         this.#socket = null;
@@ -210,14 +210,14 @@ export class Link {
             socket.onopen = socket.onmessage = socket.onclose = null;
             socket.close();
         }
-        this.#desk.disconnected();
+        this.#client.disconnected();
         this.#become(state);
     }
 
     #become(state) {
         if (this.state === state) return;
         this.state = state;
-        this.#desk.tell("connection", { state });
+        this.#client.tell("connection", { state });
     }
 
     // The token.
@@ -225,10 +225,10 @@ export class Link {
     #planRenewal(expires) {
         this.tokenEnds = expires > 0 ? expires - this.offset : Infinity;
         this.#renewAt = this.tokenEnds - times.renewal;
-        this.#desk.tell("connection", { state: this.state });
+        this.#client.tell("connection", { state: this.state });
     }
 
-    /** Asks for a token again, and tells the hub if it is another one. */
+    /** Requests a token again, and sends it to the hub if it has changed. */
     async renewToken() {
         this.#renewAt = Infinity;
         const { connection } = this;
@@ -240,7 +240,7 @@ export class Link {
         }
     }
 
-    // What the clock is needed for.
+    // Periodic work.
 
     tick(now) {
         if (this.#socket === null && this.state !== "connecting") return;
@@ -253,17 +253,17 @@ export class Link {
 
     #sendPing() {
         if (this.#ping.sent !== 0) return;
-        const now = this.#desk.time.now();
+        const now = this.#client.time.now();
         this.#ping = { ...this.#ping, number: this.#ping.number + 1, sent: now, next: now + times.ping };
         this.say({ t: "ping", n: this.#ping.number });
     }
 
     #ponged({ n, now }) {
         if (n !== this.#ping.number || this.#ping.sent === 0) return;
-        // The calendar of this machine may have been set meanwhile.
-        if (Number.isSafeInteger(now)) this.offset = now - this.#desk.time.now();
-        this.roundTrip = this.#desk.time.now() - this.#ping.sent;
+        // The clock of this machine may have been changed in the meantime.
+        if (Number.isSafeInteger(now)) this.offset = now - this.#client.time.now();
+        this.roundTrip = this.#client.time.now() - this.#ping.sent;
         this.#ping.sent = 0;
-        this.#desk.tell("connection", { state: this.state });
+        this.#client.tell("connection", { state: this.state });
     }
 }

@@ -1,4 +1,4 @@
-// Draws the list of messages: each has one element for as long as it is shown, whatever becomes of it.
+// Draws the list of messages: each message keeps its element as long as it is shown, whatever happens to it.
 
 const svg = "http://www.w3.org/2000/svg";
 const ticks = {
@@ -32,13 +32,13 @@ export function icon(path, box = "0 0 24 24") {
     return drawing;
 }
 
-/** A name as it is shown: with what nobody would see, or what turns the text around it, written out. */
+/** Returns a name for display: characters that are invisible or change the text direction are written as codes. */
 export function shownName(name) {
     return name.replaceAll(/(?! )[\p{Cc}\p{Cf}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]/gu,
         (hidden) => `‹U+${hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
-/** The same person has the same colour everywhere; dark enough for white letters. */
+/** Creates an avatar: each user has the same colour everywhere, dark enough for white letters. */
 export function avatar(user) {
     let sum = 7;
     for (const letter of user) sum = (sum * 31 + letter.codePointAt(0)) % 3_600;
@@ -51,13 +51,13 @@ const hour = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-di
 const date = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const togetherFor = 5 * 60_000;
 
-/** A day as people say it. */
+/** Returns the name of a day for people. */
 function dayOf(at, now) {
     const days = Math.round((new Date(now).setHours(12, 0, 0, 0) - new Date(at).setHours(12, 0, 0, 0)) / 86_400_000);
     return days === 0 ? "Today" : days === 1 ? "Yesterday" : date.format(at);
 }
 
-/** Text with its links, which open elsewhere and are told nothing. */
+/** Turns links in a text into elements; they open in a new tab and send no referrer. */
 function linked(text) {
     return text.split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]])/).map((part, index) => (index % 2 === 0 ? part
         : element("a", { href: part, text: part, target: "_blank", rel: "noopener noreferrer nofollow" })));
@@ -69,7 +69,7 @@ export class MessageList {
     #elements = new Map();
     #hasDrawn = false;
 
-    /** `orders`: what the buttons of a message do: react, edit, delete, retry, discard. */
+    /** `orders`: the actions of a message's buttons: react, edit, delete, retry, discard. */
     constructor(list, orders) {
         this.#list = list;
         this.#orders = orders;
@@ -83,8 +83,8 @@ export class MessageList {
     }
 
     /**
-     * `messages`: {key, id, user, at, text, own, stage, …}, in the order in which they are shown. The key says which element it is; an id
-     * does not, for anybody may choose one that was used before. What is the same object as before says the same as before.
+     * `messages`: {key, id, user, at, text, own, stage, …}, in display order. The key identifies the element. The ID does not, because
+     * anybody may choose an ID that was used before. If an object is the same as before, its content is the same.
      */
     draw(messages, now) {
         const shown = new Set();
@@ -98,7 +98,7 @@ export class MessageList {
                 const isSame = known?.signature === signature;
                 const made = isSame ? known.element : make();
                 if (isSame) {
-                    // Made anew, with nothing new in it.
+                    // The view was made anew with the same content.
                 } else if (known !== undefined) {
                     made.classList.toggle("is-open", known.element.classList.contains("is-open"));
                     const focused = known.element.contains(document.activeElement) ? document.activeElement.dataset.order : undefined;
@@ -148,7 +148,7 @@ export class MessageList {
     #bubble({ text, at, own, stage, seenBy, isDeleted, isEdited, type }) {
         const bubble = element("div", { className: "bubble" });
         if (isDeleted) bubble.append("This message was deleted.");
-        else if (text === null) bubble.append(element("span", { className: "unknown", text: `Not known to this page: ${type}` }));
+        else if (text === null) bubble.append(element("span", { className: "unknown", text: `Unknown message type: ${type}` }));
         else bubble.append(...linked(text));
         const meta = element("span", { className: "meta" });
         if (isEdited && !isDeleted) meta.append("edited");
@@ -165,7 +165,7 @@ export class MessageList {
 
     #actions({ own, seq, isDeleted, mayChange }) {
         if (!seq || isDeleted) return null;
-        const actions = element("div", { className: "actions", role: "group", "aria-label": "What to do with this message" });
+        const actions = element("div", { className: "actions", role: "group", "aria-label": "Actions for this message" });
         for (const key of keys) actions.append(button("react", `React with ${key}`, { "data-key": key }, key));
         if (own) actions.append(button("edit", "Edit", {}, icon(icons.edit)));
         if (own || mayChange) actions.append(button("delete", "Delete", {}, icon(icons.delete)));

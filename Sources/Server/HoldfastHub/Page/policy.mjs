@@ -1,53 +1,53 @@
-// How long this client waits, and how much it keeps.
+// Timeouts and limits of this client.
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 export const times = {
-    /** Until the hub answers hello, a join, a question for older entries. */
+    /** How long to wait for the answer to hello, to a join, and to a request for older entries. */
     welcome: 15_000, state: 15_000, history: 15_000,
-    /** Without an ack for so long, all is sent again. */
+    /** Without an ack for this time, everything is sent again. */
     resend: 10_000,
-    /** Between pings; and how long nothing may be heard after one. */
+    /** The time between pings, and the time without any data after a ping that makes a link dead. */
     ping: 5_000, silence: 10_000,
-    /** A connection that lasts less is one that failed. */
+    /** A shorter connection counts as failed. */
     steady: 10_000,
-    /** How often the clock is looked at. */
+    /** The interval of periodic work. */
     tick: 1_000,
-    /** Typing is said once in so long. */
+    /** The minimum time between two typing frames. */
     typing: 3_000,
-    /** So long before a token ends, another one is asked for. */
+    /** How long before its expiry a token is renewed. */
     renewal: 60_000,
-    /** What is older than the hub remembers, less this, is not sent any more. */
+    /** Messages older than the hub's memory, minus this margin, are no longer sent. */
     margin: 86_400_000,
-    /** The least and the longest pause before what was refused for now is tried again. */
+    /** The shortest and the longest pause before a temporarily refused request is repeated. */
     pause: 250, longestPause: 600_000,
-    /** Before a room is joined again that the hub has no place for, at the least. */
+    /** The minimum time before a room is joined again if the hub has no place for it. */
     crowded: 10_000,
-    /** Before a store that failed is trusted again. */
+    /** The pause before a failed store is used again. */
     storePause: 1_000,
 };
 
 export const most = {
-    /** Messages that wait in the outbox of a room. */
+    /** Messages that may wait in the outbox of a room. */
     waiting: 1_000,
     /** Rooms that are joined within hello. */
     joins: 500,
-    /** Entries that one answer to a join shall hold, else a snapshot is better. */
+    /** Entries that one answer to a join may contain; with more missed entries, a snapshot is better. */
     missed: 2_000,
-    /** Resumes that fail in a row before each room is joined alone. */
+    /** Consecutive failed resumes before rooms are joined one by one. */
     resumes: 5,
-    /** Times that all is sent again on one connection without an ack. */
+    /** How often everything is sent again on one connection without an ack. */
     resends: 3,
-    /** Times that a room may cost the connection when joined alone. */
+    /** How often a room may break the connection when it is joined alone. */
     aloneFailures: 3,
-    /** Devices that are given up in the life of a client because others have used them. */
+    /** How many devices a client gives up because others have used them. */
     foreignDevices: 3,
-    /** Frames that wait to be taken in; beyond, the link is given up and the rest fetched later. */
+    /** Frames that may wait to be processed; with more, the link is given up and the rest is fetched later. */
     frames: 20_000,
     /** Entries that are written in one transaction. */
     batch: 500,
 };
 
-/** How long the hub wants us to wait before we try again. */
+/** Returns how long the hub wants the client to wait before it tries again. */
 export function pauseOf({ after }) {
     return Math.min(times.longestPause, Math.max(times.pause, Number(after) || 0));
 }

@@ -1,15 +1,15 @@
-// Who is present: each node of the hub tells its own part, counted by incarnation and version.
+// The users present: each node of the hub reports its own part, with an incarnation and a version.
 
 export class Attendance {
     #nodes = new Map();
     #connection = 0;
 
-    /** Everything that was told on an earlier connection is replaced by what this one tells. */
+    /** Data from earlier connections is replaced by the data of the new one. */
     reconnected() {
         this.#connection++;
     }
 
-    /** Takes over a frame `members`. False: some were missed, and all have to be asked for. */
+    /** Applies a `members` frame. Returns false if changes were missed, so that all members must be requested. */
     apply({ node, incarnation, version, full, total, members = [], gone = [] }) {
         for (const [name, part] of this.#nodes) if (part.connection !== this.#connection && name !== node) this.#nodes.delete(name);
         const part = this.#nodes.get(node);
@@ -24,12 +24,12 @@ export class Attendance {
         return true;
     }
 
-    /** How many connections are present, told or not. */
+    /** The number of connections present, including those without details. */
     get total() {
         return [...this.#nodes.values()].reduce((sum, part) => sum + Math.max(part.total, part.members.size), 0);
     }
 
-    /** A line per user, by name: the liveliest status of their connections, and how many these are. */
+    /** One item per user, by name: the most active status of the user's connections, and their number. */
     get users() {
         const users = new Map();
         for (const { members } of this.#nodes.values()) {

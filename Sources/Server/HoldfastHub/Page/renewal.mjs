@@ -1,7 +1,6 @@
-// A store that was restored from a backup, a log that was rewound, a device that somebody else has used in a room before us: what is
-// proved stored is found out, then the device is renewed.
-// A new number for a message that is stored already would double it, so the hub is asked about everything that waits, on a fresh
-// connection, before a number is given anew.
+// Handles a store that was restored from a backup, a log that was rewound, and a device that somebody else has used in a room before. It
+// finds out which waiting messages are stored, and then gets a new device. A new number for a stored message would duplicate it. So on a
+// new connection, the client asks the hub about all waiting messages before it assigns new numbers.
 
 import { messageID } from "./identity.mjs";
 import { codes, failures } from "./protocol.mjs";
@@ -10,30 +9,33 @@ const isForeign = (room) => room.refusal?.code === codes.foreignDevice;
 
 export class Renewal {
     isProving = false;
-    #desk;
+    #client;
 
-    constructor(desk) {
-        this.#desk = desk;
+    constructor(client) {
+        this.#client = client;
     }
 
     begin() {
         if (this.isProving) return this.goOn();
         this.isProving = true;
-        for (const room of this.#desk.rooms.values()) {
+        for (const room of this.#client.rooms.values()) {
             room.verdicts.clear();
             if (room.phase === "refused" && room.outbox.length > 0) room.phase = "waiting";
         }
-        this.#desk.link.lost();
+        this.#client.link.lost();
     }
 
-    /** Takes the number, unless the hub has the message under it, perhaps still on its way to the disk; the ack tells which. */
+    /**
+     * Creates a frame that takes the message's number, unless the hub has the message under it, perhaps not on disk yet; the ack shows
+     * which.
+     */
     probe(room, row) {
-        return { t: "pub", room: room.name, cseq: row.cseq, id: (row.probe ??= messageID(this.#desk.time.now())), void: true };
+        return { t: "pub", room: room.name, cseq: row.cseq, id: (row.probe ??= messageID(this.#client.time.now())), void: true };
     }
 
-    /** Once there is an answer about all that waits, the rest is numbered anew. */
+    /** When all waiting messages have an answer, assigns new numbers to the rest. */
     async goOn() {
-        const { link, rooms, store } = this.#desk;
+        const { link, rooms, store } = this.#client;
         if (!this.isProving || !link.isUp) return;
         for (const room of rooms.values()) {
             if (room.outbox.length === 0 || room.phase === "refused") continue;
@@ -42,7 +44,7 @@ export class Renewal {
         }
         const isUncertain = (row) => {
             const room = rooms.get(row.room);
-            // Where the device is another's nothing of ours was ever taken.
+            // If the device belongs to somebody else, the hub has never accepted anything of ours.
             return (room?.phase === "refused" && !isForeign(room)) || room?.verdicts.get(row.cseq) === "unknown";
         };
         await store.renew(isUncertain, failures.uncertain);
@@ -52,7 +54,7 @@ export class Renewal {
             if (room.phase === "refused" && isForeign(room)) [room.phase, room.refusal] = ["waiting", null];
         }
         link.lost();
-        await this.#desk.load();
-        for (const room of rooms.values()) this.#desk.tell("outbox", { room: room.name });
+        await this.#client.load();
+        for (const room of rooms.values()) this.#client.tell("outbox", { room: room.name });
     }
 }

@@ -1,9 +1,9 @@
-// What a client knows of one room.
+// The client's state of one room.
 
 import { most } from "./policy.mjs";
 import { Attendance } from "./presence.mjs";
 
-/** Somebody who typed is forgotten after this. */
+/** How long a user counts as typing. */
 const typingLasts = 6_000;
 const typists = 100;
 
@@ -11,26 +11,26 @@ export class Room {
     isWanted = false;
     wantsPresence = false;
     last = 50;
-    /** How one wants to be seen. */
+    /** The own presence status. */
     status = "online";
-    /** waiting, catchingUp, live, refused or left. */
+    /** The phase: waiting, catchingUp, live, refused or left. */
     phase = "waiting";
     refusal = null;
 
-    // What is stored.
+    // Stored state.
     epoch = "";
     seq = 0;
     first = 1;
     next = 1;
     read = 0;
-    /** What the hub says of the entry at the cursor, in words of its own. */
+    /** The hub's opaque proof of the entry at the cursor. */
     proof = "";
-    /** What is not known to be stored by the hub, by number. */
+    /** The messages that are not known to be stored by the hub, ordered by number. */
     outbox = [];
-    /** What was refused for good. */
+    /** The messages that were refused for good. */
     failed = [];
 
-    // What was said on the present connection.
+    // State of the current connection.
     isJoining = false;
     stateDeadline = Infinity;
     rejoinAt = Infinity;
@@ -45,11 +45,11 @@ export class Room {
     pausedUntil = 0;
     typingSaid = -Infinity;
     aloneFailures = 0;
-    /** While the store is in doubt: what the hub has under numbers of ours, where it is not ours. */
+    /** While the store is in doubt: the hub's answers about our numbers for which it has no message of ours. */
     verdicts = new Map();
 
     attendance = new Attendance();
-    /** How far users have read. */
+    /** The read markers of users. */
     markers = new Map();
     #typing = new Map();
 
@@ -61,7 +61,7 @@ export class Room {
         Object.assign(this, { epoch: "", seq: 0, first: 1, next: 1, read: 0, proof: "", outbox: [], failed: [] });
     }
 
-    /** What was stored before there were proofs has none. */
+    /** Applies a stored record; records from older versions have no proof. */
     take({ epoch, seq, first, next, read, proof = "" }) {
         Object.assign(this, { epoch, seq, first, next, read, proof });
     }
@@ -76,12 +76,12 @@ export class Room {
         this.#typing.clear();
     }
 
-    /** Whether one has a right here: r, w, p or a. */
+    /** Returns whether the user has a right in this room: r, w, p or a. */
     may(right) {
         return this.rights.includes(right);
     }
 
-    /** The words that ask for what is missed; from now on an answer is awaited. */
+    /** Returns the fields of a join for the missed entries; from now on an answer is awaited. */
     joins(deadline) {
         [this.isJoining, this.isLive, this.rejoinAt, this.stateDeadline] = [true, false, Infinity, deadline];
         const cursor = this.epoch === "" ? { seq: -this.last } : { epoch: this.epoch, seq: this.seq };
@@ -103,7 +103,10 @@ export class Room {
         [this.epoch, this.seq, this.first] = [epoch, seq, items[0]?.seq ?? seq + 1];
     }
 
-    /** Which rows of the outbox these entries are; or whether the device has said something that is not in this store. */
+    /**
+     * Returns which rows of the outbox these entries prove to be stored, and whether the device has sent something that is not in this
+     * store.
+     */
     proves(device, items) {
         const proved = [];
         let isForeign = false;
@@ -116,19 +119,22 @@ export class Room {
         return { proved, isForeign };
     }
 
-    /** Whether the hub's memory of this device cannot have come from this store. */
+    /** Returns whether the hub's memory of this device contradicts this store. */
     isDoubtful(high, highId) {
         const row = this.outbox.find(({ cseq }) => cseq === high);
         if (high >= this.next || (row !== undefined && highId && highId !== row.id)) return true;
         return (this.outbox[0]?.cseq ?? this.next) > this.high + 1;
     }
 
-    /** The greatest number that the hub is known to have; an answer that was on its way may be older than an ack. */
+    /** Updates the highest number that the hub is known to have; a delayed answer may be older than an ack. */
     noteHigh(high) {
         this.high = Math.max(this.high, high);
     }
 
-    /** Whether the hub may have it: it takes numbers without gaps, so nothing behind one that is missing there and here. */
+    /**
+     * Returns whether the hub may have the message: it accepts numbers without gaps, so it has none after a number that is missing on
+     * both sides.
+     */
     mustProve(row) {
         let next = this.high + 1;
         for (const { cseq } of this.outbox) {
@@ -139,7 +145,7 @@ export class Room {
         return false;
     }
 
-    /** Sends again from the oldest. */
+    /** Starts to send again from the oldest message. */
     rewind() {
         this.sentUpTo = (this.outbox[0]?.cseq ?? this.next) - 1;
     }
@@ -157,7 +163,7 @@ export class Room {
         return this.hasState && this.inFlight > 0 && now - this.waitingSince >= patience;
     }
 
-    /** A marker never goes back. */
+    /** Updates a read marker, which never goes back. */
     reads(user, seq) {
         if (!(seq > (this.markers.get(user) ?? 0))) return false;
         this.markers.set(user, seq);

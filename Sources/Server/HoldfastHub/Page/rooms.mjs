@@ -6,9 +6,10 @@
 //     await client.join("abc");
 //     const row = await client.send("abc", { type: "chat.text", body: { text: "hi" } });   // in the outbox, on disk
 //
-// Here stand its parts and what an app asks of them. Each part is a file with one idea: link.mjs (the connection), joining.mjs (which
-// rooms, when), entries.mjs (the copy of a room), outbox.mjs (what waits), renewal.mjs (a restored store), history.mjs, people.mjs (what is
-// not stored), turns.mjs (one change after the other), room.mjs (what is known of a room), store.mjs (what is on disk).
+// This file connects the parts and has the API for apps. Each part is a file with one purpose: link.mjs (the connection),
+// joining.mjs (joining rooms), entries.mjs (the copy of a room), outbox.mjs (waiting messages), renewal.mjs (restored stores),
+// history.mjs, people.mjs (ephemeral data), turns.mjs (one change after another), room.mjs (the state of a room), store.mjs (data on
+// disk).
 
 import { Entries } from "./entries.mjs";
 import { History } from "./history.mjs";
@@ -25,180 +26,180 @@ import { Turns } from "./turns.mjs";
 export { failures, OutboxError };
 
 /**
- * Events, each with what it is about in `detail`:
- * connection ({state}), room ({room}: its phase), entries ({room, items}), replaced ({room, items}), outbox ({room}),
- * stored ({room, id, seq}), members, typing, reads ({room}), signal ({room, user, conn, type, body}), trouble ({text}).
+ * Events, with their subject in `detail`:
+ * connection ({state}), room ({room}: its phase), entries ({room, items}), replaced ({room, items}), outbox ({room}), stored ({room, id,
+ * seq}), members, typing, reads ({room}), signal ({room, user, conn, type, body}), trouble ({text}).
  */
 export class RoomsClient extends EventTarget {
     rooms = new Map();
-    #desk;
+    #client;
     #hasClosed = false;
     #cancelTick = () => {};
 
     /**
-     * `token`: gives the token to say hello with, perhaps later. It is asked with `isExpired` where the last one is of no use any more, and
-     * if it has no other then, no further attempt is made before `renew` or `online`.
+     * `token`: returns the token for hello, possibly as a promise. It is called with `isExpired` if the last token is no longer valid.
+     * If it has no other token then, no further attempt is made before `renew` or `online`.
      */
     constructor({ url, token, store, agent = "holdfast page", socket = (...words) => new WebSocket(...words), time = realTime,
         random = Math.random }) {
         super();
-        const desk = (this.#desk = new Desk(this, store, time, random));
-        desk.link = new Link(desk, { url, token, agent, socket });
+        const client = (this.#client = new ClientCore(this, store, time, random));
+        client.link = new Link(client, { url, token, agent, socket });
     }
 
-    /** Reads what is stored and connects. */
+    /** Loads the stored state and connects. */
     async start() {
-        await this.#desk.load();
+        await this.#client.load();
         this.#tick();
-        this.#desk.link.online();
+        this.#client.link.online();
     }
 
-    /** offline, connecting, welcomed, lost, replaced or refused. */
+    /** The state: offline, connecting, welcomed, lost, replaced or refused. */
     get state() {
-        return this.#desk.link.state;
+        return this.#client.link.state;
     }
 
-    /** Milliseconds that a ping took, once measured. */
+    /** The round trip of a ping in milliseconds, once measured. */
     get roundTrip() {
-        return this.#desk.link.roundTrip;
+        return this.#client.link.roundTrip;
     }
 
     /** The hub's answer to hello. */
     get welcome() {
-        return this.#desk.link.welcome;
+        return this.#client.link.welcome;
     }
 
-    /** What the hub refused last as a whole. */
+    /** The last refusal of the whole connection. */
     get refusal() {
-        return this.#desk.link.refusal;
+        return this.#client.link.refusal;
     }
 
-    /** When the next attempt is made, by our clock; 0: none is planned. */
+    /** When the next attempt starts, by the local clock; 0: none is planned. */
     get nextAttempt() {
-        return this.#desk.link.nextAttempt;
+        return this.#client.link.nextAttempt;
     }
 
-    /** When the token of the present connection ends, by our clock. */
+    /** When the token of the current connection expires, by the local clock. */
     get tokenEnds() {
-        return this.#desk.link.tokenEnds;
+        return this.#client.link.tokenEnds;
     }
 
     get device() {
-        return this.#desk.device;
+        return this.#client.device;
     }
 
-    /** Ends everything; what is in the outbox stays there. */
+    /** Ends everything; the outbox keeps its messages. */
     async close() {
         this.#hasClosed = true;
         this.offline();
         this.#cancelTick();
-        await this.#desk.turns.add(() => {});
-        this.#desk.store.close();
+        await this.#client.turns.add(() => {});
+        this.#client.store.close();
     }
 
-    /** Stays without a connection until `online`. */
+    /** Stays disconnected until `online`. */
     offline() {
-        this.#desk.link.offline();
+        this.#client.link.offline();
     }
 
     online() {
         if (this.#hasClosed) return;
-        this.#desk.joining.forgive();
-        this.#desk.link.online();
+        this.#client.joining.forgive();
+        this.#client.link.online();
     }
 
-    /** There may be a newer token: it is told to the hub, or tried on a new connection. */
+    /** Call this when there may be a newer token: it is sent to the hub, or tried on a new connection. */
     renew() {
-        if (this.#desk.link.isUp) this.#desk.link.renewToken();
+        if (this.#client.link.isUp) this.#client.link.renewToken();
         else this.online();
     }
 
-    /** Tries at once, for a network or a reader that is back. */
+    /** Tries to connect at once, when the network or the user is back. */
     hurry() {
-        this.#desk.link.hurry();
+        this.#client.link.hurry();
     }
 
-    /** Drops the link, as a network does. */
+    /** Drops the link, as a bad network does. */
     cut() {
-        this.#desk.link.cut();
+        this.#client.link.cut();
     }
 
-    /** What it knows of a room that was joined, or whose outbox is not empty. */
+    /** Returns the state of a room that was joined, or whose outbox is not empty. */
     room(name) {
         return this.rooms.get(name);
     }
 
-    /** `last`: how many entries to begin with if none are stored. */
+    /** `last`: the number of entries to begin with if none are stored. */
     async join(name, { presence = true, last = 50, status = "online" } = {}) {
         const wrong = check(name);
         if (wrong !== undefined) throw new TypeError(wrong);
-        await this.#desk.turns.add(() => {
-            const room = this.#desk.room(name);
+        await this.#client.turns.add(() => {
+            const room = this.#client.room(name);
             Object.assign(room, { isWanted: true, wantsPresence: presence, last, status, phase: "waiting" });
-            this.#desk.joining.begin(room);
-            this.#desk.tell("room", { room: name });
+            this.#client.joining.begin(room);
+            this.#client.tell("room", { room: name });
         });
         return this.rooms.get(name);
     }
 
     leave(name) {
-        return this.#desk.turns.add(() => {
+        return this.#client.turns.add(() => {
             const room = this.rooms.get(name);
             if (room === undefined || !room.isWanted) return;
             room.isWanted = false;
             if (room.outbox.length === 0) {
-                this.#desk.link.say({ t: "leave", room: name });
+                this.#client.link.say({ t: "leave", room: name });
                 room.disconnected();
                 room.phase = "left";
             }
-            this.#desk.tell("room", { room: name });
+            this.#client.tell("room", { room: name });
         });
     }
 
-    /** Kept once the message is in the outbox, on disk, with its number; it is then sent until it is stored, or refused for good. */
+    /** Resolves when the message is in the outbox, on disk, with its number; it is then sent until it is stored or refused for good. */
     async send(name, message) {
         if (this.#hasClosed) throw new OutboxError("stopped", "The client was closed.");
-        return this.#desk.outbox.send(name, message);
+        return this.#client.outbox.send(name, message);
     }
 
-    /** A failed message is sent after all, under a new number. */
+    /** Sends a failed message again, under a new number. */
     retry(name, id) {
-        return this.#desk.outbox.retry(name, id);
+        return this.#client.outbox.retry(name, id);
     }
 
     discard(name, id) {
-        return this.#desk.outbox.discard(name, id);
+        return this.#client.outbox.discard(name, id);
     }
 
     /** Takes over failed messages of another store, to be retried or discarded here. */
     adopt(messages) {
-        return this.#desk.outbox.adopt(messages);
+        return this.#client.outbox.adopt(messages);
     }
 
-    /** The last entries below a number: stored ones, else the hub's. `isFirst`: there is nothing before them. */
+    /** Returns the last entries below a number, from the store or else from the hub. `isFirst`: there are no earlier entries. */
     earlier(name, before, limit = 50) {
-        return this.#desk.history.earlier(name, before, limit);
+        return this.#client.history.earlier(name, before, limit);
     }
 
     /** The user has read up to an entry. */
     read(name, seq) {
-        this.#of(name, (room) => this.#desk.people.read(room, seq));
+        this.#of(name, (room) => this.#client.people.read(room, seq));
     }
 
-    /** Said at most every 3 s. */
+    /** Reports typing, at most every 3 s. */
     typing(name, on) {
-        this.#of(name, (room) => this.#desk.people.typing(room, on));
+        this.#of(name, (room) => this.#client.people.typing(room, on));
     }
 
     presence(name, status) {
-        this.#of(name, (room) => this.#desk.people.presence(room, status));
+        this.#of(name, (room) => this.#client.people.presence(room, status));
     }
 
     signal(name, type, body) {
-        this.#of(name, (room) => this.#desk.people.signal(room, type, body));
+        this.#of(name, (room) => this.#client.people.signal(room, type, body));
     }
 
-    /** Messages that wait in all rooms. */
+    /** The number of waiting messages in all rooms. */
     get waiting() {
         return [...this.rooms.values()].reduce((sum, room) => sum + room.outbox.length, 0);
     }
@@ -209,7 +210,7 @@ export class RoomsClient extends EventTarget {
     }
 
     #tick() {
-        const { link, people, joining, outbox, time } = this.#desk;
+        const { link, people, joining, outbox, time } = this.#client;
         this.#cancelTick = time.after(times.tick, () => this.#tick());
         const now = time.now();
         people.tick(now);
@@ -219,8 +220,8 @@ export class RoomsClient extends EventTarget {
     }
 }
 
-/** What the parts share, and what each tells the others. */
-class Desk {
+/** The shared state of the parts, and their connections to each other. */
+class ClientCore {
     device = "";
     turns = new Turns(this);
     joining = new Joining(this);
@@ -256,19 +257,19 @@ class Desk {
         for (const message of failed) this.room(message.room).failed.push(message);
     }
 
-    /** What was assumed to be stored is not: everything is read again, and fetched again. */
+    /** A write has failed: everything is loaded and fetched again. */
     async storeFailed(error) {
-        this.tell("trouble", { text: `The browser's storage does not take what it should: ${error?.message ?? error}` });
+        this.tell("trouble", { text: `The browser's storage failed: ${error?.message ?? error}` });
         this.link.rest(times.storePause);
         this.link.lost();
         try {
             await this.load();
         } catch {
-            // The cursors in memory are those of the last transaction that was written.
+            // The cursors in memory are those of the last successful transaction.
         }
     }
 
-    /** Hello is said in turn, so that its cursors are those of what is stored. */
+    /** Hello is sent in turn, so that its cursors match the stored state. */
     opened(connection) {
         this.turns.add(() => {
             if (connection === this.link.connection) this.link.greet(this.device, this.joining.greeting());
@@ -290,7 +291,7 @@ class Desk {
         }
     }
 
-    /** A frame that is not about the connection. */
+    /** Processes a frame that is not about the connection. */
     heard(frame) {
         const room = this.rooms.get(frame.room);
         if (room !== undefined && this.people.heardInPassing(room, frame)) return;

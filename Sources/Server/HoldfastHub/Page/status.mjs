@@ -1,4 +1,4 @@
-// The hub's figures as they come, once a second.
+// Shows the hub's figures once per second.
 
 import { Chart, short } from "./chart.mjs";
 
@@ -6,8 +6,8 @@ const byID = (id) => document.getElementById(id);
 const charts = {
     messages: new Chart("Messages per second", ["stored", "delivered"], ""),
     connections: new Chart("Connections", ["connections", "rooms"], ""),
-    commit: new Chart("Until it is on disk", ["median", "99 of 100"], " ms"),
-    fanout: new Chart("Until it is handed out", ["median", "99 of 100"], " ms"),
+    commit: new Chart("Time until on disk", ["median", "99th percentile"], " ms"),
+    fanout: new Chart("Time until delivered", ["median", "99th percentile"], " ms"),
 };
 byID("charts").append(...Object.values(charts).map(({ figure }) => figure));
 
@@ -22,7 +22,7 @@ function write(id, text, note = "") {
 
 const number = (value) => (Number.isFinite(value) ? value : null);
 
-/** The change of a counter per second; nothing at first, and after the hub was started again. */
+/** Returns the change of a counter per second; null at first, and after a restart of the hub. */
 function rate(status, name) {
     const [now, before] = [number(status.totals?.[name]), number(last?.totals?.[name])];
     const seconds = (status.now - last?.now) / 1000;
@@ -66,7 +66,7 @@ function show(status) {
     charts.connections.add(status.now, [number(status.connections), number(status.rooms)]);
     for (const name of ["commit", "fanout"]) charts[name].add(status.now, [number(status[name]?.p50), number(status[name]?.p99)]);
     last = status;
-    if (status.healthy === false) link("failing", `the log cannot be written: ${status.problem ?? "nobody knows why"}`);
+    if (status.healthy === false) link("failing", `the log cannot be written: ${status.problem ?? "unknown reason"}`);
     else link("live", "live");
     globalThis.status = { last: status, charts };
 }
@@ -94,7 +94,7 @@ function link(state, text) {
 
 const retryAfter = 2_000;
 
-/** A browser gives up for ever on a stream that was answered with an error: a hub that starts again shall be found. */
+/** A browser stops for good when a stream is answered with an error, so the page reconnects to find a restarted hub. */
 function listen() {
     const stream = new EventSource("status/stream");
     stream.onmessage = ({ data }) => {
@@ -105,7 +105,7 @@ function listen() {
         }
     };
     stream.onerror = () => {
-        link("lost", "no figures from the hub: it is away, or tells them on its own machine only");
+        link("lost", "no figures from the hub: it is down, or shows them only on its own machine");
         if (stream.readyState !== EventSource.CLOSED) return;
         setTimeout(listen, retryAfter);
     };

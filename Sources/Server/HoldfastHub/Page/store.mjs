@@ -1,15 +1,14 @@
-// What a client keeps: who it is, its cursors, entries and outbox. Each change is one transaction, and stands completely or not at all.
-//
-// The rules are written once, over a backend that keeps values by key: IndexedDB in a page, plain maps where nothing has to last.
+// The stored state of a client: its device, cursors, entries and outbox. Each change is one transaction, and is written completely or not
+// at all. The rules are written once, over a key-value backend: IndexedDB in a page, or plain maps if nothing has to last.
 
 import { hexadecimal } from "./identity.mjs";
 
 const tables = ["meta", "rooms", "entries", "outbox", "failed"];
-/** Entries that are kept of a room. */
+/** The number of entries that are kept of a room. */
 const kept = 5_000;
 const version = 1;
 
-/** The store holds another piece of the room than the writer believes: somebody else has written to it. */
+/** The store has another part of the room than the writer expects, because somebody else has written to it. */
 export class StaleError extends Error {}
 
 export class Store {
@@ -19,7 +18,7 @@ export class Store {
         this.#backend = backend;
     }
 
-    /** All but the entries. A store that is new gets its device now. */
+    /** Loads everything except the entries. A new store gets its device here. */
     load() {
         return this.#write(["meta", "rooms", "outbox", "failed"], async (tx) => {
             let device = await tx.get("meta", "device");
@@ -29,12 +28,12 @@ export class Store {
         });
     }
 
-    /** How far the hub's clock is ahead of ours. */
+    /** Stores how far the hub's clock is ahead of the local one. */
     setOffset(offset) {
         return this.#write(["meta"], (tx) => tx.put("meta", "offset", offset));
     }
 
-    /** Puts a message into the outbox, and gives it its number in the same transaction. */
+    /** Adds a message to the outbox, and assigns its number in the same transaction. */
     enqueue(room, message) {
         return this.#write(["rooms", "outbox"], async (tx) => {
             const record = await recordOf(tx, room);
@@ -45,7 +44,9 @@ export class Store {
         });
     }
 
-    /** Entries that follow the cursor, the hub's proof of the last one, and what they prove to be stored, in one step. */
+    /**
+     * Writes entries after the cursor, the hub's proof of the last one, and which messages they prove to be stored, in one transaction.
+     */
     append(room, epoch, items, proved, proof = "") {
         return this.#write(["rooms", "entries", "outbox"], async (tx) => {
             const record = await recordOf(tx, room);
@@ -59,7 +60,7 @@ export class Store {
         });
     }
 
-    /** A snapshot in place of all that there was. A read marker means something within its epoch only, as long as that does not go back. */
+    /** Replaces everything with a snapshot. A read marker is only valid within its epoch, as long as it does not go back. */
     replace(room, epoch, seq, items, proved, proof = "") {
         return this.#write(["rooms", "entries", "outbox"], async (tx) => {
             const record = await recordOf(tx, room);
@@ -71,7 +72,7 @@ export class Store {
         });
     }
 
-    /** Older entries, if they touch the first one that is stored. Returns the number of the first one then. */
+    /** Writes older entries if they are contiguous with the stored ones. Returns the number of the first stored entry then. */
     prepend(room, epoch, items) {
         return this.#write(["rooms", "entries"], async (tx) => {
             const record = await recordOf(tx, room);
@@ -83,12 +84,12 @@ export class Store {
         });
     }
 
-    /** The last stored entries below a number, in order. */
+    /** Returns the last stored entries below a number, in order. */
     entries(room, before, limit) {
         return this.#backend.transaction(["entries"], false, (tx) => tx.last("entries", room, before - 1, limit));
     }
 
-    /** Rows that are proved to be stored by the hub leave the outbox; others, given whole, change. */
+    /** Removes the rows that are stored by the hub from the outbox, and updates the changed ones, which are given completely. */
     settle(room, { removed = [], changed = [], failed = [] }) {
         return this.#write(["outbox", "failed"], async (tx) => {
             for (const cseq of removed) await tx.delete("outbox", [room, cseq]);
@@ -100,7 +101,7 @@ export class Store {
         });
     }
 
-    /** A failed message gets a new number: its old one is burnt, so it cannot be there twice. */
+    /** Gives a failed message a new number: its old number is voided, so the message cannot be stored twice. */
     retry(room, id, at) {
         return this.#write(["rooms", "outbox", "failed"], async (tx) => {
             const message = await tx.get("failed", [room, id]);
@@ -119,14 +120,14 @@ export class Store {
         return this.#write(["failed"], (tx) => tx.delete("failed", [room, id]));
     }
 
-    /** Failed messages of another store. */
+    /** Writes failed messages of another store. */
     adopt(messages) {
         return this.#write(["failed"], async (tx) => {
             for (const message of messages) await tx.put("failed", [message.room, message.id], message);
         });
     }
 
-    /** How far the own user has read. */
+    /** Stores the own read marker. */
     setRead(room, seq) {
         return this.#write(["rooms"], async (tx) => {
             const record = await recordOf(tx, room);
@@ -135,8 +136,8 @@ export class Store {
     }
 
     /**
-     * A new device, under which what waits is numbered from 1.
-     * `isUncertain`: whether a row may have been stored under its old number; such a one is not sent again by itself.
+     * Gets a new device, for which the waiting messages are numbered from 1.
+     * `isUncertain`: returns whether a row may have been stored under its old number; such a row is not sent again automatically.
      */
     renew(isUncertain, uncertain) {
         return this.#write(["meta", "rooms", "outbox", "failed"], async (tx) => {
@@ -172,12 +173,12 @@ async function recordOf(tx, room) {
     return (await tx.get("rooms", room)) ?? { room, epoch: "", seq: 0, first: 1, next: 1, read: 0, proof: "" };
 }
 
-/** Keeps everything as long as the page. */
+/** Keeps everything as long as the page lives. */
 export class MemoryBackend {
     #tables = Object.fromEntries(tables.map((name) => [name, new Map()]));
     #last = Promise.resolve();
 
-    /** What the work wrote is there when the promise is kept, or not at all. */
+    /** Resolves when everything that the work wrote is stored; otherwise nothing is stored. */
     transaction(_, __, work) {
         const result = this.#last.then(async () => {
             const tx = new MemoryTransaction(this.#tables);
@@ -252,13 +253,13 @@ function indexedOrder(a, b) {
     return a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0;
 }
 
-/** Keeps everything in IndexedDB, written to disk before a transaction counts. */
+/** Keeps everything in IndexedDB, where a transaction counts only when it is on disk. */
 export class IndexedBackend {
     #database;
 
     constructor(database) {
         this.#database = database;
-        // Another version of this page wants to change the database: it shall not wait for us.
+        // Another version of this page wants to change the database, and must not wait for this page.
         database.onversionchange = () => database.close();
     }
 
@@ -285,7 +286,7 @@ export class IndexedBackend {
             try {
                 transaction.abort();
             } catch {
-                // It has ended by itself.
+                // The transaction has already ended.
             }
             throw error;
         }

@@ -1,21 +1,23 @@
-// One device per tab: one that two tabs used would give out numbers twice. Each tab holds the lock of its place for as long as it lives;
-// what a tab left unsent when it was closed is sent by one that is open.
+// Each tab has its own device, because two tabs with one device would use numbers twice. A tab holds the lock of its place as long as it
+// lives. Unsent messages of a closed tab are sent by an open one.
 
 import { IndexedBackend, MemoryBackend, Store } from "./store.mjs";
 
 const places = 32;
-/** For how long a tab that was reloaded waits for the place that it had: its old document still ends. */
+/** How long a reloaded tab waits for its previous place, while its old document is still closing. */
 const patience = 3_000;
 const rescueInterval = 5_000;
-/** Places of closed tabs in which nothing was left change only if a tab takes them, and this one may miss that. */
+/** The interval for places of closed tabs without waiting messages: they change only if a tab takes them, and this tab may miss that. */
 const idleInterval = 60_000;
-/** For how long what a closed tab left is tried to be sent, before the next place is looked at. */
+/** How long messages of a closed tab are sent before the next place is checked. */
 const sendingLasts = 20_000;
 
 const nameOf = (user, place) => `holdfast rooms ${user} ${place}`;
 const memory = "holdfast place";
 
-/** A tab's own store; `isDurable`: whether it outlives the page. Without locks or a database, as on a page without TLS, nothing is kept. */
+/**
+ * A tab's own store; `isDurable`: whether it outlives the page. Without locks or a database, as on a page without TLS, nothing is kept.
+ */
 export class Place {
     static async take(user) {
         if (navigator.locks === undefined || globalThis.indexedDB === undefined) return new Place(user, null, new MemoryBackend());
@@ -45,7 +47,7 @@ export class Place {
     }
 }
 
-/** The function that lets go of a lock, or null if it was not to be had in time. */
+/** Returns a function that releases the lock, or null if the lock was not available in time. */
 function locked(name, patience) {
     return new Promise((done) => {
         const hold = (lock) => (lock === null ? done(null) : new Promise((release) => done(release)));
@@ -55,13 +57,13 @@ function locked(name, patience) {
 }
 
 /**
- * Sends what closed tabs left behind, again and again while this one lives, and has what failed of it adopted by this tab. `connect` makes
- * a client of a store, not yet started; `adopt` takes over failed messages; `isUp`: whether this tab has a connection, without which the
- * others would get none either.
+ * Sends the messages that closed tabs left behind, repeatedly while this tab lives; this tab adopts their failed messages. `connect`
+ * creates a client for a store without starting it. `adopt` takes over failed messages. `isUp`: returns whether this tab has a
+ * connection; without one, other clients would not get one either.
  */
 export function rescue(user, own, { connect, adopt, isUp }) {
     if (own.number === null) return;
-    /** When a free place is looked into: at once if it is free twice in a row, for then it belongs to nobody who just reloads. */
+    /** When a free place is checked: at once if it is free twice in a row, because then its tab is not just reloading. */
     const due = new Map();
     const look = async () => {
         if (!isUp()) return;
@@ -89,7 +91,9 @@ export function rescue(user, own, { connect, adopt, isUp }) {
     setTimeout(again, rescueInterval);
 }
 
-/** Sends what a store holds, and gives away what failed; whether nothing is left. The store is closed in any case. */
+/**
+ * Sends the messages of a store, and gives its failed messages away; returns whether nothing is left. The store is closed in any case.
+ */
 export async function empty(store, connect, adopt) {
     let client = null;
     try {
@@ -102,7 +106,7 @@ export async function empty(store, connect, adopt) {
             while (isHopeful()) await new Promise((done) => setTimeout(done, 200));
             client.offline();
         }
-        // Adopted first: better there twice for a moment than nowhere.
+        // Adopted before they are removed: a short duplicate is better than a loss.
         const left = await store.load();
         if (left.failed.length > 0) await adopt(left.failed);
         for (const { room, id } of left.failed) await store.discard(room, id);

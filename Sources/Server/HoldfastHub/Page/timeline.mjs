@@ -1,6 +1,7 @@
-// Entries folded into what a chat shows. Edits, deletions and reactions are messages about messages, and may come before these.
+// Folds entries into the messages that a chat shows. Edits, deletions and reactions are messages about other messages, and may arrive
+// before them.
 
-/** A message as it is shown. */
+/** A message with its edits and reactions. */
 class Shown {
     text = null;
     editedBy = 0;
@@ -15,7 +16,7 @@ class Shown {
 }
 
 export class Timeline {
-    /** Messages by number. */
+    /** Messages by sequence number. */
     messages = new Map();
     #notes = new Map();
     #order = null;
@@ -26,7 +27,7 @@ export class Timeline {
         this.#order = null;
     }
 
-    /** Entries of any place, each once. Returns the numbers of the messages that have changed. */
+    /** Adds entries from anywhere in the room, each once. Returns the numbers of the changed messages. */
     add(entries) {
         const changed = new Set();
         for (const entry of entries) {
@@ -47,7 +48,7 @@ export class Timeline {
         return changed;
     }
 
-    /** Forgets the entries below a number, as if they had never been added; returns the messages among them. */
+    /** Removes the entries below a number, as if they had never been added; returns the removed messages. */
     trim(first) {
         const gone = this.ordered.filter(({ seq }) => seq < first);
         for (const { seq } of gone) this.messages.delete(seq);
@@ -60,12 +61,12 @@ export class Timeline {
         return gone;
     }
 
-    /** In the room's order. */
+    /** The messages in the room's order. */
     get ordered() {
         return (this.#order ??= [...this.messages.values()].sort((a, b) => a.seq - b.seq));
     }
 
-    /** Whether somebody may change a message is judged here, by what the hub says of who they are. */
+    /** Applies a change if its user is allowed to make it, according to the user names from the hub. */
     #apply(note) {
         const shown = this.messages.get(note.about.seq);
         if (shown === undefined) return;
@@ -91,12 +92,12 @@ export class Timeline {
     }
 }
 
-/** A line for a message of a type that is not known. */
+/** Returns the text of a message; null if it has none. */
 function textOf(body) {
     return typeof body?.text === "string" ? body.text : null;
 }
 
-/** The users who stand behind each reaction of a message. */
+/** Returns the users of each reaction of a message. */
 export function reactionsOf(shown) {
     const all = [...shown.reactions].map(([key, users]) => [key, [...users].filter(([, { isOn }]) => isOn).map(([user]) => user)]);
     return all.filter(([, users]) => users.length > 0);

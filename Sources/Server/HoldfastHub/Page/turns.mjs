@@ -1,17 +1,17 @@
-// One thing after the other: what changes the store has ended when the next begins.
+// Runs changes of the store one after another: each begins when the previous one has ended.
 
 import { most } from "./policy.mjs";
 
 export class Turns {
     #waiting = [];
     #isWorking = false;
-    #desk;
+    #client;
 
-    constructor(desk) {
-        this.#desk = desk;
+    constructor(client) {
+        this.#client = client;
     }
 
-    /** What the work gives, or its failure. */
+    /** Returns the result of the work, or its failure. */
     add(work) {
         return new Promise((done, fail) => {
             this.#waiting.push({ work, done, fail });
@@ -19,9 +19,9 @@ export class Turns {
         });
     }
 
-    /** A frame of the present connection; if too many wait, that one is given up. */
+    /** Adds a frame of the current connection; if too many wait, the connection is given up. */
     addFrame(frame) {
-        const { link } = this.#desk;
+        const { link } = this.#client;
         if (this.#waiting.length >= most.frames) return link.lost();
         this.#waiting.push({ frame, connection: link.connection });
         this.#goOn();
@@ -34,17 +34,17 @@ export class Turns {
             const { work, done, fail, frame, connection } = this.#waiting.shift();
             try {
                 if (frame === undefined) done(await work());
-                // What came by an earlier connection is fetched again by this one.
-                else if (connection === this.#desk.link.connection) await this.#desk.takeIn(this.#gathered(frame, connection));
+                // Frames of an earlier connection are fetched again by the current one.
+                else if (connection === this.#client.link.connection) await this.#client.takeIn(this.#gathered(frame, connection));
             } catch (error) {
                 if (fail !== undefined) fail(error);
-                else await this.#desk.storeFailed(error);
+                else await this.#client.storeFailed(error);
             }
         }
         this.#isWorking = false;
     }
 
-    /** Entries that have come meanwhile are written together. */
+    /** Joins waiting frames of entries, so that they are written together. */
     #gathered(frame, connection) {
         if (frame.t !== "msg" || !Array.isArray(frame.items)) return frame;
         const items = [...frame.items];

@@ -1,39 +1,39 @@
 import WebSocketRuntime
 import RoomCore
 
-/// Carries what the nodes of a hub tell each other and nobody stores: presence, typing, signals.
+/// Carries ephemeral messages between the nodes of a hub: presence, typing, signals.
 ///
-/// What is told may be lost, and may come late, but what one node tells comes in its order.
+/// Messages may be lost or late, but the messages of one node arrive in order.
 package protocol EphemeralBus: Sendable {
-    /// Tells all nodes, the teller too; returns at once.
+    /// Sends a message to all nodes, including this one; returns at once.
     func publish(_ message: BusMessage)
 
-    /// Calls `hear` with all that any node tells from now on, on any thread, until the subscription is cancelled.
-    func subscribe(_ hear: @escaping @Sendable (BusMessage) -> Void) -> BusSubscription
+    /// Calls `handle` with every message from now on, on any thread, until the subscription is cancelled.
+    func subscribe(_ handle: @escaping @Sendable (BusMessage) -> Void) -> BusSubscription
 }
 
-/// What ends a subscription.
+/// A subscription that can be cancelled.
 package struct BusSubscription: Sendable {
     package let cancel: @Sendable () -> Void
 
     package init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
 }
 
-/// The bus of hubs that are in one process, most often of one.
+/// A bus between hubs in one process, usually only one hub.
 package final class LocalBus: EphemeralBus {
-    private let hearers = LockedValue<(last: Int, all: [(number: Int, hear: @Sendable (BusMessage) -> Void)])>((0, []))
+    private let hearers = LockedValue<(last: Int, all: [(number: Int, handle: @Sendable (BusMessage) -> Void)])>((0, []))
 
-    /// A bus without anybody.
+    /// Creates a bus without subscribers.
     package init() {}
 
     package func publish(_ message: BusMessage) {
-        for (_, hear) in hearers.withLockedValue(\.all) { hear(message) }
+        for (_, handle) in hearers.withLockedValue({ $0.all }) { handle(message) }
     }
 
-    package func subscribe(_ hear: @escaping @Sendable (BusMessage) -> Void) -> BusSubscription {
+    package func subscribe(_ handle: @escaping @Sendable (BusMessage) -> Void) -> BusSubscription {
         let number = hearers.withLockedValue { hearers in
             hearers.last += 1
-            hearers.all.append((hearers.last, hear))
+            hearers.all.append((hearers.last, handle))
             return hearers.last
         }
         return BusSubscription { [hearers] in hearers.withLockedValue { $0.all.removeAll { $0.number == number } } }

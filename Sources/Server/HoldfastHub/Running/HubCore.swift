@@ -1,4 +1,3 @@
-import Foundation
 import HoldfastServer
 import Logging
 import MachineCore
@@ -6,34 +5,34 @@ import NIOCore
 public import RoomCore
 import WebSocketRuntime
 
-/// The hub on its event loop: tells its machine what happens, and carries out what it orders.
+/// Runs the hub on its event loop: passes inputs to its state machine and carries out its effects.
 ///
-/// SAFETY: all is touched on the loop of `host` only, but for what is constant and what says otherwise.
+/// SAFETY: the state is touched only on the event loop of `host`, except for constants and where a comment says otherwise.
 final class HubCore: HostedServer, @unchecked Sendable {
-    typealias Client = Visitor
+    typealias Client = HubConnection
     typealias Local = HubLocal
 
-    /// What may wait of what other nodes tell; more is lost.
+    /// The maximum number of queued messages from other nodes; more are dropped.
     private static let mostHeard = 10_000
-    /// Requests of the server's own that may wait.
+    /// The maximum number of pending requests of the server itself.
     private static let mostRequests = 1000
 
     let host: MachineHost<HubCore>
     let configuration: HubConfiguration
     let gauges: HubGauges
-    /// What the devices under which this hub publishes begin with.
+    /// The prefix of the device IDs under which this hub publishes.
     let ownDevices = UInt64.random(in: 0 ... .max)
-    /// Under which devices it stores what has a name of its own.
+    /// Derives the device IDs for publications with their own names.
     let names: PublicationNames
     let gate: TokenGate
-    let desk: LogDesk
+    let logDriver: LogDriver
     private(set) var machine: HubMachine
     private var effects: [HubEffect] = []
     /// Spare memory for ``effects``.
     private var performing: [HubEffect] = []
     private let bus: any EphemeralBus
     private var subscription: BusSubscription?
-    /// What nodes have told and the machine has not heard.
+    /// Messages of nodes that the machine has not processed yet.
     private let heard = LockedValue<[BusMessage]>([])
     private var requests: [UInt64: EventLoopPromise<ServerAnswer>] = [:]
     private var lastRequest: UInt64 = 0
@@ -46,33 +45,33 @@ final class HubCore: HostedServer, @unchecked Sendable {
         let (gauges, gate) = (HubGauges(), TokenGate(authority))
         (self.configuration, self.machine, self.bus, self.names) = (configuration, machine, bus, names)
         (self.gauges, self.gate) = (gauges, gate)
-        desk = LogDesk(log, loop: loops[0], gauges: gauges)
-        // Time that the machine sleeps is none in which a client is silent.
+        logDriver = LogDriver(log, loop: loops[0], gauges: gauges)
+        // Time while the computer sleeps does not count as silence of a client.
         host = MachineHost(loops, time: LinkTime(SuspendingClock()), fewInputs: 32) { HubLocal(configuration.lanes, gauges, gate) }
         host.serve(self)
     }
 
-    /// Begins: the calendar is what the machine hears first.
+    /// Starts the hub; the machine's first input is the current time.
     func start() {
-        subscription = bus.subscribe { [weak self] in self?.overhear($0) }
-        host.submit([.calendar(HubCalendar.now)])
+        subscription = bus.subscribe { [weak self] in self?.receive($0) }
+        host.submit([.calendar(WallClock.milliseconds)])
     }
 
     // MARK: - Inputs
 
     var deadline: Moment? { machine.deadline }
     func wake(at now: Moment) { machine.wake(at: now, into: &effects) }
-    func hear(_ input: HubInput, at now: Moment) { machine.handle(input, at: now, into: &effects) }
+    func handle(_ input: HubInput, at now: Moment) { machine.handle(input, at: now, into: &effects) }
 
-    /// What a node tells, on any thread; the machine hears it with the next turn.
-    private func overhear(_ message: BusMessage) {
+    /// Queues a message of a node, on any thread; the machine processes it in the next turn.
+    private func receive(_ message: BusMessage) {
         let isFirst = heard.withLockedValue { heard in
             guard heard.count < Self.mostHeard else { return false }
             heard.append(message)
             return heard.count == 1
         }
         guard isFirst else { return }
-        // Our own are heard at the end of the turn that tells them.
+        // Messages of this hub are processed at the end of the current turn.
         if host.loop.inEventLoop, isCarryingOut { return }
         host.submit([])
     }
@@ -89,10 +88,10 @@ final class HubCore: HostedServer, @unchecked Sendable {
                 defer { heard = [] }
                 return heard
             }
-            for message in messages { hear(.heard(message), at: now) }
+            for message in messages { handle(.heard(message), at: now) }
         } while !effects.isEmpty
         isCarryingOut = false
-        desk.flush()
+        logDriver.flush()
         if host.isToldToStop, requests.isEmpty, gauges.connections == 0 { host.hasStopped() }
     }
 
@@ -101,12 +100,12 @@ final class HubCore: HostedServer, @unchecked Sendable {
         case .send(let frame, let id): host.put(.send(frame, to: id), for: id)
         case .fanOut(let frame, let members):
             guard let first = members.first else { return }
-            let parcel = HubParcel.fanOut(SharedFrame(frame, for: gauges.encodings), to: members)
-            if members.count == 1 { host.put(parcel, for: first) } else { host.putEverywhere(parcel) }
+            let output = HubOutput.fanOut(SharedFrame(frame, for: gauges.encodings), to: members)
+            if members.count == 1 { host.put(output, for: first) } else { host.putEverywhere(output) }
         case .close(let id, let code, let reason): host.put(.close(id, code: code, reason: reason), for: id)
         case .authenticate(let id, let token): host.put(.authenticate(id, token: token), for: id)
-        case .log(let order): desk.order(order)
-        case .tell(let message): bus.publish(message)
+        case .log(let order): logDriver.order(order)
+        case .notify(let message): bus.publish(message)
         case .rewound(let place, let room):
             configuration.logger.error(
                 "the log of a room went back: it gets a new epoch, and clients get snapshots",
@@ -117,7 +116,7 @@ final class HubCore: HostedServer, @unchecked Sendable {
 
     // MARK: - Errands
 
-    /// Publishes in the name of the server; on any thread.
+    /// Publishes as the server; on any thread.
     func publish(_ room: RoomName, _ device: DeviceID, _ user: UserName, _ publication: Publication) async throws -> ServerAnswer {
         let promise = host.loop.makePromise(of: ServerAnswer.self)
         host.loop.execute {
@@ -129,25 +128,26 @@ final class HubCore: HostedServer, @unchecked Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// What the machine has counted; on any thread.
+    /// Returns the machine's counters; on any thread.
     func figures() async throws -> HubFigures { try await host.loop.submit { self.machine.figures }.get() }
 
-    /// The rooms in which most happens; on any thread.
+    /// Returns the busiest rooms; on any thread.
     ///
-    /// It takes a look at all rooms.
+    /// This examines all rooms.
     func busiest(_ count: Int) async throws -> (byMembers: [RoomFigures], byPace: [RoomFigures]) {
         try await host.loop.submit { self.machine.busiest(count, at: self.host.time.now()) }.get()
     }
 
-    /// Says goodbye to all clients, and waits for them to go and for what the server itself publishes to be stored, though not for longer
-    /// than the policy allows.
+    /// Stops the hub: says goodbye to all clients, and waits until they are gone and the server's publications are stored.
+    ///
+    /// It waits no longer than the policy allows.
     func stop() async { await host.stop(.stop, within: configuration.policy.drain + .seconds(2)) }
 
-    /// Ends what runs; nothing is asked any more.
+    /// Ends everything that runs; pending requests fail.
     func finish() {
         subscription?.cancel()
         gate.finish()
-        desk.finish()
+        logDriver.finish()
         host.finish { core in
             for promise in core.requests.values { promise.fail(HubError.stopped) }
             core.requests = [:]
@@ -157,12 +157,12 @@ final class HubCore: HostedServer, @unchecked Sendable {
     /// Publishes in the name of a user.
     ///
     /// - Parameters:
-    ///   - program: The key of the program that publishes; nil: the one that the hub is a part of.
-    ///   - isNamed: Whether `id` is the program's name for it, under which it is stored once however often this is called within a day.
-    ///     It then has a device of its own, which is remembered for so long; all others of a user share one.
+    ///   - program: The API key of the program that publishes; nil: the program that contains the hub.
+    ///   - isNamed: Whether `id` is the program's own ID, so that repeated calls within a day are stored once. The publication then gets
+    ///     its own device, which is remembered for that time; all other publications of a user share one device.
     func publish(
         to room: RoomName, from user: UserName, _ content: Publication.Content, id: MessageID, program: String? = nil,
-        isNamed: Bool = true, sent: Int64 = HubCalendar.now
+        isNamed: Bool = true, sent: Int64 = WallClock.milliseconds
     ) async throws -> HubPublication {
         let publication = Publication(cseq: isNamed ? 1 : 0, id: id, sent: sent, content: content)
         let device = isNamed ? names.device(for: id, of: user, program: program) : ownDevice(of: user)
@@ -173,27 +173,27 @@ final class HubCore: HostedServer, @unchecked Sendable {
         }
     }
 
-    /// A device belongs to one user, so each has one of this hub's; another one in its next life.
+    /// A device belongs to one user, so each user gets one device of this hub; it changes when the hub restarts.
     private func ownDevice(of user: UserName) -> DeviceID {
         DeviceID(Bits128(high: ownDevices, low: UInt64(truncatingIfNeeded: user.hashValue)))
     }
 }
 
-/// What the hub has stored for the server itself.
+/// The stored publication of the server itself.
 public struct HubPublication: Hashable, Sendable {
-    /// Its place in the room's order; a number of 0 if retention has passed it.
+    /// The position in the room; the sequence number is 0 if retention has already deleted the entry.
     public var position: LogPosition
-    /// When it was stored, in milliseconds since 1970 UTC.
+    /// The time when it was stored, in milliseconds since 1970 UTC.
     public var at: Int64
-    /// Whether it had been there before.
+    /// Whether it had been stored before.
     public var isDuplicate: Bool
 }
 
-/// Why the hub did not store what the server itself published.
+/// The reason why the hub did not store a publication of the server itself.
 public struct PublishingRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What happened, and whether to try again.
+    /// The refusal, which also says whether to try again.
     public var refusal: Refusal
 
-    /// For people.
+    /// The refusal in words, for people.
     public var description: String { "not stored (\(refusal.code)): \(refusal.text)" }
 }

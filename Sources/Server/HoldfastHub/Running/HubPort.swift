@@ -6,22 +6,22 @@ import RoomsWire
 /// The hub's clients on one event loop.
 typealias HubPort = HostPort<HubCore>
 
-/// What the machine's event loop has for that of a client.
-enum HubParcel: Sendable {
+/// A parcel from the machine's event loop to the event loop of a client.
+enum HubOutput: Sendable {
     case send(HubFrame, to: ConnectionID)
     case fanOut(SharedFrame, to: [ConnectionID])
     case close(ConnectionID, code: UInt16, reason: String)
     case authenticate(ConnectionID, token: String?)
 }
 
-/// What the hub has on one event loop, beside its clients.
+/// The hub's state on one event loop, without the clients.
 final class HubLocal {
     let lanes: HubConfiguration.Lanes
     let gauges: HubGauges
     let gate: TokenGate
-    /// Clients by address whose first frames may be long, and have not been welcomed.
+    /// The number of clients per address that may send long first frames and have no `welcome` yet.
     private var longGreetings: [String: Int] = [:]
-    /// Bytes that came, bytes that were handed to sockets, and frames that were dropped, since the gauges were told.
+    /// Received bytes, bytes handed to sockets, and dropped frames since the last report to the gauges.
     var bytesIn = 0
     var bytesOut = 0
     var dropped = 0
@@ -30,7 +30,7 @@ final class HubLocal {
         (self.lanes, self.gauges, self.gate) = (lanes, gauges, gate)
     }
 
-    /// Whether one who has just come may say long frames before it is known; until ``endLongGreeting(from:)`` another one may not.
+    /// Returns whether a new client may send long frames before its `welcome`; the place is taken until ``endLongGreeting(from:)``.
     func takesLongGreeting(from address: String) -> Bool {
         guard longGreetings[address, default: 0] < lanes.longGreetings else { return false }
         longGreetings[address, default: 0] += 1
@@ -42,7 +42,7 @@ final class HubLocal {
         longGreetings[address] = count > 1 ? count - 1 : nil
     }
 
-    func tellGauges(fanOut: TimeAmount?) {
+    func notifyGauges(fanOut: TimeAmount?) {
         gauges.carried(in: bytesIn, out: bytesOut, dropped: dropped, fanOut: fanOut)
         (bytesIn, bytesOut, dropped) = (0, 0, 0)
     }
@@ -51,28 +51,28 @@ final class HubLocal {
 extension ConnectionID: HostedID {}
 
 extension HubCore {
-    /// Delivers what the machine's loop has sent at `at`.
-    static func deliver(_ parcels: [HubParcel], sentAt at: NIODeadline, at port: HubPort) {
+    /// Delivers parcels that the machine's loop sent at `at`.
+    static func deliver(_ outputs: [HubOutput], sentAt at: NIODeadline, at port: HubPort) {
         var hasFanOut = false
-        for parcel in parcels {
-            switch parcel {
+        for output in outputs {
+            switch output {
             case .send(let frame, let id):
-                guard let visitor = port[id] else { continue }
-                visitor.say(WireFrame(frame, visitor.encoding), isEphemeral: frame.isEphemeral)
+                guard let client = port[id] else { continue }
+                client.say(EncodedFrame(frame, client.encoding), isEphemeral: frame.isEphemeral)
             case .fanOut(let frame, let members):
                 hasFanOut = true
                 let frame = frame.onLoop
                 for id in members where id.port == port.number {
-                    guard let visitor = port[id], let wire = frame[visitor.encoding] else { continue }
-                    visitor.say(wire, isEphemeral: frame.isEphemeral)
+                    guard let client = port[id], let wire = frame[client.encoding] else { continue }
+                    client.say(wire, isEphemeral: frame.isEphemeral)
                 }
             case .close(let id, let code, let reason): port[id]?.close(code: code, reason: reason)
             case .authenticate(let id, let token):
-                guard let visitor = port[id] else { continue }
+                guard let client = port[id] else { continue }
                 port.local.gate.ask(
-                    TokenGate.Question(connection: id, token: token ?? visitor.caller.token, isLocal: visitor.caller.isLocal))
+                    TokenGate.Question(connection: id, token: token ?? client.caller.token, isLocal: client.caller.isLocal))
             }
         }
-        port.local.tellGauges(fanOut: hasFanOut ? .now() - at : nil)
+        port.local.notifyGauges(fanOut: hasFanOut ? .now() - at : nil)
     }
 }

@@ -4,36 +4,36 @@ import RoomsWire
 import WebSocketCore
 import WebSocketNIO
 
-/// What waits to be written to one client, in three lanes: entries; acks and answers; what nobody stores.
+/// The outbound queue of one client, in three lanes: entries, answers (including acks), and ephemeral frames.
 ///
-/// What is stored goes in its order, but that an ack does not wait for entries: they are news to it, and it is what frees the client's outbox.
-/// What nobody stores takes turns with the rest, so that it never waits for more than one frame of entries, but never goes before an ack that
-/// can go. All is bounded. What nobody stores is dropped when there is too much of it, for it is old when it arrives.
+/// Stored frames keep their order, except that acks do not wait for entries: an ack is independent of them, and it frees the client's
+/// outbox. Ephemeral frames alternate with the rest, so an ephemeral frame waits for at most one frame of entries; but acks always go
+/// first. All lanes are bounded. Ephemeral frames beyond the limit are dropped, because they would be outdated on arrival.
 struct OutboundLanes {
-    /// What is to be done after something was added.
+    /// What to do after a frame was added.
     enum Verdict: Equatable {
         case waits
         case dropped
-        /// From here on the client gets no entries, until all is written.
+        /// The client gets no more entries until the queue is empty.
         case congested
-        /// Even so there is too much: the client is sent away.
+        /// The queue is too long even so: the client is closed.
         case tooMuch
     }
     private enum Lane {
         case entries, answers, ephemeral
     }
 
-    private var entries: Deque<WireFrame> = []
-    /// Each with the number of entries' frames that came before it.
-    private var answers: Deque<(frame: WireFrame, after: Int)> = []
-    private var ephemeral: Deque<WireFrame> = []
-    /// Frames of entries that were added, and taken, in all.
+    private var entries: Deque<EncodedFrame> = []
+    /// Each answer with the number of entry frames that were added before it.
+    private var answers: Deque<(frame: EncodedFrame, after: Int)> = []
+    private var ephemeral: Deque<EncodedFrame> = []
+    /// The number of entry frames added, and taken, in all.
     private var added = 0
     private var taken = 0
     private(set) var storedBytes = 0
     private(set) var ephemeralBytes = 0
     private(set) var isCongested = false
-    /// Whether it is the turn of what nobody stores.
+    /// Whether an ephemeral frame is next.
     private var isEphemeralNext = false
     private let limits: HubConfiguration.Lanes
 
@@ -41,10 +41,10 @@ struct OutboundLanes {
 
     var isEmpty: Bool { entries.isEmpty && answers.isEmpty && ephemeral.isEmpty }
 
-    /// Lets a frame wait.
-    mutating func add(_ frame: WireFrame, isEphemeral: Bool) -> Verdict {
+    /// Adds a frame to its lane.
+    mutating func add(_ frame: EncodedFrame, isEphemeral: Bool) -> Verdict {
         if isEphemeral {
-            // All rooms of a client that has caught up tell it who is there, at once.
+            // When a client has caught up, all its rooms send it their members at once.
             let most = frame.role == .members ? limits.stored : limits.ephemeral
             guard ephemeralBytes + frame.bytes.count <= most else { return drop(frame) }
             ephemeralBytes += frame.bytes.count
@@ -64,22 +64,22 @@ struct OutboundLanes {
         return .congested
     }
 
-    /// Who is present is no news that another like it makes up for: a client that misses some is told anew when it has caught up.
-    private mutating func drop(_ frame: WireFrame) -> Verdict {
+    /// Drops an ephemeral frame; a dropped list of members marks the client as congested, so that it gets the members again later.
+    private mutating func drop(_ frame: EncodedFrame) -> Verdict {
         guard frame.role == .members, !isCongested else { return .dropped }
         isCongested = true
         return .congested
     }
 
-    /// Writes as long as `write` takes; true if a client that was congested no longer is.
-    mutating func drain(_ write: (WireFrame) -> Bool) -> Bool {
+    /// Writes frames as long as `write` accepts them; returns true if the client is no longer congested.
+    mutating func drain(_ write: (EncodedFrame) -> Bool) -> Bool {
         while let (lane, frame) = next, write(frame) { removeNext(of: lane) }
         guard isEmpty, isCongested else { return false }
         isCongested = false
         return true
     }
 
-    private var next: (Lane, WireFrame)? {
+    private var next: (Lane, EncodedFrame)? {
         let answer = answers.first
         if let answer, answer.frame.role == .ack { return (.answers, answer.frame) }
         if isEphemeralNext || (entries.isEmpty && answer == nil), let frame = ephemeral.first { return (.ephemeral, frame) }
@@ -99,16 +99,16 @@ struct OutboundLanes {
     }
 }
 
-/// A frame as it goes to clients of one encoding; many share its bytes.
-struct WireFrame: Sendable {
-    /// What its place among other frames depends on.
+/// An encoded frame for clients of one encoding; many clients share its bytes.
+struct EncodedFrame: Sendable {
+    /// The role that decides the frame's order among other frames.
     enum Role: Sendable {
         case ack, entries, members, welcome, other
     }
     let role: Role
     let kind: MessageKind
     let bytes: [UInt8]
-    /// The same as the sockets of one event loop share it; nil of what goes to one client.
+    /// The message that the sockets of one event loop share; nil for a frame to one client.
     private(set) var shared: SharedMessage?
 
     init(_ frame: HubFrame, _ encoding: RoomsEncoding) {
@@ -123,35 +123,35 @@ struct WireFrame: Sendable {
             }
     }
 
-    /// For many clients of one event loop.
-    var onLoop: WireFrame {
+    /// Returns the frame for many clients of one event loop.
+    var onLoop: EncodedFrame {
         var frame = self
         frame.shared = SharedMessage(kind, bytes)
         return frame
     }
 }
 
-/// A frame in every encoding that somebody speaks, each made once.
+/// A frame in every encoding in use, each encoded once.
 struct SharedFrame: Sendable {
-    private var json: WireFrame?
-    private var protobuf: WireFrame?
+    private var json: EncodedFrame?
+    private var protobuf: EncodedFrame?
     let isEphemeral: Bool
 
     init(_ frame: HubFrame, for encodings: Set<RoomsEncoding>) {
-        json = encodings.contains(.json) ? WireFrame(frame, .json) : nil
-        protobuf = encodings.contains(.protobuf) ? WireFrame(frame, .protobuf) : nil
+        json = encodings.contains(.json) ? EncodedFrame(frame, .json) : nil
+        protobuf = encodings.contains(.protobuf) ? EncodedFrame(frame, .protobuf) : nil
         isEphemeral = frame.isEphemeral
     }
 
-    /// Nil for an encoding that nobody spoke when it was made.
-    subscript(_ encoding: RoomsEncoding) -> WireFrame? {
+    /// Returns the frame; nil for an encoding that was not in use when it was created.
+    subscript(_ encoding: RoomsEncoding) -> EncodedFrame? {
         switch encoding {
         case .json: json
         case .protobuf: protobuf
         }
     }
 
-    /// For the clients of one event loop.
+    /// Returns the frame for the clients of one event loop.
     var onLoop: SharedFrame {
         var frame = self
         (frame.json, frame.protobuf) = (json?.onLoop, protobuf?.onLoop)

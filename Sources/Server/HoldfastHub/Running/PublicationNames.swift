@@ -1,18 +1,18 @@
 import Crypto
 import RoomCore
 
-/// Under which devices the hub stores what programs publish under names of their own.
+/// Derives the devices under which the hub stores publications that programs gave their own IDs.
 ///
-/// A client chooses its device, and may guess a name: so the device of a name follows from it by a key that only the log knows. The names of
-/// one program, and of one user, are none of another's.
+/// A client chooses its device and may guess an ID. So the device is derived from the ID with a key that only the log knows. The devices
+/// are separate for each program and each user.
 struct PublicationNames: Sendable {
-    /// How many bytes a key has.
+    /// The length of a key in bytes.
     static let keyLength = 32
-    /// How many bytes all these devices begin with.
+    /// The length of the common prefix of these devices in bytes.
     static let prefixLength = 6
 
     private let key: SymmetricKey
-    /// What all these devices begin with, so that the log can tell them from those of clients; other logs have another one.
+    /// The common prefix of these devices, by which the log distinguishes them from clients' devices; each log has its own.
     let prefix: [UInt8]
 
     init(key bytes: [UInt8]) {
@@ -20,7 +20,7 @@ struct PublicationNames: Sendable {
         prefix = Array(HMAC<SHA256>.authenticationCode(for: Array("prefix".utf8), using: key).prefix(Self.prefixLength))
     }
 
-    /// Names under a key that nobody has drawn before.
+    /// Creates names with a new random key.
     static func drawn() -> PublicationNames { PublicationNames(key: drawnKey()) }
 
     static func drawnKey() -> [UInt8] {
@@ -28,12 +28,12 @@ struct PublicationNames: Sendable {
         return (0..<keyLength).map { _ in UInt8.random(in: 0...255, using: &chance) }
     }
 
-    /// The device of a name.
+    /// Returns the device of an ID.
     ///
-    /// - Parameter program: The key that a program has shown; nil: the one that the hub is a part of.
+    /// - Parameter program: The API key of the program; nil: the program that contains the hub.
     func device(for name: MessageID, of user: UserName, program: String?) -> DeviceID {
         var hash = HMAC<SHA256>(key: key)
-        // Each part ends before the next begins: neither holds a zero byte.
+        // Each part ends before the next begins, because no part contains a zero byte.
         for part in ["device", program ?? "", user.text] { hash.update(data: Array(part.utf8) + [0]) }
         hash.update(data: Array(name.bits.digits.utf8))
         let bytes = prefix + Array(hash.finalize()).prefix(16 - Self.prefixLength)

@@ -1,13 +1,13 @@
 import RoomCore
 import RoomsStorage
 
-/// How it is stored: its name, its device, its number there and its time, in 48 bytes, most significant first.
+/// The stored form: ID, device, sequence number of the device and time, in 48 bytes, most significant byte first.
 extension EntryStamp {
     var bytes: [UInt8] {
         [id.bits, device.bits, Bits128(high: UInt64(bitPattern: cseq), low: UInt64(bitPattern: at))].flatMap { StoredEntry.bytes(of: $0) }
     }
 
-    /// Nil if nothing is stored, or something else.
+    /// Decodes a stored stamp; nil if there is none or it is invalid.
     init?(stored bytes: UnsafeRawBufferPointer) {
         func bits(_ place: Int) -> Bits128? {
             StoredEntry.bits(UnsafeRawBufferPointer(rebasing: bytes[place..<place + 16]))

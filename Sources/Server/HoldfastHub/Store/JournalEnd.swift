@@ -1,16 +1,16 @@
 import Foundation
 
-/// Looks past the end of SQLite's write-ahead log: https://sqlite.org/walformat.html.
+/// Examines the part of SQLite's write-ahead log behind its valid end: https://sqlite.org/walformat.html.
 ///
-/// SQLite stops where a checksum does not fit, which is how it finds the end, and says nothing of what comes after.
+/// SQLite stops at the first wrong checksum, which marks the end, and does not report what comes after it.
 enum JournalEnd {
     private static let page = 4096
     private static let head = 32
     private static let frameHead = 24
 
-    /// How many transactions end in a journal past the last one that SQLite takes out of it.
+    /// Counts the transactions in a journal after the last one that SQLite recovers.
     ///
-    /// A power cut in the midst of a commit may leave such an end, too, though nobody was told of it.
+    /// A power cut during a commit may also leave such a transaction, although it was never acknowledged.
     static func lostTransactions(in path: String) -> Int {
         guard let journal = FileHandle(forReadingAtPath: path) else { return 0 }
         defer { try? journal.close() }
@@ -19,7 +19,7 @@ enum JournalEnd {
         var sums = Sums()
         bytes.withUnsafeBytes { sums.add($0, upTo: 24, isBig: isBig) }
         var isIntact = bytes.withUnsafeBytes { sums.isWritten(in: $0, at: 24) }
-        // If the head is damaged, the frames say themselves what turn they are of.
+        // If the header is damaged, the frames' own salts identify their generation.
         var salts: Data? = isIntact ? Data(bytes[16..<24]) : nil
         var count = 0
         while let frame = try? journal.read(upToCount: frameHead + page), frame.count == frameHead + page {
@@ -34,13 +34,13 @@ enum JournalEnd {
             }
             isIntact = false
             if salts == nil { salts = own }
-            // A frame that ends a transaction says how large the file is after it.
+            // The last frame of a transaction contains the size of the file after it.
             if own == salts, frame[4..<8].contains(where: { $0 != 0 }) { count += 1 }
         }
         return count
     }
 
-    /// The checksum of all that comes before, in the order of bytes that the head says.
+    /// The checksum of everything before, in the byte order of the header.
     private struct Sums {
         private var (first, second): (UInt32, UInt32) = (0, 0)
 

@@ -3,7 +3,7 @@ import RoomCore
 import RoomsStorage
 import WebSocketRuntime
 
-/// Copies a hub's log while it is used.
+/// Copies a hub's log while the log is in use.
 actor LogCopier {
     private nonisolated let queue = BlockingQueue("holdfast.log.copier")
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
@@ -19,10 +19,10 @@ actor LogCopier {
         guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }
         let new = path + ".partial"
         try? FileManager.default.removeItem(atPath: new)
-        // It is filled where it lies, with the rights that it has.
+        // SQLite fills the file in place and keeps its permissions.
         try LogPlace.makeFile(new)
         do throws(SQLiteFailure) {
-            // A transaction that reads: it sees one moment, and the writer goes on.
+            // A read transaction: it sees one moment, and the writer is not blocked.
             try place.connect().prepare("VACUUM INTO ?").run(new)
             hook?(.hubCopies)
             try SQLiteConnection(new).run("PRAGMA synchronous = FULL; PRAGMA application_id = \(LogPlace.copy)")
@@ -31,17 +31,17 @@ actor LogCopier {
             try? FileManager.default.removeItem(atPath: new)
             throw RoomLogError(error, new)
         }
-        // Of two backups that are made at once under one name, one fails.
+        // Of two simultaneous backups with one name, one fails.
         guard !FileManager.default.fileExists(atPath: path) else { throw .exists(path) }
         try place.settle(new, as: path)
     }
 
-    /// Brings what is in the journal into the file, as far as nobody reads it; the writer does not wait for it.
+    /// Moves the journal into the file, except for parts that readers need; the writer does not wait for it.
     func emptyJournal() {
         guard !isClosed else { return }
-        // If it fails it is tried again: what is in the journal is as safe there.
+        // A failure is harmless and retried: the data is as safe in the journal.
         try? place.connect().run("PRAGMA wal_checkpoint(PASSIVE)")
-        // As little as possible is then unknown outside of the file after a power cut.
+        // After a power cut, the high mark is then as recent as possible.
         try? Disk.sync(place.high)
     }
 

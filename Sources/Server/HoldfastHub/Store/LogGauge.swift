@@ -1,14 +1,14 @@
 import WebSocketRuntime
 
-/// What the one who writes a log tells of itself, for those who must not wait until it has written.
+/// The writer's health and figures, for readers that must not wait for the writer.
 final class LogGauge: Sendable {
-    /// A transaction that takes longer is as good as one that fails: nobody knows when it ends.
+    /// A transaction that takes longer counts as failed, because it may never end.
     static let patience: Duration = .seconds(3)
 
     private struct State {
         var health = LogHealth.healthy
         var figures = LogFigures()
-        /// Since when it is at work; nil: it is not.
+        /// When the current operation began; nil if there is none.
         var began: ContinuousClock.Instant?
     }
     private let state = LockedValue(State())
@@ -18,14 +18,14 @@ final class LogGauge: Sendable {
             guard state.health.isHealthy, let began = state.began else { return state.health }
             let taken = began.duration(to: now)
             guard taken > Self.patience else { return .healthy }
-            return .failing(.failed("it has waited for the disk, or for somebody who holds the file, for \(taken.components.seconds) s"))
+            return .failing(.failed("it has waited for the disk, or for a lock on the file, for \(taken.components.seconds) s"))
         }
     }
 
-    var figures: LogFigures { state.withLockedValue(\.figures) }
+    var figures: LogFigures { state.withLockedValue({ $0.figures }) }
 
-    func tell(_ health: LogHealth) { state.withLockedValue { $0.health = health } }
-    func tell(_ figures: LogFigures, openRooms: Int) {
+    func notify(_ health: LogHealth) { state.withLockedValue { $0.health = health } }
+    func notify(_ figures: LogFigures, openRooms: Int) {
         state.withLockedValue {
             $0.figures = figures
             $0.figures.openRooms = openRooms

@@ -6,7 +6,7 @@ import WebSocketRuntime
 struct OpenedLog {
     let lock: FileLock
     let connection: SQLiteConnection
-    /// Holds the number of the last transaction, outside of the file.
+    /// The file that stores the number of the last transaction, outside of the database.
     let mark: NumberFile
     /// The number of the last transaction.
     let commits: Int64
@@ -14,24 +14,24 @@ struct OpenedLog {
 }
 
 extension LogPlace {
-    /// Takes hold of the directory and opens the file, which is made if there is none.
+    /// Locks the directory and opens the file, which is created if it does not exist.
     ///
-    /// What is not as it should be is left as it is.
+    /// Invalid files are left unchanged.
     func open(drawsNewEpochs: Bool, checkedBytes: Int64, hook: StoreHook?) throws(RoomLogError) -> OpenedLog {
         let files = FileManager.default
-        // Opening a pipe would wait for whoever writes to it.
-        if let odd = self.files.first(where: { Disk.isSpecial($0) }) { throw .corrupt("\(odd) is no file") }
+        // Opening a named pipe would wait for its writer.
+        if let odd = self.files.first(where: { Disk.isSpecial($0) }) { throw .corrupt("\(odd) is not a regular file") }
         let lock: FileLock
         do throws(FileLock.Failure) { lock = try FileLock(self.lock) } catch { throw RoomLogError(error, directory) }
         let hasJournal = files.fileExists(atPath: file + "-wal")
         if !files.fileExists(atPath: file) {
-            guard !hasJournal else { throw .corrupt("\(file) is gone, and its journal is not") }
+            guard !hasJournal else { throw .corrupt("\(file) is missing, but its journal exists") }
             try create()
         }
         let header = try header()
         if header.application == Self.copy {
-            // What lies there is of another file, and would be taken for a part of this one.
-            guard !hasJournal else { throw .corrupt("beside the backup \(file) lies the journal of another log") }
+            // The journal belongs to another file, and SQLite would apply it to this one.
+            guard !hasJournal else { throw .corrupt("beside the backup \(file) is the journal of another log") }
         } else if header.application != Self.application {
             throw .corrupt("\(file) is not the log of a hub")
         }
@@ -44,12 +44,12 @@ extension LogPlace {
                 try renewCopy(hook)
                 reasons = []
             }
-            // Before SQLite has it open: closing one of its files takes the locks of the whole process from it.
+            // This must happen before SQLite opens the file: closing a file releases all locks that the process holds on it.
             let lost = JournalEnd.lostTransactions(in: file + "-wal")
             if lost > 0 { reasons.append(.lostTransactions(lost)) }
             connection = try connect()
             try check(connection, upTo: checkedBytes)
-            // The header is read past the journal, so that an upgrade may be there already.
+            // The header is read without the journal, so an upgrade may already be in the journal.
             if header.version < Self.version { try LogSchema.upgrade(connection) }
         } catch { throw RoomLogError(error, directory) }
         let (mark, commits, renewals) = try settleHigh(connection, reasons, hook)
@@ -57,7 +57,7 @@ extension LogPlace {
         return OpenedLog(lock: lock, connection: connection, mark: mark, commits: commits, opening: opening)
     }
 
-    /// Makes the file, which has its name only when it is whole.
+    /// Creates the file; it gets its name only when it is complete.
     private func create() throws(RoomLogError) {
         let new = file + ".new"
         try? FileManager.default.removeItem(atPath: new)
@@ -69,35 +69,35 @@ extension LogPlace {
         try settle(new, as: file)
     }
 
-    /// Makes an empty file that only its owner may use.
+    /// Creates an empty file that only its owner may access.
     static func makeFile(_ path: String) throws(RoomLogError) {
         do throws(Disk.Failure) { try Disk.makeFile(path) } catch { throw RoomLogError(error, path) }
     }
 
-    /// Gives a file its name when it is on disk.
+    /// Gives a file its final name once it is on disk.
     func settle(_ new: String, as final: String) throws(RoomLogError) {
         do throws(Disk.Failure) { try Disk.settle(new, as: final) } catch {
             throw error.isFull ? .full : .failed("\(final): \(error.text)")
         }
     }
 
-    /// What the file says it is; read past SQLite, which would take the journal beside it for its own.
+    /// Reads the file's header without SQLite, which would take the journal beside it as its own.
     private func header() throws(RoomLogError) -> (application: UInt32, version: UInt32) {
         guard let handle = FileHandle(forReadingAtPath: file) else { throw .readOnly(file) }
         defer { try? handle.close() }
         guard let head = try? handle.read(upToCount: 100), head.count == 100, head.starts(with: Data("SQLite format 3\0".utf8)) else {
-            throw .corrupt("\(file) is no file of SQLite")
+            throw .corrupt("\(file) is not an SQLite file")
         }
         // https://sqlite.org/fileformat2.html#the_database_header
         func number(_ place: Int) -> UInt32 { head[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
         return (number(68), number(60))
     }
 
-    /// Looks through a file that is not too large for it.
+    /// Checks a file for damage if it is not too large.
     private func check(_ connection: SQLiteConnection, upTo bytes: Int64) throws(SQLiteFailure) {
         guard sizes.file <= bytes else { return }
         if let verdict = try connection.text("PRAGMA quick_check(1)"), verdict != "ok" { throw .damaged(verdict) }
-        // Rooms end where their rows say, or a transaction was torn.
+        // Rooms must end where their rows say; otherwise a transaction was torn.
         let torn = try connection.text(
             """
             SELECT name FROM rooms WHERE base < 1 OR head < base - 1 OR (head >= base
@@ -108,7 +108,7 @@ extension LogPlace {
         if let torn { throw .damaged("the end of room \(torn) is not where it should be") }
     }
 
-    /// Bytes of the file and of its write-ahead log.
+    /// The sizes of the file and of its write-ahead log, in bytes.
     var sizes: (file: Int64, journal: Int64) {
         func size(_ path: String) -> Int64 {
             let attributes = try? FileManager.default.attributesOfItem(atPath: path)

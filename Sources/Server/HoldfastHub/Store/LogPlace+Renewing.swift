@@ -2,12 +2,13 @@ import Foundation
 import RoomsStorage
 import WebSocketRuntime
 
-// Whether the log has gone back since a hub last had it, and new epochs if so: a number that was given may not be given again in one epoch.
+// Detects whether the log has gone back since a hub last used it, and draws new epochs then: a sequence number must not be used twice in
+// one epoch.
 extension LogPlace {
-    /// Gives a backup other epochs, and says that it is none any more, in one transaction.
+    /// Gives a backup new epochs, and marks it as a normal log, in one transaction.
     ///
-    /// It is one without a write-ahead log: if the process dies, the file is a copy still, and nothing lies beside it that could not be
-    /// told from another's.
+    /// The transaction uses no write-ahead log. If the process dies, the file is still a backup, without a journal beside it that could
+    /// belong to another file.
     func renewCopy(_ hook: StoreHook?) throws(SQLiteFailure) {
         let connection = try SQLiteConnection(file)
         try connection.run(
@@ -17,7 +18,7 @@ extension LogPlace {
             \(Self.drawing);
             PRAGMA application_id = \(Self.application);
             """)
-        // Where the log that was copied stood is no matter here.
+        // The state of the original log does not matter here.
         if try connection.number("SELECT 1 FROM sqlite_schema WHERE name = 'meta'") != nil {
             try connection.run("DELETE FROM meta WHERE name IN ('file', 'high', 'lock')")
         }
@@ -27,32 +28,32 @@ extension LogPlace {
 
     private static let drawing = "UPDATE rooms SET epoch = random() | 1"
 
-    /// Compares the log with what is known of it outside, draws new epochs if it went back or is another's, and opens its high mark.
+    /// Compares the log with its high mark, draws new epochs if it went back or was replaced, and opens the high mark.
     ///
-    /// - Parameter reasons: Why new epochs are to be drawn in any case.
-    /// - Returns: The mark, the number of the last transaction, and why new epochs were drawn.
+    /// - Parameter reasons: Reasons to draw new epochs in any case.
+    /// - Returns: The mark, the number of the last transaction, and the reasons why new epochs were drawn.
     func settleHigh(
         _ connection: SQLiteConnection, _ reasons: [LogRenewal], _ hook: StoreHook?
     ) throws(RoomLogError) -> (NumberFile, commits: Int64, [LogRenewal]) {
         let mark = try disk { () throws(Disk.Failure) in try NumberFile.read(high) }
         var reasons = reasons
         var commits: Int64
-        let known: Known
+        let known: KnownFiles
         do throws(SQLiteFailure) {
             guard let number = try connection.number("SELECT value FROM meta WHERE name = 'commits'"), number >= 0 else {
                 throw .damaged("the number of transactions is missing")
             }
             commits = number
-            known = Known(
+            known = KnownFiles(
                 file: try identity("file", connection), high: try identity("high", connection), lock: try identity("lock", connection))
         } catch { throw RoomLogError(error, directory) }
-        // Nobody has had it before: a new one, one of an older version, or a backup.
+        // No hub has used the log before: it is new, of an older version, or a backup.
         let isFirst = known.file == nil && known.high == nil
-        if !isFirst { reasons += strangeness(mark, known) }
+        if !isFirst { reasons += mismatches(mark, known) }
         if case .number(let last) = mark, last > commits { reasons.append(.rewound(to: commits, from: last)) }
         switch mark {
         case .number: break
-        // As long as no number is there, a start that comes after this one's sudden end draws again.
+        // While no number is stored there, a start after a crash of this one draws new epochs again.
         case .missing, .damaged, .unfinished:
             let number = isFirst ? commits : nil
             try disk { () throws(Disk.Failure) in try NumberFile.make(high, number) }
@@ -72,20 +73,20 @@ extension LogPlace {
         return (file, last, reasons)
     }
 
-    /// Which files of the disk a log was in.
-    private struct Known {
+    /// The identities of a log's files.
+    private struct KnownFiles {
         var file: FileIdentity?
         var high: FileIdentity?
-        /// Nobody writes the lock: if it has changed, somebody has put back the whole directory, file over file.
+        /// The lock file is never written: if it has changed, the whole directory was restored, file over file.
         ///
-        /// A copy that is put back so agrees with itself in all that it holds; numbers of files stay, and times of writing are set back with
-        /// the copy. Only the moment of the last change, which no program can set, tells. New rights change that moment, too, so
-        /// `chmod -R` costs new epochs: nobody can tell the two apart, and a log that has gone back is never to be missed.
+        /// Such a restored copy is consistent in itself; inode numbers stay, and modification times are restored with it. Only the time
+        /// of the last status change, which no program can set, shows it. A change of permissions also changes that time, so `chmod -R`
+        /// causes new epochs: the two cases look the same, and a log that went back must never be missed.
         var lock: FileIdentity?
     }
 
-    /// What says that the log is not where it was, or that nobody can tell.
-    private func strangeness(_ mark: NumberFile.Content, _ known: Known) -> [LogRenewal] {
+    /// Returns the signs that the log was moved or replaced, or that this is unknown.
+    private func mismatches(_ mark: NumberFile.Content, _ known: KnownFiles) -> [LogRenewal] {
         var reasons: [LogRenewal] = []
         func isSame(_ known: FileIdentity?, _ path: String) -> Bool {
             guard let known, let present = FileIdentity(path: path, isUnchanging: path == lock) else { return false }
@@ -101,7 +102,7 @@ extension LogPlace {
         return reasons
     }
 
-    /// Writes down where the log stands, and gives its rooms other epochs if they need them, in one transaction.
+    /// Stores the state of the log, and gives its rooms new epochs if needed, in one transaction.
     private func record(
         _ commits: Int64, drawsEpochs: Bool, _ connection: SQLiteConnection, _ hook: StoreHook?
     ) throws(RoomLogError) {

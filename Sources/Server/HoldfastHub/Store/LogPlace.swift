@@ -2,52 +2,52 @@ import Foundation
 import RoomsStorage
 import WebSocketRuntime
 
-/// Where a hub's log lies: a directory, with a file of SQLite, its companions, and a lock.
+/// The place of a hub's log: a directory with an SQLite file, its companion files, and a lock.
 struct LogPlace: Sendable {
     let directory: String
     var file: String { directory + "/rooms.sqlite" }
     var lock: String { directory + "/lock" }
-    /// The number of the last transaction, outside of the file and its journal: it tells whether those went back.
+    /// The file with the number of the last transaction, outside of the database and its journal: it shows whether those went back.
     var high: String { directory + "/high" }
-    /// The file, what SQLite keeps beside it, and what is left when it could not be made.
+    /// The database, SQLite's companion files, and the leftovers of a failed creation.
     var files: [String] { ["", "-wal", "-shm", "-journal", ".new", ".new-journal"].map { file + $0 } + [lock, high, high + ".new"] }
 
-    /// Makes the directory, or closes what is there to other users of the machine; a sentence for each thing that was open.
+    /// Creates the directory, or removes other users' access to it; returns one sentence for each file that was open to others.
     ///
-    /// A directory in which something else lies, too, keeps its mode: somebody else may need it.
+    /// A directory that contains other files keeps its mode, because others may need it.
     func prepare() throws(RoomLogError) -> [String] {
         let isMade: Bool
         do throws(Disk.Failure) { isMade = try Disk.makeDirectory(directory) } catch { throw RoomLogError(error, directory) }
-        do throws(Disk.Exposure) {
+        do throws(Disk.UnsafeFile) {
             guard !isMade, let stranger else { return try Disk.closeToOthers([directory] + files) }
-            let remark = try Disk.remark(onShared: directory, with: stranger)
-            return [remark].compactMap(\.self) + (try Disk.closeToOthers(files))
+            let warning = try Disk.warning(onShared: directory, with: stranger)
+            return [warning].compactMap(\.self) + (try Disk.closeToOthers(files))
         } catch { throw .failed(error.text) }
     }
 
-    /// The first thing in the directory, by name, that is no hub's; one that cannot be read is as good as a stranger.
+    /// The first file in the directory, by name, that does not belong to a hub; an unreadable directory counts as having one.
     private var stranger: String? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return "what cannot be listed" }
         let own = Set(files.map { String($0.dropFirst(directory.count + 1)) })
         return names.filter { !own.contains($0) }.min()
     }
 
-    /// What the file says in its header: that it is the log of a hub.
+    /// The application ID in the file's header for the log of a hub.
     static let application: UInt32 = 0x4866_526D  // HfRm
-    /// Or that it is a backup, which nobody has opened yet.
+    /// The application ID for a backup that no hub has opened yet.
     static let copy: UInt32 = 0x4866_5263  // HfRc
-    /// The version of its tables, which stands there too.
+    /// The version of the tables, which is also in the header.
     static let version: UInt32 = 4
 
-    /// After so many pages of the writer's somebody beside it brings what is in the journal into the file: 4 MB.
+    /// The number of written pages after which the copier moves the journal into the file: 4 MB.
     ///
     /// The writer itself does so only from 32 MB on.
     static let journalPages = 1000
 
-    /// Opens the file as it should be, for reading and writing.
+    /// Opens the file for reading and writing, with the right settings.
     func connect() throws(SQLiteFailure) -> SQLiteConnection {
         let connection = try SQLiteConnection(file)
-        // What is acked is on disk.
+        // Acknowledged data is on disk.
         try connection.writeAhead()
         try connection.run(
             """
@@ -59,10 +59,11 @@ struct LogPlace: Sendable {
 
 /// The tables of a log.
 ///
-/// An entry's key is its room and its number in one: `room << 40 | seq`, so that a room lies in one piece, in order, and no other index
-/// says where. `sender` is the row of the device, so that its numbers can be looked up by a small index; it is never used twice. Entries since
-/// version 3 are sealed, for SQLite has no checksums: what a disk has changed is not handed out. `below` says what the entry below `base`
-/// was (``EntryStamp``); nothing if there was none, it was damaged, or it was taken away before version 4.
+/// An entry's key combines its room and its sequence number: `room << 40 | seq`. So a room lies in one piece, in order, and needs no
+/// other index. `sender` is the row of the device, so that a small index finds its numbers; a row number is never used twice. Since
+/// version 3, entries have checksums of their own, because SQLite has none: entries that the disk has changed are not returned. `below`
+/// is the stamp of the entry below `base` (``EntryStamp``); it is null if there was no such entry, it was damaged, or it was deleted
+/// before version 4.
 enum LogSchema {
     static let tables = """
         PRAGMA auto_vacuum = INCREMENTAL;
@@ -86,24 +87,24 @@ enum LogSchema {
         COMMIT;
         """
 
-    /// By the device first: a device is asked for in its room, and whose it is in any.
+    /// Ordered by device first: the hub looks up a device in one room, and its owner over all rooms.
     private static let devicesIndex = "CREATE UNIQUE INDEX IF NOT EXISTS devices_by_device ON devices (device, room)"
 
-    /// What is known of the log as a whole.
+    /// The state of the log as a whole.
     ///
-    /// `commits` is the number of its last transaction; `file`, `high` and `lock` say which files of the disk it, its high mark and its lock
-    /// were when a hub had it last (``FileIdentity``); `time` and `expected` what the log's clock said.
+    /// `commits` is the number of the last transaction. `file`, `high` and `lock` identify the files that the log, its high mark and its
+    /// lock were in when a hub last used them (``FileIdentity``). `time` and `expected` are the values of the log's clock.
     private static let meta = """
         CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
         INSERT OR IGNORE INTO meta (name, value) VALUES ('commits', 0)
         """
 
-    /// Makes the tables of an older version those of the present one.
+    /// Upgrades the tables of an older version.
     ///
-    /// In version 1 rooms were stored before anything was written in them. In version 2 nothing was known of the log as a whole. In
-    /// version 3 nothing was known of the entry below `base`.
+    /// Version 1 stored rooms before anything was written in them. Version 2 stored nothing about the log as a whole. Version 3 stored
+    /// nothing about the entry below `base`.
     static func upgrade(_ connection: SQLiteConnection) throws(SQLiteFailure) {
-        // It may have been done before, and SQLite cannot be told to add only what is not there.
+        // The column may exist already, and SQLite has no "add column if not exists".
         let hasBelow = try connection.number("SELECT 1 FROM pragma_table_info('rooms') WHERE name = 'below'") != nil
         try connection.run(
             """
@@ -117,9 +118,9 @@ enum LogSchema {
             """)
     }
 
-    /// How many bits of a key are the entry's number.
+    /// The number of bits of a key for the entry's sequence number.
     static let bits: Int64 = 40
-    /// Entries of a room, and rooms, at most.
+    /// The maximum sequence number of a room, and the maximum row number of a room.
     static let greatestSeq: Int64 = 1 << bits - 1
     static let greatestRoom: Int64 = 1 << (63 - bits) - 1
 

@@ -2,7 +2,7 @@ import RoomCore
 import RoomsStorage
 import WebSocketRuntime
 
-/// Reads a hub's log beside the one who writes.
+/// Reads a hub's log while the writer writes.
 actor LogReader {
     private nonisolated let queue = BlockingQueue("holdfast.log.reader")
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
@@ -13,7 +13,7 @@ actor LogReader {
 
     init(place: LogPlace) { self.place = place }
 
-    /// Carries out orders that only read, all as of one moment.
+    /// Carries out orders that only read, all in one read transaction.
     func carryOut(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
         guard !isClosed, let tables = try? openTables() else { return negative(orders) }
         guard (try? tables.connection.run("BEGIN")) != nil else {
@@ -26,7 +26,7 @@ actor LogReader {
             do throws(SQLiteFailure) {
                 if let reply = try tables.carryOut(order) { replies.append((index, reply)) }
             } catch {
-                // The next order tries with another connection.
+                // The next order uses a new connection.
                 self.tables = nil
                 if let reply = order.reply(to: error) { replies.append((index, reply)) }
             }
@@ -35,7 +35,7 @@ actor LogReader {
         return replies
     }
 
-    /// Where the log of a room stands, and the entries that an order asks for.
+    /// Returns the state of a room's log, and the entries that an order asks for.
     func page(_ order: LogOrder, withReads: Bool = false) throws(RoomLogError) -> (head: LogHead, entries: [Entry]) {
         guard !isClosed else { throw .closed }
         let page: (LogHead, [Entry])?
@@ -50,7 +50,7 @@ actor LogReader {
     private func read(_ order: LogOrder, withReads: Bool) throws(SQLiteFailure) -> (LogHead, [Entry])? {
         let tables = try openTables()
         try tables.connection.run("BEGIN")
-        // If it cannot be ended, the next one cannot begin, and another connection is opened.
+        // If this fails, the next transaction cannot begin, and a new connection is opened.
         defer { try? tables.connection.run("COMMIT") }
         guard let row = try tables.room(order.room), case .fetched(_, let entries, _, _)? = try tables.carryOut(order) else { return nil }
         var head = row.head

@@ -1,48 +1,48 @@
-/// Why all rooms of a log got new epochs when it was opened: what clients know of it may be more than it holds.
+/// A reason why all rooms of a log got new epochs when it was opened: clients may know more than the log contains.
 package enum LogRenewal: Hashable, Sendable, CustomStringConvertible {
-    /// It was asked for.
+    /// The configuration asked for it.
     case asked
     /// The file is a backup.
     case backup
-    /// The last transaction that is there, and the last that was committed.
+    /// The log's last transaction, and the last transaction that was committed.
     case rewound(to: Int64, from: Int64)
-    /// The file, its high mark or its lock is another file than the one that the last hub had, or the lock was written over.
+    /// The database, its high mark or its lock is not the file that the last hub used, or the lock was overwritten.
     case moved
     /// There is no high mark.
     case noMark
-    /// The high mark is not as a hub wrote it.
+    /// The high mark is invalid.
     case damagedMark
-    /// An earlier start drew new epochs, and did not come to its end.
+    /// An earlier start began to draw new epochs and was interrupted.
     case unfinished
-    /// Past the last transaction that can be read the journal holds the ends of so many more.
+    /// The journal contains the ends of this many transactions after the last one that can be read.
     case lostTransactions(Int)
 
-    /// For people.
+    /// The reason in words, for people.
     package var description: String {
         switch self {
         case .asked: "it was asked for"
         case .backup: "the log is a backup"
         case .rewound(let last, let high):
             """
-            the log ends with its transaction \(last), and \(high) were committed: its journal is damaged or gone, or it is an older one
+            the log ends with transaction \(last), but \(high) were committed: its journal is damaged or missing, or it is an older copy
             """
         case .moved:
             """
-            the log stands in other files than the last hub had, or they were written over: its directory was copied, restored, or given \
-            other rights
+            the log's files are not those of the last hub, or were overwritten: its directory was copied or restored, or got \
+            other permissions
             """
-        case .noMark: "the file high is gone, which says how far the log had come"
-        case .damagedMark: "the file high is damaged, which says how far the log had come"
-        case .unfinished: "an earlier start began to draw new epochs, and ended before it was done"
-        case .lostTransactions(let count): "the journal is damaged: past what can be read of it lie the ends of \(count) more transactions"
+        case .noMark: "the file high is missing, which stores the number of the last transaction"
+        case .damagedMark: "the file high is damaged, which stores the number of the last transaction"
+        case .unfinished: "an earlier start began to draw new epochs and was interrupted"
+        case .lostTransactions(let count): "the journal is damaged: \(count) more transactions end after its readable part"
         }
     }
 }
 
-/// How a log was found when it was opened.
+/// The state in which a log was opened.
 package struct LogOpening: Hashable, Sendable {
-    /// Why all its rooms got new epochs; empty: they keep theirs.
+    /// Why all rooms got new epochs; empty if they keep theirs.
     package var renewals: [LogRenewal] = []
-    /// The log's time, by which it forgets, in milliseconds since 1970 UTC; 0: it is a new one.
+    /// The time of the log's clock, in milliseconds since 1970 UTC, which decides what is forgotten; 0 for a new log.
     package var time: Int64 = 0
 }

@@ -3,9 +3,9 @@ import RoomCore
 import RoomsStorage
 
 extension LogSchema {
-    /// The key for the devices of what programs publish under names of their own: drawn once, and stored with the log.
+    /// Returns the key for the devices of named publications: drawn once, and stored with the log.
     ///
-    /// A disk that is full when there is none yet keeps nobody from reading: the key is then good for this life of the hub.
+    /// If the disk is full when the key is created, the hub still works, and uses the key until it stops.
     static func namesKey(_ connection: SQLiteConnection) throws(SQLiteFailure) -> [UInt8] {
         if let key = try storedKey("names", connection), key.count == PublicationNames.keyLength { return key }
         let key = PublicationNames.drawnKey()
@@ -13,9 +13,9 @@ extension LogSchema {
         return key
     }
 
-    /// The key that proves cursors: drawn once, and stored with the log.
+    /// Returns the key for the proofs of cursors: drawn once, and stored with the log.
     ///
-    /// Without it, a disk that is full leaves them without proofs.
+    /// If there is none and the disk is full, cursors get no proofs.
     static func proofKey(_ connection: SQLiteConnection) throws(SQLiteFailure) -> ProofKey? {
         if let bits = try storedKey("proofs", connection).flatMap({ $0.withUnsafeBytes(StoredEntry.bits) }) { return ProofKey(bits) }
         var chance = SystemRandomNumberGenerator()
@@ -23,7 +23,7 @@ extension LogSchema {
         return try store(StoredEntry.bytes(of: bits), "proofs", connection) ? ProofKey(bits) : nil
     }
 
-    /// Stores a key; whether it is on disk.
+    /// Stores a key; returns whether it is on disk.
     private static func store(_ key: [UInt8], _ name: String, _ connection: SQLiteConnection) throws(SQLiteFailure) -> Bool {
         let stored: Void? = try? connection.run(
             """

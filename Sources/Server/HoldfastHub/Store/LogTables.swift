@@ -1,32 +1,32 @@
 import RoomCore
 import RoomsStorage
 
-/// What a log's row says of a room.
+/// The row of a room.
 struct RoomRow {
-    /// 0: it is not stored, for nothing was written in it.
+    /// The row number; 0: the room is not stored, because nothing was written in it.
     var number: Int64
     var head: LogHead
     var bytes: Int64
 
-    /// How many entries are retained.
+    /// The number of retained entries.
     var count: Int64 { head.head - head.base + 1 }
 }
 
 extension RoomRow {
-    /// Out of the columns `id, epoch, head, base, bytes`.
+    /// Reads a row from the columns `id, epoch, head, base, bytes`.
     init(_ row: SQLiteStatement, below: EntryStamp? = nil) {
         (number, bytes) = (row.number(0), row.number(4))
         head = LogHead(epoch: UInt64(bitPattern: row.number(1)), head: row.number(2), base: row.number(3), reads: [], below: below)
     }
 }
 
-/// What a log's row says of a device in a room.
+/// The row of a device in a room.
 struct DeviceRow {
     var number: Int64
     var mark: DeviceMark
 }
 
-/// What is read out of a log's tables; one connection's.
+/// The SQL statements that read a log, of one connection.
 final class LogTables {
     let connection: SQLiteConnection
     private let room, reads, device, owner, after, before, numbered: SQLiteStatement
@@ -43,15 +43,15 @@ final class LogTables {
             "SELECT place, substr(body, 1, \(StoredEntry.headLength)) FROM entries WHERE sender = ? AND cseq = ?")
     }
 
-    /// A room without its read markers.
+    /// Returns a room without its read markers.
     func room(_ name: RoomName) throws(SQLiteFailure) -> RoomRow? {
         try room.first(name.text) { RoomRow($0, below: EntryStamp(stored: $0.bytes(5))) }
     }
 
-    /// How far the users of a room have read, by their names.
+    /// Returns the read markers of a room, ordered by user.
     func reads(room number: Int64) throws(SQLiteFailure) -> [HubFrame.ReadMarker] {
         try reads.rows(number) { row throws(SQLiteFailure) in
-            guard let user = UserName(row.text(0)) else { throw .damaged("a read marker of nobody") }
+            guard let user = UserName(row.text(0)) else { throw .damaged("a read marker without a user") }
             return HubFrame.ReadMarker(user: user, seq: row.number(1))
         }
     }
@@ -66,9 +66,10 @@ final class LogTables {
         }
     }
 
-    /// Whose a device is, by what it has published in any room; nil if nothing of that is remembered.
+    /// Returns the owner of a device, from its publications in any room; nil if none is remembered.
     ///
-    /// Its first row says it, so that of two users who both have one, as older logs allow, one is the owner everywhere else.
+    /// The first row decides. So if two users have published with one device, as older logs allow, one of them is the owner in all other
+    /// rooms.
     func owner(of id: DeviceID) throws(SQLiteFailure) -> DeviceMark? {
         try owner.first(StoredEntry.bytes(of: id.bits)) { row throws(SQLiteFailure) in
             guard let user = UserName(row.text(0)) else { throw .damaged("the owner of a device") }
@@ -76,12 +77,12 @@ final class LogTables {
         }
     }
 
-    /// The entries of a room after a number: one at least if there is one, as many more as fit.
+    /// Returns the entries of a room after a sequence number: at least one if there is one, and as many more as fit.
     func entries(room number: Int64, after seq: Int64, limit: Int64, bytes: Int64) throws(SQLiteFailure) -> [Entry] {
         try page(after, LogSchema.place(room: number, seq: seq), LogSchema.place(room: number, seq: .max), limit, bytes: bytes)
     }
 
-    /// The last entries of a room before a number, in order: one at least if there is one, as many more as fit.
+    /// Returns the last entries of a room before a sequence number, in order: at least one if there is one, and as many more as fit.
     func entries(room number: Int64, before seq: Int64, limit: Int64, bytes: Int64) throws(SQLiteFailure) -> [Entry] {
         try page(before, LogSchema.place(room: number, seq: seq), LogSchema.place(room: number, seq: 0), limit, bytes: bytes).reversed()
     }
@@ -100,7 +101,7 @@ final class LogTables {
         return entries
     }
 
-    /// What is stored under a device's number: only the head of it is looked at, however long it is.
+    /// Returns the entry with a device's number; it reads only the entry's head, however long the entry is.
     func entry(sender number: Int64, of device: DeviceID, cseq: Int64) throws(SQLiteFailure) -> FoundEntry? {
         try numbered.first(number, cseq) { row throws(SQLiteFailure) in
             let place = row.number(0)

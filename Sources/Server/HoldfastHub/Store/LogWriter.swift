@@ -3,7 +3,7 @@ import RoomCore
 import RoomsStorage
 import WebSocketRuntime
 
-/// The one who writes a hub's log.
+/// Writes a hub's log.
 actor LogWriter {
     private nonisolated let queue = BlockingQueue("holdfast.log.writer")
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
@@ -12,34 +12,34 @@ actor LogWriter {
     let retention: RoomRetention
     let hook: StoreHook?
     private var lock: FileLock?
-    /// Nothing while a broken connection was closed, and the next order has not come.
-    private var ledger: LogLedger?
+    /// nil between the closing of a broken connection and the next order.
+    private var statements: LogStatements?
     private var isClosed = false
-    /// Holds ``commits`` outside of the file and its journal.
+    /// The file that stores ``commits`` outside of the database and its journal.
     private var mark: NumberFile?
     /// The number of the last transaction.
     private var commits: Int64 = 0
-    /// Under which devices the publications of programs are stored; before the log is open nobody's.
+    /// Derives the devices for named publications; replaced by the log's own when the log is opened.
     private(set) var names = PublicationNames.drawn()
     private(set) var proofs: ProofKey?
 
     nonisolated let gauge = LogGauge()
-    private(set) var health = LogHealth.healthy { didSet { gauge.tell(health) } }
+    private(set) var health = LogHealth.healthy { didSet { gauge.notify(health) } }
     var figures = LogFigures()
-    /// What is known of rooms that are open; nothing of it is ahead of the disk, or the transaction is still open.
+    /// The state of open rooms; ahead of the disk only while a transaction is open.
     var rooms: [RoomName: OpenRoom] = [:]
-    /// Read markers that wait for the next transaction: whoever sent one sends it again if it is lost.
+    /// Read markers that wait for the next transaction; if one is lost, the client sends it again.
     var waitingReads: [RoomName: [UserName: Int64]] = [:]
     var waitingReadCount = 0
-    /// What of retention is to be done, and how far the look at all rooms has come.
+    /// The pending work of retention, and the progress of its sweep.
     var retaining = RetentionSweep()
-    /// By which time it forgets, and what of that is on disk.
+    /// The clock that decides what is forgotten, and its stored value.
     var logClock = LogClock()
     var storedClock = LogClock().record
-    /// The pages that were written when the journal was brought into the file.
+    /// The number of written pages when the journal was last moved into the file.
     private var journalled = 0
     let clock = ContinuousClock()
-    /// Markers that wait at most.
+    /// The maximum number of waiting read markers.
     static let mostWaitingReads = 4096
 
     init(place: LogPlace, retention: RoomRetention, hook: StoreHook?) { (self.place, self.retention, self.hook) = (place, retention, hook) }
@@ -48,12 +48,12 @@ actor LogWriter {
     func open(drawsNewEpochs: Bool, checkedBytes: Int64) throws(RoomLogError) -> LogOpening {
         let opened = try place.open(drawsNewEpochs: drawsNewEpochs, checkedBytes: checkedBytes, hook: hook)
         do throws(SQLiteFailure) {
-            let ledger = try LogLedger(opened.connection)
-            logClock = try ledger.clock()
+            let statements = try LogStatements(opened.connection)
+            logClock = try statements.clock()
             storedClock = logClock.record
             names = PublicationNames(key: try LogSchema.namesKey(opened.connection))
             proofs = try LogSchema.proofKey(opened.connection)
-            self.ledger = ledger
+            self.statements = statements
         } catch { throw RoomLogError(error, place.file) }
         (lock, mark, commits) = (opened.lock, opened.mark, opened.commits)
         var opening = opened.opening
@@ -61,12 +61,12 @@ actor LogWriter {
         return opening
     }
 
-    /// Carries out orders, those that write in one transaction.
+    /// Carries out orders; all writes are in one transaction.
     func carryOut(_ orders: [(Int, LogOrder)]) -> [(Int, LogReply)] {
         gauge.begin()
         defer { rest() }
-        let ledger: LogLedger
-        do throws(SQLiteFailure) { ledger = try present() } catch {
+        let statements: LogStatements
+        do throws(SQLiteFailure) { statements = try present() } catch {
             note(error)
             return negative(orders)
         }
@@ -75,81 +75,82 @@ actor LogWriter {
         replies.reserveCapacity(orders.count)
         do throws(SQLiteFailure) {
             for (index, order) in orders {
-                if let reply = try carryOut(order, in: &batch, ledger) { replies.append((index, reply)) }
+                if let reply = try carryOut(order, in: &batch, statements) { replies.append((index, reply)) }
             }
-            if waitingReadCount > Self.mostWaitingReads { try begin(&batch, ledger) }
-            try commit(batch, ledger)
-            // What could not be read is tried again with another connection.
+            if waitingReadCount > Self.mostWaitingReads { try begin(&batch, statements) }
+            try commit(batch, statements)
+            // A failed read is retried with a new connection.
             if let doubt = batch.doubt {
-                self.ledger = nil
-                // Damage is one room's matter, anything else the disk's.
+                self.statements = nil
+                // Damage concerns one room; other failures concern the disk.
                 if !doubt.isDamage { note(doubt) }
             }
         } catch {
             fail(error)
-            // What was read on the way may have been of what is not there: all is refused, and is asked for again.
+            // The reads may depend on writes that failed, so all orders are refused and are asked for again.
             return negative(orders)
         }
         return replies
     }
 
-    private func carryOut(_ order: LogOrder, in batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) -> LogReply? {
+    private func carryOut(_ order: LogOrder, in batch: inout Batch, _ statements: LogStatements) throws(SQLiteFailure) -> LogReply? {
         switch order {
         case .append(let name, let number, let records):
-            return try append(records, to: name, in: &batch, ledger) ? .appended(name, batch: number) : .notAppended(name, batch: number)
+            return try append(records, to: name, in: &batch, statements)
+                ? .appended(name, batch: number) : .notAppended(name, batch: number)
         case .renew(let name):
-            guard let head = try renew(name, in: &batch, ledger) else { return .notOpened(name) }
+            guard let head = try renew(name, in: &batch, statements) else { return .notOpened(name) }
             return .opened(name, head)
         case .mark(let name, let user, let seq):
             let known = waitingReads[name]?[user]
-            // The disk takes nothing: who has read it will say so again.
+            // The disk does not accept writes; clients send their read markers again.
             guard known != nil || waitingReadCount < Self.mostWaitingReads * 4 else { return nil }
             waitingReads[name, default: [:]][user] = max(known ?? 0, seq)
             if known == nil { waitingReadCount += 1 }
             return nil
         case .release(let name):
-            // What the transaction has changed of it is written first.
-            if batch.changed.remove(name) != nil { try write(name, ledger) }
+            // Changes of this transaction are written first.
+            if batch.changed.remove(name) != nil { try write(name, statements) }
             rooms[name] = nil
             return nil
         case .open, .recall, .fetchAfter, .fetchBefore, .find:
-            // What cannot be read of one room is no matter of the others.
-            do throws(SQLiteFailure) { return try read(order, ledger) } catch {
-                try doubt(error, &batch, ledger)
+            // A read failure of one room must not affect the others.
+            do throws(SQLiteFailure) { return try read(order, statements) } catch {
+                try doubt(error, &batch, statements)
                 return order.reply(to: error)
             }
         }
     }
 
-    /// Notes that something could not be read; throws if that has ended the transaction, for then nothing may be written after it.
+    /// Notes a failed read; throws if the failure has ended the transaction, because later writes would then be outside of it.
     ///
     /// Source: SQLite, "Test For Auto-Commit Mode".
-    func doubt(_ error: SQLiteFailure, _ batch: inout Batch, _ ledger: LogLedger) throws(SQLiteFailure) {
-        if batch.isOpen, ledger.connection.isIdle { throw error }
+    func doubt(_ error: SQLiteFailure, _ batch: inout Batch, _ statements: LogStatements) throws(SQLiteFailure) {
+        if batch.isOpen, statements.connection.isIdle { throw error }
         batch.doubt = error
     }
 
-    private func read(_ order: LogOrder, _ ledger: LogLedger) throws(SQLiteFailure) -> LogReply? {
+    private func read(_ order: LogOrder, _ statements: LogStatements) throws(SQLiteFailure) -> LogReply? {
         switch order {
-        case .open(let name): return .opened(name, try opened(name, ledger))
+        case .open(let name): return .opened(name, try opened(name, statements))
         case .recall(let name, let id):
-            // A transaction's devices reach their table at its end.
-            if let known = try room(name, ledger)?.device(id, ledger) { return .recalled(name, id, known.mark) }
-            return .recalled(name, id, try ledger.tables.owner(of: id))
+            // Devices of the open transaction are written to their table at its end.
+            if let known = try room(name, statements)?.device(id, statements) { return .recalled(name, id, known.mark) }
+            return .recalled(name, id, try statements.tables.owner(of: id))
         case .fetchAfter, .fetchBefore, .find, .renew, .append, .mark, .release:
-            // The row of the room, too, is written at the transaction's end.
-            return try ledger.tables.carryOut(order)
+            // The row of the room is also written at the end of the transaction.
+            return try statements.tables.carryOut(order)
         }
     }
 
-    /// Writes what a batch has changed but for its entries, and waits for the disk.
-    func commit(_ batch: Batch, _ ledger: LogLedger) throws(SQLiteFailure) {
+    /// Writes the remaining changes of a batch, commits, and waits for the disk.
+    func commit(_ batch: Batch, _ statements: LogStatements) throws(SQLiteFailure) {
         guard batch.isOpen else { return }
-        guard !ledger.connection.isIdle else { throw .aborted("the transaction has ended by itself") }
-        try finish(batch, ledger)
-        try ledger.count(commit: commits + 1)
+        guard !statements.connection.isIdle else { throw .aborted("the transaction has ended by itself") }
+        try finish(batch, statements)
+        try statements.count(commit: commits + 1)
         hook?(.hubAppendsUncommitted)
-        try ledger.connection.run("COMMIT")
+        try statements.connection.run("COMMIT")
         commits += 1
         let taken = clock.now - batch.start
         hook?(.hubAppended)
@@ -162,24 +163,24 @@ actor LogWriter {
         figures.commitTimes.add(microseconds: taken.wholeMicroseconds)
     }
 
-    /// Writes outside of the file how far the log has come: what is committed is told all the same, if that cannot be written.
+    /// Stores the number of the last transaction outside of the file; a failure here does not fail the commit.
     private func raiseMark() {
         guard let mark else { return }
         do throws(Disk.Failure) { try mark.write(commits) } catch { health = .failing(.failed("\(place.high): \(error.text)")) }
     }
 
-    /// Rolls back, and knows nothing of what was in the transaction any more.
+    /// Rolls back, and discards the state of the transaction.
     func fail(_ error: SQLiteFailure) {
         figures.failures += 1
-        // Of a room that is not stored there is nothing else to know.
+        // The state of a room that is not stored exists only here.
         rooms = rooms.filter { $0.value.row.number == 0 }
         note(error)
-        // Markers of a room whose row is damaged would fail every commit to come; who has read says so again.
+        // A read marker for a room with a damaged row would fail every later commit; clients send their markers again.
         if error.isDamage { (waitingReads, waitingReadCount) = ([:], 0) }
-        guard let ledger else { return }
-        if !ledger.connection.isIdle { try? ledger.connection.run("ROLLBACK") }
-        // A full disk leaves the connection as good as it was. After anything else nobody knows: another one is opened.
-        if !error.isFull || !ledger.connection.isIdle { self.ledger = nil }
+        guard let statements else { return }
+        if !statements.connection.isIdle { try? statements.connection.run("ROLLBACK") }
+        // After "disk full" the connection is still usable. After any other failure a new one is opened.
+        if !error.isFull || !statements.connection.isIdle { self.statements = nil }
     }
 
     private func note(_ error: SQLiteFailure) {
@@ -188,17 +189,17 @@ actor LogWriter {
         figures.lastFailure = reason
     }
 
-    /// The connection, which is opened again if it broke.
-    func present() throws(SQLiteFailure) -> LogLedger {
-        if let ledger { return ledger }
+    /// Returns the connection; opens it again if it broke.
+    func present() throws(SQLiteFailure) -> LogStatements {
+        if let statements { return statements }
         guard !isClosed, lock != nil else { throw .closed }
-        let opened = try LogLedger(place.connect())
-        // What went back under a hub that runs gets no more numbers: its next start draws new epochs.
+        let opened = try LogStatements(place.connect())
+        // A log that went back while the hub runs gets no more entries: the next start draws new epochs.
         let found = try opened.commits()
-        guard found >= commits else { throw .damaged("the log ends with its transaction \(found), and \(commits) were committed") }
-        // The one that failed may have been written all the same.
+        guard found >= commits else { throw .damaged("the log ends with transaction \(found), but \(commits) were committed") }
+        // The failed transaction may have been written after all.
         commits = found
-        ledger = opened
+        statements = opened
         return opened
     }
 
@@ -206,34 +207,34 @@ actor LogWriter {
         orders.compactMap { index, order in order.negativeReply.map { (index, $0) } }
     }
 
-    /// Whether the journal has got long since this last said so.
+    /// Returns whether the journal has grown by ``LogPlace/journalPages`` since the last time this returned true.
     func hasFilledJournal() -> Bool {
-        guard let pages = ledger?.connection.pagesWritten else { return false }
-        // Another connection counts anew.
+        guard let pages = statements?.connection.pagesWritten else { return false }
+        // A new connection counts from zero.
         if pages < journalled { journalled = 0 }
         guard pages - journalled >= LogPlace.journalPages else { return false }
         journalled = pages
         return true
     }
 
-    /// Tells what there is to tell, at the end of what it does.
+    /// Publishes figures and ends the operation.
     func rest() {
         figures.doubt = logClock.doubt
-        gauge.tell(figures, openRooms: rooms.count)
+        gauge.notify(figures, openRooms: rooms.count)
         gauge.end()
     }
 
     func close() {
         guard !isClosed else { return }
-        if waitingReadCount > 0 || logClock.record != storedClock, let ledger = try? present() {
+        if waitingReadCount > 0 || logClock.record != storedClock, let statements = try? present() {
             var batch = Batch(start: clock.now)
             do throws(SQLiteFailure) {
-                try begin(&batch, ledger)
-                try ledger.write(logClock.record)
-                try commit(batch, ledger)
+                try begin(&batch, statements)
+                try statements.write(logClock.record)
+                try commit(batch, statements)
             } catch { fail(error) }
         }
-        ledger = nil
+        statements = nil
         if mark != nil { try? Disk.sync(place.high) }
         (mark, isClosed, lock) = (nil, true, nil)
         rooms.removeAll()

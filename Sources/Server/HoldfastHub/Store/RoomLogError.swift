@@ -1,35 +1,35 @@
 import RoomsStorage
 
-/// Why a hub's log cannot be opened or written.
+/// The reason why a hub's log cannot be opened or written.
 public enum RoomLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process has the directory, or another hub of this one.
+    /// Another process, or another hub of this process, uses the directory.
     case inUse(String)
-    /// The file is damaged, or not of a hub; it is left as it is.
+    /// The file is damaged, or does not belong to a hub; it is left unchanged.
     case corrupt(String)
-    /// The file was written by a newer program, in this version.
+    /// A newer program wrote the file; the value is its version.
     case newer(Int64)
     /// The disk is full.
     case full
-    /// The directory or its disk cannot be written.
+    /// The directory or its disk is not writable.
     case readOnly(String)
-    /// There is something already where a backup should go.
+    /// A file exists at the path for the backup.
     case exists(String)
     /// There is no such room.
     case noRoom(String)
     /// The log was closed.
     case closed
-    /// Something else failed, as the system or SQLite says.
+    /// Another failure, in the words of the system or of SQLite.
     case failed(String)
 
-    /// What happened, and what helps.
+    /// What happened, and how to fix it.
     public var description: String {
         switch self {
         case .inUse(let path): "another hub has \(path) open: stop it first"
-        case .corrupt(let reason): "the log is damaged or not one of a hub (\(reason)): restore a backup into an empty directory"
-        case .newer(let version): "the log was written by a newer version (\(version)): use that one"
-        case .full: "the disk is full: it is tried again, make room"
-        case .readOnly(let path): "\(path) cannot be written: check its rights and its disk"
-        case .exists(let path): "\(path) exists: backups replace nothing"
+        case .corrupt(let reason): "the log is damaged or not the log of a hub (\(reason)): restore a backup into an empty directory"
+        case .newer(let version): "the log was written by a newer version (\(version)): use that version"
+        case .full: "the disk is full: free some space, the hub keeps trying"
+        case .readOnly(let path): "\(path) cannot be written: check its permissions and its disk"
+        case .exists(let path): "\(path) exists: a backup replaces no files"
         case .noRoom(let name): "there is no room \(name)"
         case .closed: "the log is closed"
         case .failed(let reason): "the log failed: \(reason)"

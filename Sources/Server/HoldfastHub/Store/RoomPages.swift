@@ -1,17 +1,17 @@
 package import RoomCore
 
-/// A room's log as it is when this is made, a page at a time, in order, while it is used.
+/// The log of one room as of the creation of this value, read page by page, in order, while the log is in use.
 ///
-/// What retention takes away meanwhile may be missing.
+/// Entries that retention deletes in the meantime may be missing.
 package struct RoomPages: Sendable {
-    /// Where the log stands, with the read markers.
+    /// The state of the room's log, with the read markers.
     package let head: LogHead
     private let room: RoomName
     private let reader: LogReader
     /// The first page, until it is taken.
     private var first: [Entry]?
     private var last: Int64 = 0
-    /// Entries in a page at most, and their bytes but for the first.
+    /// The maximum number of entries in a page, and their maximum size, which the first entry may exceed.
     private static let most: (entries: Int64, bytes: Int64) = (500, 1 << 20)
 
     init(_ room: RoomName, _ reader: LogReader) async throws(RoomLogError) {
@@ -20,7 +20,7 @@ package struct RoomPages: Sendable {
             .fetchAfter(0, room, seq: 0, limit: Self.most.entries, bytes: Self.most.bytes), withReads: true)
     }
 
-    /// The next page; of a room without entries an empty one, and then none.
+    /// Returns the next page; for a room without entries, an empty page and then nil.
     ///
     /// - Throws: A ``RoomLogError``.
     package mutating func next() async throws(RoomLogError) -> [Entry]? {
@@ -35,9 +35,9 @@ package struct RoomPages: Sendable {
         return Array(page.prefix { $0.seq <= head.head })
     }
 
-    /// The next page as lines of JSON, each with its end.
+    /// Returns the next page as lines of JSON, each with a line break.
     ///
-    /// They are frames of docs/rooms-protocol.md: first a `state` without entries, which says where the room stands, then a `msg` for each
+    /// The lines are frames of docs/rooms-protocol.md: first a `state` without entries, which describes the room, then a `msg` for each
     /// entry.
     ///
     /// - Throws: A ``RoomLogError``.
@@ -54,7 +54,7 @@ package struct RoomPages: Sendable {
         return lines
     }
 
-    /// A payload stays as it was written, and may have ends of lines between its parts; within its texts there are none.
+    /// Replaces line breaks with spaces: a payload may contain them between JSON tokens, but not within strings.
     private static func line(_ frame: HubFrame) -> [UInt8] {
         let (newline, carriageReturn, space) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: " "))
         return frame.json().map { $0 == newline || $0 == carriageReturn ? space : $0 } + [newline]

@@ -2,36 +2,36 @@ package import RoomCore
 package import RoomsStorage
 import WebSocketRuntime
 
-/// The log of a hub in a file of SQLite.
+/// The log of a hub in an SQLite file.
 ///
-/// One connection writes, in transactions that wait for the disk; another reads, beside it. Both have threads of their own. What a
-/// transaction holds is acked after it, or nobody knows it. A failure (the disk is full or broken) is told by replies and by ``health``,
-/// and the next order tries again.
+/// One connection writes, in transactions that wait for the disk; another connection reads at the same time. Both have their own threads.
+/// Publications are acknowledged after their transaction is on disk. Replies and ``health`` report a failure, such as a full or broken
+/// disk, and the next order tries again.
 package final class SQLiteRoomLog: RoomLog {
     private let place: LogPlace
     private let writer: LogWriter
     private let reader: LogReader
     private let copier: LogCopier
-    /// How the log was found.
+    /// The state in which the log was opened.
     package let opening: LogOpening
-    /// Under which devices a hub stores what programs publish under names of their own; the same as long as the log is there.
+    /// Derives the devices for named publications; they stay the same for the lifetime of the log.
     let names: PublicationNames
-    /// Proves cursors; the same as long as the log is there, nil if there is none and the disk takes none.
+    /// The key for proofs of cursors, which stays the same for the lifetime of the log; nil if it could not be stored.
     package let proofs: ProofKey?
-    /// What of the directory was open to other users of the machine, a sentence for each.
+    /// One sentence for each part of the directory that was open to other users of the machine.
     package let privacy: [String]
 
-    /// Opens the log in a directory, or makes one there; what is damaged or too new is left as it is.
+    /// Opens the log in a directory, or creates one there; a damaged or too new log is left unchanged.
     ///
-    /// If it is not certain that the log holds all that a hub has ever committed to it, all rooms get new epochs: ``opening`` says why.
+    /// If the log may lack entries that a hub has committed to it, all rooms get new epochs: ``opening`` contains the reasons.
     ///
     /// - Parameters:
-    ///   - directory: Made if there is none. No other hub may have it open.
+    ///   - directory: The directory; created if it does not exist. No other hub may have it open.
     ///   - retention: How much of a room is kept.
-    ///   - drawsNewEpochs: Whether all rooms get new epochs, as after a backup that was not made by ``backup(to:)``: every client is then
-    ///     told that the log may have been rewound.
-    ///   - checkedBytes: A file up to this size is read through, to find damage.
-    ///   - hook: Called at every ``StorePoint`` that is passed.
+    ///   - drawsNewEpochs: Whether all rooms get new epochs, as needed after restoring a backup that ``backup(to:)`` did not make: every
+    ///     client then learns that the log may have gone back.
+    ///   - checkedBytes: A file up to this size is checked for damage.
+    ///   - hook: Called at every ``StorePoint``.
     /// - Throws: A ``RoomLogError``.
     package init(
         directory: String, retention: RoomRetention = RoomRetention(), drawsNewEpochs: Bool = false, checkedBytes: Int64 = 256 << 20,
@@ -47,7 +47,7 @@ package final class SQLiteRoomLog: RoomLog {
     }
 
     package func carryOut(_ orders: [LogOrder]) async -> [LogReply] {
-        // What is written in this call is also read by the writer, in its place in the order; the rest is read beside it.
+        // Rooms that this call writes are also read by the writer, to keep the order; the reader handles the rest at the same time.
         var written: Set<RoomName> = []
         for case .some(let room) in orders.lazy.map(\.writtenRoom) { written.insert(room) }
         if written.isEmpty, orders.allSatisfy(\.isRead) { return await reader.carryOut(orders.enumerated().map { ($0, $1) }).map(\.1) }
@@ -66,7 +66,7 @@ package final class SQLiteRoomLog: RoomLog {
         return await writer.tend(now: now, ran: ran)
     }
 
-    /// It does not wait for a transaction that does not end.
+    /// Does not wait for a transaction that hangs.
     package var health: LogHealth { get async { writer.gauge.health() } }
 
     package var figures: LogFigures {
@@ -77,40 +77,40 @@ package final class SQLiteRoomLog: RoomLog {
         }
     }
 
-    /// How many bytes may yet be written; below 0 where there are too many already, nil if the system does not tell.
+    /// Returns how many bytes may still be written; below 0 if there are too many already, nil if the system does not report it.
     package func space(within quotas: HubQuotas) -> Int64? {
         let left = quotas.total.map { $0 - place.sizes.file - place.sizes.journal }
         let free = Disk.free(at: place.directory).map { $0 - quotas.free }
         return [left, free].compactMap(\.self).min()
     }
 
-    /// Copies the log as it is now into one file, while it is used; the copy is made whole before it has its name.
+    /// Copies the current log into one file, while it is in use; the copy gets its name only when it is complete.
     ///
-    /// It is used by giving it the name `rooms.sqlite` in an empty directory. The hub that opens it draws new epochs for all rooms, for
-    /// what was published since is lost to it, and every client has to know.
+    /// To restore it, put it as `rooms.sqlite` into an empty directory. The hub that opens it draws new epochs for all rooms, because
+    /// later publications are missing there and clients have to know.
     ///
-    /// - Parameter path: Where there is no file yet.
+    /// - Parameter path: The path of the copy; no file may exist there.
     /// - Throws: A ``RoomLogError``.
     package func backup(to path: String) async throws(RoomLogError) { try await copier.backup(to: path) }
 
-    /// The last entries of a room below a number, in order, and where its log stands.
+    /// Returns the last entries of a room below a sequence number, in order, and the state of its log.
     ///
     /// - Parameters:
-    ///   - limit: So many at most.
-    ///   - bytes: As many of them as so many bytes hold, at least one.
-    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nobody has written in it.
+    ///   - limit: The maximum number of entries.
+    ///   - bytes: The maximum size of the entries in bytes; at least one entry is returned.
+    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nothing was written in the room.
     package func history(
         _ room: RoomName, before seq: Int64, limit: Int64, bytes: Int64
     ) async throws(RoomLogError) -> (head: LogHead, entries: [Entry]) {
         try await reader.page(.fetchBefore(0, room, seq: seq, limit: limit, bytes: bytes))
     }
 
-    /// Reads a whole room as it is now, beside whoever uses it.
+    /// Reads a whole room as it is now, while it is in use.
     ///
-    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nobody has written in it.
+    /// - Throws: A ``RoomLogError``: ``RoomLogError/noRoom(_:)`` if nothing was written in the room.
     package func pages(of room: RoomName) async throws(RoomLogError) -> RoomPages { try await RoomPages(room, reader) }
 
-    /// Writes what could wait, and lets go of the directory; what comes after is refused.
+    /// Writes deferred data, and releases the directory; later calls are refused.
     package func close() async {
         await copier.close()
         await reader.close()
@@ -119,7 +119,7 @@ package final class SQLiteRoomLog: RoomLog {
 }
 
 extension LogOrder {
-    /// The room it speaks of.
+    /// The room of the order.
     var room: RoomName {
         switch self {
         case .open(let room), .renew(let room), .recall(let room, _), .append(let room, _, _), .fetchAfter(_, let room, _, _, _),
@@ -128,7 +128,7 @@ extension LogOrder {
         }
     }
 
-    /// The room that it may change, or that may have to be made.
+    /// The room that the order may change or create.
     fileprivate var writtenRoom: RoomName? {
         switch self {
         case .append(let room, _, _), .open(let room), .renew(let room): room
@@ -136,7 +136,7 @@ extension LogOrder {
         }
     }
 
-    /// Whether it only reads what is on disk.
+    /// Whether the order only reads data on disk.
     var isRead: Bool {
         switch self {
         case .recall, .fetchAfter, .fetchBefore, .find: true
@@ -144,7 +144,7 @@ extension LogOrder {
         }
     }
 
-    /// The answer if it cannot be carried out.
+    /// The reply if the order cannot be carried out.
     var negativeReply: LogReply? {
         switch self {
         case .open(let room), .renew(let room): .notOpened(room)
@@ -155,7 +155,7 @@ extension LogOrder {
         }
     }
 
-    /// The answer if it cannot be carried out for this reason.
+    /// Returns the reply if the order fails with this error.
     func reply(to failure: SQLiteFailure) -> LogReply? {
         if case .notFetched(let number, _)? = negativeReply { .notFetched(number, isDamaged: failure.isDamage) } else { negativeReply }
     }

@@ -1,12 +1,12 @@
 public import CodecCore
 public import WAMPCore
 
-/// Decides who may join a router.
+/// Decides which clients may join a router.
 public protocol WAMPAuthenticator: Sendable {
-    /// Looks at what a client says of itself.
+    /// Examines what a client claims about itself.
     ///
-    /// It runs beside the router, which waits for ``WAMPRouterConfiguration/Limits/authentication`` and then refuses; the task is
-    /// cancelled then, and when the client goes away. What is thrown is a refusal too, and its words go to the router's log only.
+    /// It runs concurrently with the router, which waits for ``WAMPRouterConfiguration/Limits/authentication`` and then refuses. The task
+    /// is cancelled then, and when the client disconnects. A thrown error is a refusal too; its text is only logged by the router.
     func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission
 }
 
@@ -14,68 +14,68 @@ public protocol WAMPAuthenticator: Sendable {
 public struct WAMPApplicant: Hashable, Sendable {
     /// The realm that it wants to join.
     public let realm: String
-    /// All that its hello says.
+    /// All details of its HELLO.
     public let details: ValueMap
 
-    /// A client.
+    /// Creates an applicant.
     public init(realm: String, details: ValueMap = ValueMap()) { (self.realm, self.details) = (realm, details) }
 
-    /// Who it says it is.
+    /// The user that it claims to be.
     public var authID: String? { details["authid"]?.string }
-    /// As what it wants to join.
+    /// The role in which it wants to join.
     public var authRole: String? { details["authrole"]?.string }
-    /// The methods by which it can prove who it is, the best first; none: anonymous.
+    /// The authentication methods that it supports, best first; empty for anonymous.
     public var methods: [String] { details["authmethods"]?.items?.compactMap(\.string) ?? [] }
-    /// What the methods say beforehand.
+    /// The additional data of the methods.
     public var extra: ValueMap { details["authextra"]?.entries ?? ValueMap() }
 }
 
-/// What becomes of a client that wants to join.
+/// The decision on a client that wants to join.
 public enum WAMPAdmission: Sendable {
-    /// It joins as this.
+    /// It joins as this principal.
     case accepted(RouterPrincipal)
-    /// It has to prove who it is: the method, what the challenge says, and who looks at the answer.
+    /// It must prove its identity: the method, the data of the challenge, and the function that checks the answer.
     case challenged(
         method: String, extra: ValueMap, answer: @Sendable (_ signature: String, _ extra: ValueMap) async throws -> WAMPAdmission)
-    /// It may not: why, as a URI such as `wamp.error.authentication_failed`, and in words that it is told.
+    /// It may not join: the reason as a URI such as `wamp.error.authentication_failed`, and a message for the client.
     case refused(reason: String, message: String)
 }
 
-/// What a session asks a router to do.
+/// An action that a session requests from a router.
 public enum WAMPAction: String, Hashable, Sendable, CaseIterable {
     /// Publish to a topic.
     case publish
-    /// Get the events of a topic, or of a pattern of them.
+    /// Subscribe to a topic or a topic pattern.
     case subscribe
     /// Call a procedure.
     case call
-    /// Offer a procedure, or a pattern of them.
+    /// Register a procedure or a procedure pattern.
     case register
 }
 
-/// Whether a session may do what it asks for.
+/// Whether a session may do what it requests.
 public struct WAMPPermission: Hashable, Sendable {
-    /// Why it may not, as a URI; nil: it may.
+    /// The reason for the refusal, as a URI; nil if it is allowed.
     public var refusal: String?
-    /// Whether receivers are told who calls or publishes; nil: as it wishes itself.
+    /// Whether the caller or publisher is disclosed to receivers; nil to follow the session's own request.
     public var discloses: Bool?
 
-    /// It may.
+    /// Allowed.
     public static let allowed = WAMPPermission(refusal: nil, discloses: nil)
-    /// It may, and who it is is told, or is not.
+    /// Allowed, with or without disclosing the session to receivers.
     public static func allowed(discloses: Bool) -> WAMPPermission { WAMPPermission(refusal: nil, discloses: discloses) }
-    /// It may not: `wamp.error.not_authorized`.
+    /// Refused with `wamp.error.not_authorized`.
     public static let denied = WAMPPermission(refusal: WAMPURI.Error.notAuthorized, discloses: nil)
 }
 
-/// A session as those know it who decide what it may do.
+/// A session, as seen by the authorization.
 public struct RouterSession: Hashable, Sendable {
-    /// Its id.
+    /// The session id.
     public let id: WAMPID
     /// The realm that it has joined.
     public let realm: String
-    /// Who it is.
+    /// The authenticated user.
     public let authID: String
-    /// As what it joined.
+    /// The role in which it joined.
     public let authRole: String
 }

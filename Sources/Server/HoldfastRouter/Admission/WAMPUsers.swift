@@ -2,7 +2,7 @@ import WAMPCore
 public import WAMPSigning
 import CodecCore
 
-/// The users of a router, as a list that does not change: anonymous ones, and those who can prove who they are.
+/// A fixed list of a router's users: anonymous clients, and users with proofs of identity.
 ///
 /// ```swift
 /// var users = WAMPUsers(anonymousRole: nil)
@@ -10,7 +10,7 @@ import CodecCore
 /// users.add("bob", .cra(CRASecret("hush")))
 /// ```
 public struct WAMPUsers: WAMPAuthenticator {
-    /// How a user proves who it is.
+    /// How a user proves its identity.
     public struct Proof: Sendable {
         fileprivate enum Kind: Sendable {
             case ticket(String)
@@ -19,51 +19,54 @@ public struct WAMPUsers: WAMPAuthenticator {
             case scram(ScramKeys)
         }
         fileprivate let kind: Kind
-        /// What the wire calls it.
+        /// The name of the method on the wire.
         public let method: String
 
-        /// By a ticket, which crosses the wire as it is: over TLS only, unless it does not matter.
+        /// A ticket, which is sent unencrypted: use it over TLS only, unless its secrecy does not matter.
         public static func ticket(_ ticket: String) -> Proof { Proof(kind: .ticket(ticket), method: SigningMethod.ticket) }
-        /// By a secret, which signs a challenge (WAMP-CRA).
+        /// A secret that signs a challenge (WAMP-CRA).
         public static func cra(_ secret: CRASecret) -> Proof { Proof(kind: .cra(secret), method: SigningMethod.cra) }
-        /// By a private key, whose public half is given in 64 hexadecimal digits.
+        /// A private key; its public key is given as 64 hexadecimal digits.
         public static func cryptosign(publicKey: String) -> Proof {
             Proof(kind: .cryptosign(publicKey.lowercased()), method: SigningMethod.cryptosign)
         }
-        /// By a password of SCRAM, of which its keys are known, in the dialect that they were made for.
+        /// A SCRAM password, whose keys are known, in the dialect for which they were made.
         public static func scram(_ keys: ScramKeys) -> Proof { Proof(kind: .scram(keys), method: keys.dialect.rawValue) }
     }
     private struct User: Sendable {
         let role: String
         let proof: Proof
-        /// Made up: whatever is answered proves nothing.
+        /// Whether the user is made up: every answer is rejected.
         var isDecoy = false
     }
 
-    /// As what clients join that do not say who they are; nil: they may not.
+    /// The role of clients that do not authenticate; nil to refuse them.
     public var anonymousRole: String?
     private var users: [String: [User]] = [:]
     /// The names on the list, all and by method.
     private var holders: [String?: [String]] = [:]
-    /// What follows from it is what those are told who are not on the list.
+    /// Derives the challenges for users that are not on the list.
     private let decoys: Decoys
-    /// All characters of salts, by their length.
+    /// All characters that occur in salts, by salt length.
     private var letters: [Int: Set<UInt8>] = [:]
 
-    /// Nobody but anonymous clients, with a role of that name unless told otherwise.
+    /// Creates a list without users.
+    ///
+    /// Only anonymous clients may join, by default with the role "anonymous".
     ///
     /// - Parameters:
-    ///   - anonymousRole: As what clients join that do not say who they are; nil: they may not.
-    ///   - decoyKey: What the challenges follow from of those who are not on the list: 16 bytes or more that nobody else knows. With the
-    ///     same key they are the same after a restart, as those of users are whose salts are kept; nil: it is drawn.
+    ///   - anonymousRole: The role of clients that do not authenticate; nil to refuse them.
+    ///   - decoyKey: The secret from which challenges for users that are not on the list are derived: at least 16 bytes that nobody else
+    ///   knows. With the same key, the challenges stay the same after a restart, like those of users whose salts are kept. Nil for a random
+    ///   key.
     public init(anonymousRole: String? = "anonymous", decoyKey: [UInt8]? = nil) {
         (self.anonymousRole, decoys) = (anonymousRole, decoyKey.map { Decoys(key: $0) } ?? Decoys())
     }
 
-    /// Adds a user, or another proof of the same one.
+    /// Adds a user, or another proof of an existing one.
     ///
-    /// A user may have many keys, and one proof of each other method: a later one takes its place. Whose name or role holds a character
-    /// that nobody sees, such as one that changes the direction of text, is not let in.
+    /// A user may have several keys, and one proof of each other method: a later one replaces it. Users whose name or role contains an
+    /// invisible character, such as one that changes the text direction, are refused.
     public mutating func add(_ name: String, _ proof: Proof, role: String = "user") {
         users[name]?.removeAll { $0.proof.method == proof.method && $0.proof.publicKey == proof.publicKey }
         users[name, default: []].append(User(role: role, proof: proof))
@@ -71,12 +74,12 @@ public struct WAMPUsers: WAMPAuthenticator {
         for method in [nil, proof.method] where holders[method]?.contains(name) != true { holders[method, default: []].append(name) }
     }
 
-    /// Lets in who is anonymous or on the list, by the first of the offered methods that fits.
+    /// Admits clients that are anonymous or on the list, by the first offered method that fits.
     ///
-    /// Who is not on the list is challenged like somebody who is, chosen by the name: by the same methods, in the same role, with a salt
-    /// of the same kind, and always the same; so nothing tells whether there is such a user.
+    /// An unknown user is challenged like a user of the list that is chosen by the name: with the same methods, role and kind of salt, and
+    /// always in the same way. A client therefore cannot find out whether a user exists.
     public func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission {
-        // Anybody may say hello: it costs no more than it would with all methods there are, and a name no user can have costs nothing.
+        // Limits the cost of a HELLO from any client: only a few methods are examined, and impossible names cost nothing.
         let methods = applicant.methods.isEmpty ? [SigningMethod.anonymous] : Array(applicant.methods.prefix(Self.mostMethods))
         guard applicant.authID?.utf8.count ?? 0 <= Self.longestName, applicant.authID?.firstHidden == nil else { return .unproven }
         let key = applicant.extra["pubkey"]?.string?.lowercased()
@@ -87,32 +90,34 @@ public struct WAMPUsers: WAMPAuthenticator {
             }
             guard let name = name(of: applicant, method) else { continue }
             let user = entries(of: name).first { user in
-                // Of several keys the one that the client says it has.
+                // Of several keys, the one that the client announces.
                 user.proof.method == method && (key == nil || user.proof.publicKey == nil || user.proof.publicKey == key)
             }
             if let user { return challenge(name, user, applicant) }
         }
-        // Nothing of that is what this user has: it is asked for the first that anybody has, and not believed.
+        // No offered method fits this user: it is challenged with the first method that any user has, and rejected.
         for method in methods {
             let name = applicant.authID ?? ""
             guard let like = like(name, having: method), let proof = like.first(where: { $0.proof.method == method }) else { continue }
             return challenge(name, decoy(of: name, like: proof, of: like), applicant)
         }
-        return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is known here")
+        return .refused(reason: WAMPURI.Error.noMatchingAuthMethod, message: "none of the offered methods is supported")
     }
 
-    /// Methods of one hello that are looked at.
+    /// The maximum number of methods examined per HELLO.
     private static let mostMethods = 8
-    /// Bytes of a name.
+    /// The maximum length of a name in bytes.
     private static let longestName = 256
 
-    /// What a user has, or would have if it were on the list; both are found, so that it takes as long.
+    /// Returns the entries of a user, or decoys if it is not on the list.
+    ///
+    /// Both are computed, so that the time does not differ.
     private func entries(of name: String) -> [User] {
         let decoys = like(name, having: nil).map { list in list.map { decoy(of: name, like: $0, of: list) } }
         return users[name] ?? decoys ?? []
     }
 
-    /// The user on the list that a name which is not is treated like.
+    /// Returns the listed user whose entries serve as the model for an unknown name.
     private func like(_ name: String, having method: String?) -> [User]? {
         guard let names = holders[method], !names.isEmpty else { return nil }
         return users[names[decoys.place(of: name, among: names.count)]]
@@ -129,7 +134,9 @@ public struct WAMPUsers: WAMPAuthenticator {
         return User(role: user.role, proof: Proof(kind: kind, method: user.proof.method), isDecoy: true)
     }
 
-    /// A client with a key need not say who it is.
+    /// Returns the name of the applicant.
+    ///
+    /// A client with a key need not give one.
     private func name(of applicant: WAMPApplicant, _ method: String) -> String? {
         if let name = applicant.authID { return name }
         guard method == SigningMethod.cryptosign, let key = applicant.extra["pubkey"]?.string?.lowercased() else { return nil }
@@ -139,7 +146,7 @@ public struct WAMPUsers: WAMPAuthenticator {
     private func challenge(_ name: String, _ user: User, _ applicant: WAMPApplicant) -> WAMPAdmission {
         let (method, isDecoy) = (user.proof.method, user.isDecoy)
         let principal = RouterPrincipal(authID: name, authRole: user.role, authMethod: method, authProvider: "static")
-        // What is made up is looked at as well, so that it takes as long.
+        // Decoys are checked as well, so that the time does not differ.
         @Sendable func verdict(_ isGenuine: Bool) -> WAMPAdmission { isGenuine && !isDecoy ? .accepted(principal) : .unproven }
         switch user.proof.kind {
         case .ticket(let known):
@@ -151,7 +158,7 @@ public struct WAMPUsers: WAMPAuthenticator {
             guard let challenge = CryptosignChallenge(publicKey: key) else { return .unproven }
             return .challenged(method: method, extra: challenge.extra) { answer, _ in verdict(challenge.isAnswered(by: answer)) }
         case .scram(let keys):
-            // Anybody may say hello without a nonce.
+            // A client may send a HELLO without a nonce.
             guard let challenge = try? ScramChallenge(user: name, keys: keys, hello: applicant.extra) else { return .unproven }
             return .challenged(method: method, extra: challenge.extra) { answer, _ in
                 guard let extra = challenge.welcome(answer: answer), !isDecoy else { return .unproven }
@@ -164,9 +171,9 @@ public struct WAMPUsers: WAMPAuthenticator {
 }
 
 extension WAMPUsers.Proof: CustomStringConvertible, CustomReflectable {
-    /// By which method, not with what.
+    /// The method, without the secret.
     public var description: String { "a proof by \(method)" }
-    /// Nothing: neither `dump` nor a crash report tells secrets.
+    /// An empty mirror, so that neither `dump` nor a crash report reveals secrets.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
     fileprivate var salt: [UInt8]? { if case .scram(let keys) = kind { keys.salt } else { nil } }
@@ -175,5 +182,5 @@ extension WAMPUsers.Proof: CustomStringConvertible, CustomReflectable {
 
 extension WAMPAdmission {
     fileprivate static let unproven = WAMPAdmission.refused(
-        reason: WAMPURI.Error.authenticationFailed, message: "that is no proof of who you are")
+        reason: WAMPURI.Error.authenticationFailed, message: "the proof of identity is invalid")
 }

@@ -2,17 +2,17 @@ import DequeModule
 import MachineCore
 import WAMPCore
 
-/// Lets go wrong what tests want to go wrong: stands between clients and the router's machine, in both directions.
+/// Injects faults for tests: filters the messages between clients and the router's machine, in both directions.
 struct FaultMachine: Machine {
-    /// What is on its way.
-    struct Passage: Hashable, Sendable {
+    /// A message on its way.
+    struct Transfer: Hashable, Sendable {
         enum Load: Hashable, Sendable {
             case message(WAMPMessage)
             case undecodable(WAMPFormatError)
             case close(RouterClosing)
-            /// A client's request does not arrive, or not yet; that it was sent has to be known, for requests count.
+            /// A client's request is lost or late. The machine must know that it was sent, because requests are numbered.
             case lost(WAMPMessage)
-            /// It arrives though it has counted already.
+            /// It arrives, although its number was already counted.
             case again(WAMPMessage)
         }
         let connection: RouterConnection
@@ -21,17 +21,17 @@ struct FaultMachine: Machine {
         let session: WAMPID?
         var load: Load
 
-        /// What is left of it when it is lost; nil: nothing.
-        fileprivate var lost: Passage? { request.map { with(.lost($0)) } }
-        /// The same, to arrive once it has counted.
-        fileprivate var again: Passage { request.map { with(.again($0)) } ?? self }
+        /// The form in which it passes if it is lost; nil if nothing passes.
+        fileprivate var lost: Transfer? { request.map { with(.lost($0)) } }
+        /// The form in which it passes after its number was counted.
+        fileprivate var again: Transfer { request.map { with(.again($0)) } ?? self }
 
         private var request: WAMPMessage? {
             guard isFromClient, case .message(let message) = load, message.countedRequest != nil else { return nil }
             return message
         }
 
-        private func with(_ load: Load) -> Passage {
+        private func with(_ load: Load) -> Transfer {
             var other = self
             other.load = load
             return other
@@ -40,42 +40,42 @@ struct FaultMachine: Machine {
     enum Input: Sendable {
         case add(RouterFault, number: UInt64)
         case remove(number: UInt64)
-        case passing(Passage)
-        /// What was stalled, or is delayed, goes on.
+        case passing(Transfer)
+        /// Stalled and delayed messages continue.
         case release
         case closed(RouterConnection)
     }
     enum Effect: Hashable, Sendable {
-        case pass(Passage)
+        case pass(Transfer)
         case cut(RouterConnection)
-        /// A fault has befallen all that it was to befall.
+        /// A fault has affected all the messages that it was meant for.
         case over(number: UInt64)
     }
-    /// More that is held for one client, one way, cuts its connection.
+    /// The maximum number of held messages per client and direction; more cut its connection.
     static let mostHeld = 10_000
 
     private struct Scripted {
         let number: UInt64
         var fault: RouterFault
     }
-    /// What waits for what goes before it.
+    /// The messages of one client and direction that wait.
     private struct Lane {
         let connection: RouterConnection
         let isFromClient: Bool
-        /// Nil: until it is released.
+        /// Nil to wait until they are released.
         var until: Moment?
-        var held: Deque<Passage> = []
+        var held: Deque<Transfer> = []
     }
-    private struct Late {
+    private struct DelayedMessage {
         let at: Moment
-        let passage: Passage
+        let passage: Transfer
     }
 
     private var faults: [Scripted] = []
     private var lanes: [Lane] = []
-    private var late: [Late] = []
+    private var late: [DelayedMessage] = []
 
-    /// Nothing is to go wrong, and nothing is held: what passes need not be shown.
+    /// Whether there are no faults and no held messages, so that messages need not be filtered.
     var isIdle: Bool { faults.isEmpty && lanes.isEmpty && late.isEmpty }
 
     var deadline: Moment? { (lanes.compactMap(\.until) + late.map(\.at)).min() }
@@ -105,7 +105,7 @@ struct FaultMachine: Machine {
         late.removeAll { $0.at <= now }
     }
 
-    private mutating func pass(_ passage: Passage, _ now: Moment, _ effects: inout [Effect]) {
+    private mutating func pass(_ passage: Transfer, _ now: Moment, _ effects: inout [Effect]) {
         guard let outcome = outcome(for: passage, &effects) else { return forward(passage, &effects) }
         switch outcome {
         case .drop: passage.lost.map { forward($0, &effects) }
@@ -116,15 +116,15 @@ struct FaultMachine: Machine {
         case .stall: hold(passage, until: nil, &effects)
         case .late(let time):
             passage.lost.map { forward($0, &effects) }
-            late.append(Late(at: now + time, passage: passage.again))
+            late.append(DelayedMessage(at: now + time, passage: passage.again))
         case .cut: cut(passage.connection, &effects)
         }
     }
 
-    /// The first fault that fits; it is used up by that.
-    private mutating func outcome(for passage: Passage, _ effects: inout [Effect]) -> RouterFault.Outcome? {
+    /// Returns the outcome of the first matching fault, and counts it as used.
+    private mutating func outcome(for passage: Transfer, _ effects: inout [Effect]) -> RouterFault.Outcome? {
         guard case .message(let message) = passage.load else { return nil }
-        for index in faults.indices where faults[index].fault.befalls(message, passage) {
+        for index in faults.indices where faults[index].fault.matches(message, passage) {
             guard faults[index].fault.skipping == 0 else {
                 faults[index].fault.skipping -= 1
                 continue
@@ -140,15 +140,15 @@ struct FaultMachine: Machine {
         return nil
     }
 
-    private mutating func forward(_ passage: Passage, _ effects: inout [Effect]) {
+    private mutating func forward(_ passage: Transfer, _ effects: inout [Effect]) {
         guard let index = lane(of: passage) else { return effects.append(.pass(passage)) }
         guard lanes[index].held.count < Self.mostHeld else { return cut(passage.connection, &effects) }
         lanes[index].held.append(passage)
     }
 
-    private mutating func hold(_ passage: Passage, until: Moment?, _ effects: inout [Effect]) {
+    private mutating func hold(_ passage: Transfer, until: Moment?, _ effects: inout [Effect]) {
         if let index = lane(of: passage) {
-            // Two delays do not add up; a stall holds whatever else does.
+            // Two delays do not add up; a stall takes precedence.
             if let other = lanes[index].until { lanes[index].until = until.map { max($0, other) } }
         } else {
             lanes.append(Lane(connection: passage.connection, isFromClient: passage.isFromClient, until: until))
@@ -156,7 +156,7 @@ struct FaultMachine: Machine {
         forward(passage, &effects)
     }
 
-    private func lane(of passage: Passage) -> Int? {
+    private func lane(of passage: Transfer) -> Int? {
         lanes.firstIndex { $0.connection == passage.connection && $0.isFromClient == passage.isFromClient }
     }
 
@@ -172,7 +172,7 @@ struct FaultMachine: Machine {
 }
 
 extension RouterFault {
-    fileprivate func befalls(_ message: WAMPMessage, _ passage: FaultMachine.Passage) -> Bool {
+    fileprivate func matches(_ message: WAMPMessage, _ passage: FaultMachine.Transfer) -> Bool {
         guard message.type == kind.rawValue else { return false }
         if let isFromClient, isFromClient != passage.isFromClient { return false }
         if let session, session != passage.session { return false }
@@ -182,7 +182,7 @@ extension RouterFault {
 }
 
 extension WAMPMessage {
-    /// What it names: a topic, a procedure, an error or a reason.
+    /// The URI that it contains: a topic, a procedure, an error, a reason or a realm.
     var uri: String? {
         switch self {
         case .publish(_, _, let uri, _), .subscribe(_, _, let uri), .call(_, _, let uri, _), .register(_, _, let uri): uri

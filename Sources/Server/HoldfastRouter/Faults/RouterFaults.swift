@@ -1,92 +1,97 @@
 public import WAMPCore
 
-/// Something that goes wrong at a router because a test wants it to: which message it befalls, and what becomes of that.
+/// A fault that a test injects into a router: which messages it affects, and what happens to them.
 ///
 /// ```swift
 /// router.faults.add(.drop(.result))                       // the next result does not arrive
 /// router.faults.add(.late(.result, by: .seconds(2)))      // the next arrives when nobody waits for it
 /// router.faults.add(.double(.event, times: 3))
 /// ```
-/// A request of a client counts though it is lost or late, so that the next is no violation: a call that is dropped has no answer.
+///
+/// A client's request is counted even if it is lost or late, so that the next one is no protocol violation. A dropped call gets no answer.
 public struct RouterFault: Hashable, Sendable {
-    /// What becomes of a message.
+    /// What happens to a message.
     public enum Outcome: Hashable, Sendable {
         /// It does not arrive.
         case drop
-        /// It arrives twice; a call that waits for its result is not made twice.
+        /// It arrives twice. A call that waits for its result is not carried out twice.
         case double
-        /// It, and all that follows it the same way, arrives so much later.
+        /// It and all later messages in the same direction arrive this much later.
         case delay(Duration)
-        /// It arrives so much later, and what follows it before it.
+        /// It arrives this much later; later messages overtake it.
         case late(Duration)
-        /// It, and all that follows it the same way, waits until ``RouterFaults/release()``.
+        /// It and all later messages in the same direction wait until ``RouterFaults/release()``.
         case stall
-        /// It does not arrive, and the connection of its client is cut without a word.
+        /// It does not arrive, and its client's connection is cut without a close frame.
         case cut
     }
 
-    /// Which messages; they go the way that their kind goes, and ERROR, ABORT and GOODBYE both ways.
+    /// The kind of messages.
+    ///
+    /// The kind determines the direction; ERROR, ABORT and GOODBYE exist in both.
     public var kind: WAMPMessageKind
-    /// What becomes of them.
+    /// What happens to them.
     public var outcome: Outcome
-    /// How many of them come through first.
+    /// How many matching messages pass first.
     public var skipping = 0
-    /// How many of them it befalls.
+    /// How many messages it affects.
     public var times = 1
-    /// Only those that name this topic, procedure, error or reason; nil: all.
+    /// Affects only messages with this topic, procedure, error or reason, or HELLOs with this realm; nil for all.
     public var uri: String?
-    /// Only those from or for this session; nil: all.
+    /// Affects only messages from or to this session; nil for all.
     public var session: WAMPID?
-    /// Only those that clients send, or only those that they get; nil: both.
+    /// Affects only messages from clients (true) or to clients (false); nil for both.
     public var isFromClient: Bool?
 
-    /// A fault.
+    /// Creates a fault.
     public init(_ kind: WAMPMessageKind, _ outcome: Outcome, times: Int = 1) {
         (self.kind, self.outcome, self.times) = (kind, outcome, times)
     }
 
-    /// The next messages of a kind do not arrive.
+    /// Drops the next messages of a kind.
     public static func drop(_ kind: WAMPMessageKind, times: Int = 1) -> RouterFault { RouterFault(kind, .drop, times: times) }
-    /// They arrive twice.
+    /// Duplicates the next messages of a kind.
     public static func double(_ kind: WAMPMessageKind, times: Int = 1) -> RouterFault { RouterFault(kind, .double, times: times) }
-    /// They, and all that follows them the same way, arrive later.
+    /// Delays the next messages of a kind, and all later ones in the same direction.
     public static func delay(_ kind: WAMPMessageKind, by time: Duration, times: Int = 1) -> RouterFault {
         RouterFault(kind, .delay(time), times: times)
     }
-    /// They arrive later, and what follows them before them.
+    /// Delays the next messages of a kind; later ones overtake them.
     public static func late(_ kind: WAMPMessageKind, by time: Duration, times: Int = 1) -> RouterFault {
         RouterFault(kind, .late(time), times: times)
     }
-    /// The next one, and all that follows it the same way, waits until ``RouterFaults/release()``.
+    /// Holds the next message of a kind, and all later ones in the same direction, until ``RouterFaults/release()``.
     public static func stall(_ kind: WAMPMessageKind) -> RouterFault { RouterFault(kind, .stall) }
-    /// With the next one its client's connection is cut.
+    /// Cuts the client's connection at the next message of a kind.
     public static func cut(_ kind: WAMPMessageKind) -> RouterFault { RouterFault(kind, .cut) }
 }
 
-/// The kinds of WAMP's messages, by their numbers; what each says stands with ``WAMPMessage``.
+/// The kinds of WAMP messages, by their numbers; see ``WAMPMessage`` for their contents.
 public enum WAMPMessageKind: UInt64, Hashable, Sendable, CaseIterable {
-    /// Joining and leaving.
+    /// Joining and leaving a realm.
     case hello = 1, welcome, abort, challenge, authenticate, goodbye
-    /// A request that failed.
+    /// A failed request.
     case error = 8
-    /// Telling all subscribers of a topic.
+    /// Publishing to the subscribers of a topic.
     case publish = 16, published
-    /// Subscribing, and what that brings.
+    /// Subscriptions and their events.
     case subscribe = 32, subscribed, unsubscribe, unsubscribed, event
-    /// Calling, as callers see it.
+    /// Calls, as seen by callers.
     case call = 48, cancel, result
-    /// Offering procedures, and calls of them as callees see them.
+    /// Registrations and calls, as seen by callees.
     case register = 64, registered, unregister, unregistered, invocation, interrupt, yield
 }
 
-/// What tests let go wrong at a router: one message after another, or a session, subscription or registration at once.
+/// Injects faults into a router for tests: affects single messages, or a session, subscription or registration.
 ///
-/// Everything here may be called from any thread, and takes its turn among what clients send: what a client sent before, and the router
-/// has taken, is dealt with first.
+/// All methods may be called from any thread. They take effect in order with the messages of clients: messages that the router received
+/// earlier are handled first.
 public struct RouterFaults: Sendable {
     let core: RouterCore
 
-    /// Adds a fault; of several that fit a message, the first that was added befalls it.
+    /// Adds a fault.
+    ///
+    /// If several faults match a message, the first one added applies.
     @discardableResult
     public func add(_ fault: RouterFault) -> AddedFault {
         let (over, ending) = AsyncStream.makeStream(of: Never.self)
@@ -94,7 +99,7 @@ public struct RouterFaults: Sendable {
         return AddedFault(number: number, core: core, over: over)
     }
 
-    /// Lets all go on that was stalled or delayed.
+    /// Releases all stalled and delayed messages.
     public func release() { core.submitFault(.release) }
 
     /// Ends a session, as `wamp.session.kill` does.
@@ -102,12 +107,12 @@ public struct RouterFaults: Sendable {
         core.host.submit([.kill(session: session, reason: reason, message: message)])
     }
 
-    /// Takes a registration away from its callees, or a subscription from its subscribers; by its id.
+    /// Removes a registration from its callees, or a subscription from its subscribers, by id.
     public func revoke(_ id: WAMPID, realm: String, reason: String = "wamp.revoked") {
         core.host.submit([.revoke(realm: realm, id: id, reason: reason)])
     }
 
-    /// Takes the registration of this procedure away from its callees, and the subscription of this topic from its subscribers.
+    /// Removes the registration of this procedure from its callees, and the subscription of this topic from its subscribers.
     public func revoke(_ uri: String, match: WAMPMatch = .exact, realm: String, reason: String = "wamp.revoked") {
         core.revoke(uri, match, realm: realm, reason: reason)
     }
@@ -119,9 +124,9 @@ public struct AddedFault: Sendable {
     let core: RouterCore
     let over: AsyncStream<Never>
 
-    /// Waits until it has befallen all that it was to befall, or was taken back; or until the task is cancelled.
-    public func befallen() async { for await _ in over {} }
+    /// Waits until it has affected all its messages or was removed, or until the task is cancelled.
+    public func triggered() async { for await _ in over {} }
 
-    /// Takes it back, for what it has not befallen yet.
+    /// Removes the fault for messages that it has not yet affected.
     public func remove() { core.submitFault(.remove(number: number)) }
 }

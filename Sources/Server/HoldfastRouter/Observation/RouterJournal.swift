@@ -1,12 +1,14 @@
 import Logging
 import WAMPCore
 
-/// What a router tells its log: who comes and goes, and if wanted each message, in words.
+/// The router's log: sessions that join and leave, and optionally every message.
 struct RouterJournal: Sendable {
     private let logger: Logger
-    /// Looking at each message costs more than carrying it.
+    /// Whether messages are logged.
+    ///
+    /// Formatting a message costs more than routing it.
     private let isTracing: Bool
-    /// What the numbers in each client's messages stand for, learned from its messages; from its hello until it is gone.
+    /// The meaning of the ids in each client's messages, learned from them; kept from its HELLO until it is gone.
     private var names: [RouterConnection: MessageNames] = [:]
 
     init(_ logger: Logger) { (self.logger, isTracing) = (logger, logger.logLevel <= .trace) }
@@ -28,7 +30,7 @@ struct RouterJournal: Sendable {
         if isTracing, let first = members.first { logger.trace("\(members.count) clients → \(words(message, first))") }
     }
 
-    /// A client is gone.
+    /// Notes that a client is gone.
     mutating func forget(_ connection: RouterConnection) { names[connection] = nil }
 
     func note(_ news: RouterNews) {
@@ -53,6 +55,6 @@ struct RouterJournal: Sendable {
 }
 
 extension RouterConnection {
-    /// What it is called in logs.
+    /// The name in logs.
     var label: String { "client \(port).\(slot)" }
 }

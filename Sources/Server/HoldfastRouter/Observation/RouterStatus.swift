@@ -1,42 +1,44 @@
 import Metrics
 
-/// What a router has done, and has at present.
+/// The counts and the present state of a router.
 public struct RouterStatus: Hashable, Sendable {
-    /// Clients that are connected, whether or not they have joined.
+    /// The number of connected clients, joined or not.
     public var connections = 0
-    /// Sessions that have joined and not left.
+    /// The number of present sessions.
     public var sessions = 0
-    /// Sessions that have ever joined.
+    /// The number of sessions that have ever joined.
     public var joined = 0
-    /// Clients that were not let in.
+    /// The number of clients that were refused.
     public var refused = 0
-    /// Clients that broke the protocol, and were cut off.
+    /// The number of clients that were disconnected for a protocol violation.
     public var violations = 0
-    /// Clients that were cut off for too much waited for them.
+    /// The number of clients that were disconnected because too much waited for them.
     public var overruns = 0
-    /// Calls that came, granted or not; each part of progressive input is one.
+    /// The number of calls received, allowed or not.
+    ///
+    /// Each part of a progressive input counts as one.
     public var calls = 0
-    /// Publications that came, granted or not.
+    /// The number of publications received, allowed or not.
     public var publications = 0
-    /// Events that went out: a publication counts for each subscriber.
+    /// The number of events sent: a publication counts for each subscriber.
     public var events = 0
-    /// Messages that came.
+    /// The number of messages received.
     public var messagesIn = 0
-    /// Messages that were handed to connections.
+    /// The number of messages passed to connections.
     public var messagesOut = 0
-    /// Bytes of those.
+    /// The number of bytes in those messages.
     public var bytesOut = 0
-    /// Messages too long for their receiver, or whose content its serialization has no form for: they ended as errors, or were left out.
+    /// Messages too long for their receiver, or not representable in its serialization: they ended as errors, or were dropped.
     public var unsayable = 0
-    /// Messages for which a client had no room, for others had filled its queue: calls ended as errors, events were left out.
+    /// Messages for which a client had no room because others had filled its queue: calls ended as errors, events were dropped.
     public var refusedMessages = 0
 
-    /// Nothing yet.
+    /// Creates counts of zero.
     public init() {}
 }
 
 extension RouterStatus {
-    /// Adds what another has counted.
+    /// Adds the counts of another status.
     mutating func add(_ other: RouterStatus) {
         connections += other.connections
         sessions += other.sessions
@@ -55,7 +57,7 @@ extension RouterStatus {
     }
 }
 
-/// Tells metrics what a router counts.
+/// Reports the router's counts as metrics.
 final class RouterMeters {
     private let gauges: [(meter: Meter, value: (RouterStatus) -> Int)]
     private let counters: [(counter: Counter, value: (RouterStatus) -> Int)]
@@ -78,7 +80,7 @@ final class RouterMeters {
         told = counters.map { _ in 0 }
     }
 
-    func tell(_ status: RouterStatus) {
+    func notify(_ status: RouterStatus) {
         for (meter, value) in gauges { meter.set(value(status)) }
         for (index, (counter, value)) in counters.enumerated() {
             let value = value(status)

@@ -7,19 +7,19 @@ import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// The router on its event loop: tells its machine what happens, and carries out what it orders.
+/// The router on its event loop: passes inputs to its machine, and carries out its effects.
 ///
-/// SAFETY: all is touched on the loop of `host` only, but for what is constant and what says otherwise.
+/// SAFETY: Everything is accessed on the loop of `host` only, except constants and members that say otherwise.
 final class RouterCore: HostedServer, @unchecked Sendable {
     typealias Client = RouterLink
     typealias Local = RouterLocal
 
     let host: MachineHost<RouterCore>
     let configuration: WAMPRouterConfiguration
-    /// What it counts, on all event loops.
+    /// The counts of all event loops.
     let tally = LockedValue(RouterStatus())
     private var journal: RouterJournal
-    private let desk: AdmissionDesk
+    private let admission: AdmissionDriver
     var machine: RouterMachine
     private var effects: [RouterEffect] = []
     /// Spare memory for ``effects``.
@@ -27,20 +27,20 @@ final class RouterCore: HostedServer, @unchecked Sendable {
 
     var faults = FaultMachine()
     var faultEffects: [FaultMachine.Effect] = []
-    /// Who waits for a fault to be over.
+    /// Streams to finish when a fault is over.
     var onOver: [UInt64: AsyncStream<Never>.Continuation] = [:]
     let lastFault = LockedValue<UInt64>(0)
 
     var sessions: [RouterConnection: RouterSession] = [:]
     private var connections: [WAMPID: RouterConnection] = [:]
 
-    /// Whose input is being carried out.
+    /// The client whose input is being handled.
     private var cause: RouterConnection?
-    /// Whose connections have ended in this turn.
+    /// The connections that have ended in this turn.
     private var gone: [RouterConnection] = []
     private var news = RouterStatus()
-    /// Connections by address, where only the router knows it; on any thread.
-    let seats: LockedValue<AddressQuota>
+    /// The number of connections by address, where only the router knows the addresses; on any thread.
+    let slots: LockedValue<AddressQuota>
 
     init(_ configuration: WAMPRouterConfiguration, seed: UInt64, time: LinkTime, loops: [any EventLoop]) {
         self.configuration = configuration
@@ -48,15 +48,15 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         if let present = Timestamp(secondsSince1970: Date().timeIntervalSince1970) { policy.epoch = present }
         machine = RouterMachine(policy: policy, seed: seed)
         journal = RouterJournal(configuration.logger)
-        desk = AdmissionDesk(configuration.authenticator, limits: configuration.limits)
-        let seats = LockedValue(
+        admission = AdmissionDriver(configuration.authenticator, limits: configuration.limits)
+        let slots = LockedValue(
             AddressQuota(most: configuration.isBehindProxy ? configuration.server.maximumConnectionsPerAddress : nil))
         let queues = LockedValue(AddressQuota(most: configuration.limits.waitingPerAddress))
         let tally = tally
-        self.seats = seats
-        // Few inputs of a router may cause much: each may be a publication to thousands.
+        self.slots = slots
+        // A few inputs of a router may cause much work: each may be a publication to thousands.
         host = MachineHost(loops, time: time, fewInputs: 8) {
-            RouterLocal(configuration, portCount: min(loops.count, RouterConnection.mostPorts), tally: tally, seats: seats, queues: queues)
+            RouterLocal(configuration, portCount: min(loops.count, RouterConnection.mostPorts), tally: tally, slots: slots, queues: queues)
         }
         host.serve(self)
     }
@@ -65,7 +65,7 @@ final class RouterCore: HostedServer, @unchecked Sendable {
 
     var deadline: Moment? { faults.isIdle ? machine.deadline : .earliest(machine.deadline, faults.deadline) }
 
-    /// What is due is nobody's doing.
+    /// Handles due work, which no client caused.
     func wake(at now: Moment) {
         machine.wake(at: now, into: &effects)
         performAll(now)
@@ -74,44 +74,44 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         performAll(now)
     }
 
-    func hear(_ input: RouterInput, at now: Moment) {
+    func handle(_ input: RouterInput, at now: Moment) {
         cause = input.connection
-        if faults.isIdle { tell(input, now) } else { tellThroughFaults(input, now) }
+        if faults.isIdle { notify(input, now) } else { notifyThroughFaults(input, now) }
         performAll(now)
         if case .closed(let connection) = input { gone.append(connection) }
     }
 
-    func tell(_ input: RouterInput, _ now: Moment) {
+    func notify(_ input: RouterInput, _ now: Moment) {
         switch input {
         case .received(let connection, let message):
             news.messagesIn += 1
             journal.received(message, from: connection)
             return machine.handle(permitted(message, of: connection), at: now, into: &effects)
-        case .opened(let connection, _, let address): desk.note(connection, address)
+        case .opened(let connection, _, let address): admission.note(connection, address)
         case .closed(let connection): forget(connection)
         case .undelivered(let connection, let message, _):
             machine.handle(input, at: now, into: &effects)
             performAll(now)
-            // What is sent from now on is of other calls.
+            // Later messages belong to other calls.
             return host.put(.gaveUp(message, of: connection), for: connection)
         default: break
         }
         machine.handle(input, at: now, into: &effects)
     }
 
-    /// A request comes once more, or after its turn, for a fault wants it so.
-    func tellAgain(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
+    /// Passes a request once more, or out of order, because a fault demands it.
+    func notifyAgain(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
         news.messagesIn += 1
         journal.received(message, from: connection)
         machine.handleAgain(permitted(message, of: connection), at: now, into: &effects)
     }
 
-    /// A request does not come, for a fault wants it so.
-    func tellLost(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
+    /// Skips a request because a fault demands it.
+    func notifyLost(_ message: WAMPMessage, of connection: RouterConnection, _ now: Moment) {
         machine.miss(message, of: connection, at: now, into: &effects)
     }
 
-    /// A request, as whoever runs the router allows it.
+    /// Returns a request as the authorization allows it.
     private func permitted(_ message: WAMPMessage, of connection: RouterConnection) -> RouterInput {
         switch message {
         case .call: news.calls += 1
@@ -124,17 +124,17 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         let permission = ask(session, action, uri, match)
         if let refusal = permission.refusal { return .forbidden(connection, message, reason: refusal) }
         let permitted = permission.discloses.map { message.disclosing($0) } ?? message
-        // Who reads what a subscription brought might as well have subscribed.
+        // Reading the events of a subscription requires the permission to subscribe.
         if let id = permitted.historyID, let (topic, match) = machine.topic(ofSubscription: id, in: session.realm),
             let refusal = ask(session, .subscribe, topic, match).refusal
         {
             return .forbidden(connection, message, reason: refusal)
         }
-        // One that is too long is refused by the machine: whoever allows topics compares none that takes long.
+        // The machine rejects a topic that is too long, so the authorization never compares long texts.
         guard let topic = permitted.testamentTopic, topic.utf8.count <= configuration.policy.maximumURI else {
             return .received(connection, permitted)
         }
-        // A testament is a publication, only later.
+        // A testament is a deferred publication.
         let publishing = ask(session, .publish, topic, .exact)
         if let refusal = publishing.refusal { return .forbidden(connection, message, reason: refusal) }
         return .received(connection, publishing.discloses.map { permitted.disclosingTestament($0) } ?? permitted)
@@ -145,9 +145,9 @@ final class RouterCore: HostedServer, @unchecked Sendable {
     func carryOut(at now: Moment) {
         cause = nil
         performAll(now)
-        // Not before: what came just before the end may have begun an examination.
+        // Only now, because messages just before the end may have started an examination.
         for connection in gone {
-            desk.forget(connection)
+            admission.forget(connection)
             journal.forget(connection)
         }
         gone.removeAll(keepingCapacity: true)
@@ -175,11 +175,11 @@ final class RouterCore: HostedServer, @unchecked Sendable {
                 return
             }
             sendToAll(message, members)
-        case .examine(let connection, let credentials): desk.examine(connection, credentials, for: self)
+        case .examine(let connection, let credentials): admission.examine(connection, credentials, for: self)
         case .close(let connection, let closing):
             guard faults.isIdle else { return pass(.close(closing), connection, isFromClient: false, now) }
             close(connection, closing)
-        case .news(let item): hear(item)
+        case .news(let item): handle(item)
         }
     }
 
@@ -201,7 +201,7 @@ final class RouterCore: HostedServer, @unchecked Sendable {
         host.put(closing.frame.map { .close(connection, $0) } ?? .abort(connection), for: connection)
     }
 
-    private func hear(_ item: RouterNews) {
+    private func handle(_ item: RouterNews) {
         switch item {
         case .joined:
             news.joined += 1
@@ -233,10 +233,12 @@ final class RouterCore: HostedServer, @unchecked Sendable {
 
     // MARK: - The end
 
-    /// Says goodbye to all sessions, and waits for them to answer, though not for longer than the policy allows.
+    /// Says goodbye to all sessions, and waits for their answers, but not longer than the policy allows.
     func stop() async { await host.stop(.stop, within: configuration.policy.goodbyePatience + .seconds(2)) }
 
-    /// Ends what runs, on any thread; nothing is asked any more.
+    /// Ends the router, on any thread.
+    ///
+    /// The machine gets no more inputs.
     func finish() {
         host.finish { core in
             for over in core.onOver.values { over.finish() }
@@ -246,7 +248,7 @@ final class RouterCore: HostedServer, @unchecked Sendable {
 }
 
 extension RouterClosing {
-    /// How the WebSocket says it; nil: not at all.
+    /// The close frame; nil to cut the connection without one.
     var frame: CloseFrame? {
         switch self {
         case .cut: nil

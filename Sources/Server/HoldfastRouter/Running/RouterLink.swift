@@ -6,40 +6,44 @@ import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// One client of a router, on its event loop: what it says and is told, within its bounds.
+/// One client of a router, on its event loop: its input and output, within its limits.
 ///
-/// SAFETY: all is touched on the event loop of `port` only.
+/// SAFETY: Everything is accessed on the event loop of `port` only.
 final class RouterLink: HostedClient, @unchecked Sendable {
     let serialization: WAMPSerialization
     let transport: ValueMap
-    /// What limits per address count.
+    /// The key for limits per address.
     private let address: String?
     private let port: RouterPort
     private(set) var id: RouterConnection?
-    private var exit: (any LinkExit)?
-    /// What waits to be handed to the exit.
+    private var exit: (any LinkOutput)?
+    /// Messages that wait for the exit.
     private var waiting: Deque<(message: WrittenMessage, load: Backlog.Load)> = []
-    /// What that takes in memory, and how much of it its address has been charged with.
+    /// The memory that they use, and how much of it was charged to the address.
     private var (queued, charged) = (0, 0)
-    /// The address had been charged with half of what it may when it was last.
+    /// Whether the address had used more than half of its quota at the last charge.
     private var isCrowded = false
-    /// A queue of up to so many bytes is charged to no address, and a longer one by as many at a time: most queues are short.
+    /// A queue of up to this many bytes is not charged to its address; longer ones are charged in steps of this size.
+    ///
+    /// Most queues are short.
     private static let step = 64 << 10
     private var backlog: Backlog
     private var backlogEffects: [Backlog.Effect] = []
     private lazy var backlogTimer = DeadlineTimer(port.host.time)
-    /// Calls of which a part could not be sent.
+    /// Calls with a part that could not be sent.
     var lost = LostExchanges()
-    /// The client was told that it is too slow; nothing but the reason goes to it.
+    /// Whether the client was told that it is too slow.
+    ///
+    /// It then only receives the reason.
     private var isOverrun = false
-    /// How it is to be closed when everything is handed over, and by when.
-    private var farewell: (frame: CloseFrame, deadline: NIODeadline)?
-    /// Bytes that the router has not yet looked at.
+    /// The close frame to send once everything was handed over, and the deadline for that.
+    private var pendingClose: (frame: CloseFrame, deadline: NIODeadline)?
+    /// The cost of inputs that the router has not yet handled.
     private var unheard = 0
     private var isFull = false
-    /// It has asked for more than it takes.
+    /// Whether it has requested more than it reads.
     private var isGreedy = false
-    /// Clients whose queues this one has filled.
+    /// The number of clients whose queues this one has filled.
     private var holders = 0
     private var isPaused = false
 
@@ -50,20 +54,20 @@ final class RouterLink: HostedClient, @unchecked Sendable {
 
     // MARK: - From the client
 
-    /// The connection is open.
-    func opened(_ exit: any LinkExit) {
+    /// Notes that the connection is open.
+    func opened(_ exit: any LinkOutput) {
         self.exit = exit
         guard let id = port.add(self) else {
             return exit.close(CloseFrame(.tryAgainLater, reason: "too many connections"), by: .now())
         }
         self.id = id
         port.local.tally.withLockedValue { $0.connections += 1 }
-        port.hear(.opened(id, transport: transport, address: address), of: id)
+        port.handle(.opened(id, transport: transport, address: address), of: id)
     }
 
-    /// A message came.
+    /// Handles a message from the client.
     func heard(_ message: Result<WAMPMessage, WAMPFormatError>, bytes: Int) {
-        guard let id, farewell == nil else { return }
+        guard let id, pendingClose == nil else { return }
         let cost = bytes + Self.cost(of: message)
         unheard += cost
         if unheard > port.local.limits.unheard, !isFull {
@@ -71,12 +75,14 @@ final class RouterLink: HostedClient, @unchecked Sendable {
             pauseOrResume()
         }
         switch message {
-        case .success(let message): port.hear(.received(id, message), of: id, cost: cost)
-        case .failure(let error): port.hear(.undecodable(id, error), of: id, cost: cost)
+        case .success(let message): port.handle(.received(id, message), of: id, cost: cost)
+        case .failure(let error): port.handle(.undecodable(id, error), of: id, cost: cost)
         }
     }
 
-    /// What a message costs the router beside its bytes: some bring about far more than they say.
+    /// Returns the cost of a message for the router, in addition to its bytes.
+    ///
+    /// Some messages cause far more work than their size suggests.
     private static func cost(of message: Result<WAMPMessage, WAMPFormatError>) -> Int {
         switch message {
         case .success(.subscribe(_, let options, _)) where options["get_retained"]?.bool == true: 96 * 1024
@@ -85,7 +91,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         }
     }
 
-    /// The router has looked at so much.
+    /// Notes that the router has handled inputs of this cost.
     func settled(_ cost: Int) {
         unheard -= cost
         guard isFull, unheard <= port.local.limits.unheard / 2 else { return }
@@ -93,7 +99,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         pauseOrResume()
     }
 
-    /// It has filled another client's queue, or that has room again.
+    /// Notes that it has filled another client's queue, or that the queue has room again.
     func hold(_ isHeld: Bool) {
         holders += isHeld ? 1 : -1
         pauseOrResume()
@@ -105,21 +111,21 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         if isPaused { exit?.pause() } else { exit?.resume() }
     }
 
-    /// The connection is over.
+    /// Notes that the connection is over.
     func ended() {
         exit = nil
         dropWaiting()
         guard let id = id.take() else { return }
         port.remove(id)
         port.local.tally.withLockedValue { $0.connections -= 1 }
-        port.hear(.closed(id), of: id)
+        port.handle(.closed(id), of: id)
     }
 
     // MARK: - To the client
 
-    /// Tells the client, now or when there is room; false if others have filled its queue.
-    func tell(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
-        guard let exit, farewell == nil else { return true }
+    /// Sends a message now or when there is room; returns false if others have filled the client's queue.
+    func notify(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
+        guard let exit, pendingClose == nil else { return true }
         if case .welcome = message { exit.hasJoined() }
         if waiting.isEmpty, exit.send(written) {
             port.local.carried(written)
@@ -128,21 +134,22 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         return wait(written, of: message, from: cause)
     }
 
-    /// Whether a long event has no room anyway: a publication that a thousand patterns of one client match is not to be written a
-    /// thousand times in vain.
+    /// Returns whether a long event is dropped for lack of room.
+    ///
+    /// Checked in advance, so that a publication that matches a thousand patterns of one client is not encoded a thousand times in vain.
     func leavesOut(_ event: WAMPArguments, from cause: RouterConnection?) -> Bool {
         let bytes = event.weight
         guard bytes > 4096, !waiting.isEmpty || isOverrun else { return false }
-        if isOverrun || farewell != nil { return true }
+        if isOverrun || pendingClose != nil { return true }
         return cause != id && backlog.refuses(Backlog.Load(bytes: bytes, kind: .event, cause: cause))
     }
 
     private func wait(_ written: WrittenMessage, of message: WAMPMessage, from cause: RouterConnection?) -> Bool {
-        // A client that is cut off still learns why: that is the last it is told.
+        // A client that is cut off is still told why, as its last message.
         if isOverrun { dropWaiting() }
         let kind = isOverrun || cause == id ? .own : message.kind
         let load = Backlog.Load(bytes: written.byteCount, kind: kind, cause: cause)
-        // For the little that it asks for it is not cut off, though others of its address have used up what there is.
+        // A client is not cut off for small requests, even if others have used up the quota of its address.
         let isLittle = kind == .own && backlog.own + load.bytes <= Self.step
         guard isOverrun || charge(queued + written.weight) || isLittle else {
             if kind == .own { overrun() }
@@ -153,7 +160,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
 
     private func keep(_ written: WrittenMessage, _ load: Backlog.Load) -> Bool {
         let verdict = backlog.add(load, isCrowded: isCrowded, at: port.host.time.now(), into: &backlogEffects)
-        tellOthers()
+        notifyOthers()
         switch verdict {
         case .refused: return false
         case .kept:
@@ -172,10 +179,10 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         guard let id else { return }
         isOverrun = true
         dropWaiting()
-        port.hear(.overrun(id), of: id)
+        port.handle(.overrun(id), of: id)
     }
 
-    /// Charges the address with a queue that is to be so long; false if it has no room for that.
+    /// Charges the address for a queue of this length; returns false if its quota does not allow it.
     private func charge(_ bytes: Int) -> Bool {
         let missing = bytes - Self.step - charged
         guard missing > 0 else { return true }
@@ -186,7 +193,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         return true
     }
 
-    /// The queue is shorter: the client may ask for more, and its address gets back what it was charged with once little waits.
+    /// Handles a shorter queue: the client may request more, and the charge of its address is returned once little waits.
     private func discharge() {
         if isGreedy, backlog.own <= port.local.limits.waiting / 8 {
             isGreedy = false
@@ -197,7 +204,7 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         (charged, isCrowded) = (0, false)
     }
 
-    /// There is room again.
+    /// Sends waiting messages when there is room again.
     func writable() {
         let now = waiting.isEmpty ? Moment.start : port.host.time.now()
         while let exit, let next = waiting.first, exit.send(next.message) {
@@ -207,42 +214,42 @@ final class RouterLink: HostedClient, @unchecked Sendable {
             port.local.carried(next.message)
         }
         discharge()
-        tellOthers()
-        sayFarewell()
+        notifyOthers()
+        closeWhenDrained()
     }
 
-    /// Closes when all that it was told is handed over, though not later than ``WAMPRouterConfiguration/Limits/farewell`` allows.
+    /// Closes after all messages were handed over, but not later than ``WAMPRouterConfiguration/Limits/closeTimeout`` allows.
     func close(_ frame: CloseFrame) {
-        guard farewell == nil else { return }
-        let deadline = NIODeadline.now() + .nanoseconds(port.local.limits.farewell.wholeNanoseconds)
-        farewell = (frame, deadline)
-        sayFarewell()
+        guard pendingClose == nil else { return }
+        let deadline = NIODeadline.now() + .nanoseconds(port.local.limits.closeTimeout.wholeNanoseconds)
+        pendingClose = (frame, deadline)
+        closeWhenDrained()
         guard !waiting.isEmpty else { return }
         port.loop.assumeIsolated().scheduleTask(deadline: deadline) { [weak self] in
             self?.dropWaiting()
-            self?.sayFarewell()
+            self?.closeWhenDrained()
         }
     }
 
     /// Cuts the connection.
     func abort() { exit?.abort() }
 
-    private func sayFarewell() {
-        guard let farewell, waiting.isEmpty else { return }
-        exit?.close(farewell.frame, by: farewell.deadline)
+    private func closeWhenDrained() {
+        guard let pendingClose, waiting.isEmpty else { return }
+        exit?.close(pendingClose.frame, by: pendingClose.deadline)
     }
 
     private func dropWaiting() {
         (waiting, queued) = ([], 0)
         backlog.clear(at: port.host.time.now(), into: &backlogEffects)
         discharge()
-        tellOthers()
+        notifyOthers()
     }
 
-    /// Who fills the queue waits for the client, but not for longer than that is not slow.
-    private func tellOthers() {
+    /// Makes clients wait that fill this queue, but only as long as a client that is not slow would need.
+    private func notifyOthers() {
         if !backlogEffects.isEmpty {
-            port.tell(backlogEffects)
+            port.notify(backlogEffects)
             backlogEffects.removeAll(keepingCapacity: true)
         }
         guard let deadline = backlog.deadline, backlogTimer.ringsAfter(deadline) else { return }
@@ -252,24 +259,24 @@ final class RouterLink: HostedClient, @unchecked Sendable {
 
     private func backlogTimerRang() {
         backlog.wake(at: port.host.time.now(), into: &backlogEffects)
-        tellOthers()
+        notifyOthers()
     }
 }
 
-/// Where what a client is told leaves: a socket, or any transport.
+/// The output of a client: a socket, or any other transport.
 ///
 /// Used on the event loop of the client's port.
-protocol LinkExit: AnyObject {
-    /// Hands a message over; false if there is no room, which the link is told of when there is.
+protocol LinkOutput: AnyObject {
+    /// Hands over a message; returns false if there is no room. The link is told when there is room again.
     func send(_ message: WrittenMessage) -> Bool
-    /// Closes after what was handed over; what has not left by the deadline is dropped.
+    /// Closes after the handed-over messages; those that were not sent by the deadline are dropped.
     func close(_ frame: CloseFrame, by deadline: NIODeadline)
-    /// Cuts the connection without a word.
+    /// Cuts the connection without a close frame.
     func abort()
-    /// The client has joined: from now on its messages may be as long as any.
+    /// Notes that the client has joined: from now on its messages may have the full length.
     func hasJoined()
-    /// Takes nothing more from the client, until ``resume()``.
+    /// Stops reading from the client, until ``resume()``.
     func pause()
-    /// Takes from the client again.
+    /// Reads from the client again.
     func resume()
 }

@@ -3,7 +3,7 @@ import MachineCore
 import WAMPCore
 
 extension WAMPMessage {
-    /// What whoever runs a router may allow or not, of which URI, and whether that is a pattern.
+    /// The action that the authorization must allow, with its URI and match policy; nil if it needs no authorization.
     var request: (WAMPAction, uri: String, match: WAMPMatch)? {
         switch self {
         case .publish(_, _, let topic, _): (.publish, topic, .exact)
@@ -14,10 +14,10 @@ extension WAMPMessage {
         }
     }
 
-    /// One that there is not is refused whatever is allowed.
+    /// An unknown match policy is refused in any case.
     private static func match(_ options: ValueMap) -> WAMPMatch { options["match"]?.string.flatMap(WAMPMatch.init) ?? .exact }
 
-    /// The same, with or without telling who calls or publishes.
+    /// Returns the message with or without disclosing the caller or publisher.
     func disclosing(_ isDisclosed: Bool) -> WAMPMessage {
         switch self {
         case .publish(let request, var options, let topic, let arguments):
@@ -30,7 +30,7 @@ extension WAMPMessage {
         }
     }
 
-    /// Whether it tells a client if it has joined: the router's own words, which carry nothing of others.
+    /// Whether it belongs to the join handshake: the router's own messages, without content from others.
     var isOfJoining: Bool {
         switch self {
         case .welcome, .challenge, .abort: true
@@ -38,24 +38,24 @@ extension WAMPMessage {
         }
     }
 
-    /// Where the testament goes that this leaves with the router.
+    /// The topic of the testament that this call adds; nil for other messages.
     var testamentTopic: String? {
         guard case .call(_, _, "wamp.session.add_testament", let arguments) = self else { return nil }
         return (try? arguments.list)?.first?.string
     }
 
-    /// The subscription of which this asks the last events.
+    /// The subscription whose last events this call requests; nil for other messages.
     var historyID: WAMPID? {
         guard case .call(_, _, "wamp.subscription.get_events", let arguments) = self else { return nil }
         return (try? arguments.list)?.first?.int.flatMap { WAMPID(exactly: $0) }
     }
 
-    /// The same testament, with or without telling who published it.
+    /// Returns the testament with or without disclosing its publisher.
     func disclosingTestament(_ isDisclosed: Bool) -> WAMPMessage {
         guard case .call(let request, let options, let procedure, let arguments) = self, let list = try? arguments.list,
             var keywords = try? arguments.keywords
         else { return self }
-        // Options of another type are refused by the router itself.
+        // The router itself refuses options of another type.
         let wished = keywords["publish_options"] ?? .null
         guard var publishing = wished.isNull ? ValueMap() : wished.entries else { return self }
         publishing["disclose_me"] = .bool(isDisclosed)
@@ -64,7 +64,7 @@ extension WAMPMessage {
     }
 }
 
-/// The calls of which a part could not be sent to a client, until the router's machine knows.
+/// The calls with a part that could not be sent to a client, until the router's machine knows.
 struct LostExchanges {
     private enum Exchange: Hashable {
         case invocation(WAMPID)
@@ -74,16 +74,16 @@ struct LostExchanges {
 
     var isEmpty: Bool { exchanges.isEmpty }
 
-    /// This could not be sent.
+    /// Notes that this message could not be sent.
     mutating func note(_ message: WAMPMessage) { if let exchange = Self.exchange(of: message) { exchanges.insert(exchange) } }
 
-    /// Whether a message is of such a call.
+    /// Returns whether a message belongs to such a call.
     func concerns(_ message: WAMPMessage) -> Bool { Self.exchange(of: message).map { exchanges.contains($0) } ?? false }
 
-    /// What comes after this is of another call.
+    /// Notes that later messages with this id belong to another call.
     mutating func goOn(_ message: WAMPMessage) { if let exchange = Self.exchange(of: message) { exchanges.remove(exchange) } }
 
-    /// An ERROR ends a call whatever came before it.
+    /// Returns the call of a message; nil for an ERROR, which always ends its call.
     private static func exchange(of message: WAMPMessage) -> Exchange? {
         switch message {
         case .invocation(let request, _, _, _): .invocation(request)
@@ -94,12 +94,12 @@ struct LostExchanges {
 }
 
 extension WAMPMessage {
-    /// Whether it is a part of a result.
+    /// Whether it is a partial result.
     var isPart: Bool {
         if case .result(_, let details, _) = self { details["progress"]?.bool == true } else { false }
     }
 
-    /// What it is to its receiver, if somebody else is the cause of it.
+    /// The kind of queue entry that it is for its receiver, if another client caused it.
     var kind: Backlog.Kind {
         switch self {
         case .event: .event
@@ -109,7 +109,7 @@ extension WAMPMessage {
         }
     }
 
-    /// A call that ends with an error of the router's own.
+    /// Returns the message that ends a call with an error of the router itself.
     static func failed(_ request: WAMPID, _ reason: String) -> WAMPMessage {
         .error(.call, request: request, details: ValueMap(), uri: reason, .none)
     }
@@ -117,7 +117,9 @@ extension WAMPMessage {
 
 // See ``RouterPolicy/Quirks/writesPlainBase64``.
 extension WAMPMessage {
-    /// The same with texts of Base64 where it carries bytes; what came as JSON holds none.
+    /// The message with bytes replaced by Base64 texts.
+    ///
+    /// Messages received as JSON contain no bytes.
     var withPlainBase64: WAMPMessage {
         switch self {
         case .event(let subscription, let publication, let details, let arguments):

@@ -3,11 +3,11 @@ import WAMPCore
 import WebSocketCore
 import WebSocketNIO
 
-/// A message as it goes to clients of one serialization.
+/// A message, encoded for clients of one serialization.
 enum WrittenMessage: Sendable {
     /// For one client.
     case own(MessageKind, [UInt8])
-    /// The sockets of one event loop write the same bytes, about so many of them.
+    /// Shared bytes, written by about this many sockets of one event loop.
     case shared(SharedMessage, by: Int)
 
     init(_ message: WAMPMessage, as serialization: WAMPSerialization) throws(CodecError) {
@@ -21,7 +21,7 @@ enum WrittenMessage: Sendable {
         }
     }
 
-    /// What it takes in memory while it waits for one client.
+    /// The memory that it uses while it waits for one client.
     var weight: Int {
         switch self {
         case .own(_, let bytes): 64 + bytes.count
@@ -29,7 +29,7 @@ enum WrittenMessage: Sendable {
         }
     }
 
-    /// As transports carry it that know nothing of sharing.
+    /// The message for transports that do not support sharing.
     var message: Message {
         switch self {
         case .own(let kind, let bytes): Message(kind, bytes)
@@ -38,12 +38,12 @@ enum WrittenMessage: Sendable {
     }
 }
 
-/// A message for many clients of one event loop: written once for each serialization that one of them speaks.
+/// A message for many clients of one event loop: encoded once for each serialization in use.
 struct MessageForMany {
     let message: WAMPMessage
-    /// Nil: the same.
+    /// The form for JSON clients; nil if it is the same.
     private let inJSON: WAMPMessage?
-    /// How many clients it is for, at least 1.
+    /// The number of clients, at least 1.
     private let sharers: Int
     private var json: Result<WrittenMessage, CodecError>?
     private var messagePack: Result<WrittenMessage, CodecError>?

@@ -1,27 +1,29 @@
 public import NIOCore
 import WebSocketRuntime
 
-/// A server's clients on one event loop, and the way between them and the machine: in batches, one hop for each burst.
+/// A server's clients on one event loop.
 ///
-/// SAFETY: all is touched on the event loop only, but what is constant.
+/// Passes inputs and results between them and the machine in batches, with one hop per burst.
+///
+/// SAFETY: Everything except constants is accessed on the event loop only.
 @usableFromInline package final class HostPort<Server: HostedServer>: @unchecked Sendable {
     @usableFromInline package let loop: any EventLoop
     @usableFromInline package let number: Int
     @usableFromInline package let host: MachineHost<Server>
-    /// What the server has here.
+    /// The server's local data on this event loop.
     @usableFromInline package let local: Server.Local
     @usableFromInline var clients: [Server.Client?] = []
     @usableFromInline var freeSlots: [Int] = []
     @usableFromInline var count: UInt64 = 0
-    /// What clients said that the machine has not been told.
-    @usableFromInline var inputs: [HostedSaying<Server>] = []
+    /// Inputs from clients that were not yet passed to the machine.
+    @usableFromInline var inputs: [HostedInput<Server>] = []
     @usableFromInline var isScheduled = false
 
     init(_ loop: any EventLoop, number: Int, host: MachineHost<Server>, local: Server.Local) {
         (self.loop, self.number, self.host, self.local) = (loop, number, host, local)
     }
 
-    /// Gives a client a number; nil: there are too many.
+    /// Assigns an id to a client; returns nil if there are too many.
     @inlinable package func add(_ client: Server.Client) -> Server.ID? {
         let slot: Int
         if let free = freeSlots.popLast() {
@@ -41,17 +43,17 @@ import WebSocketRuntime
         freeSlots.append(id.slot)
     }
 
-    /// The client of a connection; nil: it is served elsewhere, or has gone.
+    /// The client of a connection; nil if another event loop serves it, or it is gone.
     @inlinable package subscript(id: Server.ID) -> Server.Client? {
         guard id.port == number, id.slot < clients.count, let client = clients[id.slot], client.id == id else { return nil }
         return client
     }
 
-    /// Tells the machine at the end of this turn of the loop, with all that other clients say in it.
+    /// Passes an input to the machine at the end of this loop turn, together with the inputs of other clients.
     ///
-    /// - Parameter cost: What the client hears of again, by ``HostedClient/settled(_:)``.
-    @inlinable package func hear(_ input: Server.Input, of id: Server.ID, cost: Int = 0) {
-        inputs.append(HostedSaying(input, of: id, cost: cost))
+    /// - Parameter cost: The cost of the input, which ``HostedClient/settled(_:)`` later reports back.
+    @inlinable package func handle(_ input: Server.Input, of id: Server.ID, cost: Int = 0) {
+        inputs.append(HostedInput(input, of: id, cost: cost))
         guard !isScheduled else { return }
         isScheduled = true
         loop.execute { self.handOver() }
@@ -65,14 +67,14 @@ import WebSocketRuntime
         if host.loop === loop { host.take(batch) } else { host.loop.execute { self.host.take(batch) } }
     }
 
-    /// The machine has dealt with what these said.
-    @inlinable func settle(_ items: [Debt<Server>.Item]) {
+    /// Reports to the clients that the machine has handled their inputs.
+    @inlinable func settle(_ items: [InputCredit<Server>.Item]) {
         for (id, cost) in items { self[id]?.settled(cost) }
     }
 }
 
-/// One input of a client, and what it costs until the machine has been told and what follows is delivered.
-@usableFromInline package struct HostedSaying<Server: HostedServer>: Sendable {
+/// One input of a client, and its cost until it was handled and its results were delivered.
+@usableFromInline package struct HostedInput<Server: HostedServer>: Sendable {
     @usableFromInline let input: Server.Input
     @usableFromInline let id: Server.ID
     @usableFromInline let cost: Int
@@ -82,12 +84,12 @@ import WebSocketRuntime
     }
 }
 
-/// What clients of one event loop have sent and the machine has not dealt with.
+/// Inputs of clients of one event loop that were not yet handled completely.
 ///
-/// A client that publishes to many causes more work than it sends bytes, on other event loops than its own: so it gets room for more only
-/// when these have done theirs.
-@usableFromInline final class Debt<Server: HostedServer>: Sendable {
-    /// Who has sent how much.
+/// A client that publishes to many others causes more work than it sends bytes, and on other event loops. It may send more only when that
+/// work is done.
+@usableFromInline final class InputCredit<Server: HostedServer>: Sendable {
+    /// A client and the cost of its inputs.
     @usableFromInline typealias Item = (id: Server.ID, cost: Int)
 
     private let items: [Item]
@@ -96,13 +98,13 @@ import WebSocketRuntime
 
     @usableFromInline init(_ items: [Item], of port: HostPort<Server>) { (self.items, self.port) = (items, port) }
 
-    /// So many event loops have something to deliver; none: that was it.
+    /// Sets the number of event loops that must deliver results; with none, the inputs are settled at once.
     @usableFromInline func await(_ count: Int) {
         if count == 0 { return settle() }
         awaited.withLockedValue { $0 = count }
     }
 
-    /// One of them has.
+    /// Notes that one event loop has delivered its results.
     @usableFromInline func delivered() {
         let isLast = awaited.withLockedValue { awaited in
             awaited -= 1

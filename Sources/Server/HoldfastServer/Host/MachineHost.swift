@@ -6,103 +6,110 @@ import WebSocketCore
 package import WebSocketNIO
 public import WebSocketRuntime
 
-/// Runs a server's machine on one event loop, for clients on all of them: the one shell of all servers whose rules are a machine.
+/// Runs a server's state machine on one event loop, for clients on all event loops.
 ///
-/// What clients say comes in batches, and what they are told goes back so. When it is too much for a turn of the loop, clients take turns,
-/// and the loop's sockets get theirs meanwhile.
+/// All servers with a state machine use it.
 ///
-/// SAFETY: all is touched on `loop` only, but for what is constant and what says otherwise. All that is done for each message is inlinable.
+/// Inputs and results are passed in batches. If a batch is too large for one loop turn, clients take turns, and the loop handles its
+/// sockets in between.
+///
+/// SAFETY: Everything is accessed on `loop` only, except constants and members that say otherwise. All code that runs for each message is
+/// inlinable.
 @usableFromInline package final class MachineHost<Server: HostedServer>: @unchecked Sendable {
-    /// So many inputs of clients are handled before the loop's sockets get their turn, unless that took long before.
+    /// The maximum number of inputs in one turn before the loop handles its sockets, unless the time limit comes first.
     @inlinable package static var mostInTurn: Int { 256 }
     @inlinable static var longestTurn: TimeAmount { .milliseconds(5) }
-    /// For how long a turn that is to be continued waits.
+    /// The pause before a turn is continued.
     ///
-    /// A loop carries out all tasks that are due before it looks after its sockets.
+    /// A loop runs all due tasks before it handles its sockets.
     @inlinable static var pause: TimeAmount { .microseconds(50) }
 
     @usableFromInline package let loop: any EventLoop
     @usableFromInline package let time: LinkTime
-    /// So few inputs need no line.
+    /// Up to this many inputs are handled without a queue.
     @usableFromInline let fewInputs: Int
     @usableFromInline var server: Server?
     /// Constant until the host is finished.
     @usableFromInline var ports: [HostPort<Server>] = []
-    @usableFromInline var parcels: [[Server.Parcel]] = []
-    /// The same ports for any thread.
+    @usableFromInline var outputs: [[Server.Output]] = []
+    /// The same ports, for access from any thread.
     private let directory = LockedValue<[HostPort<Server>]>([])
-    /// What clients said beyond what one turn is for.
-    @usableFromInline var backlog = FairQueue<Server.ID, HostedSaying<Server>>()
+    /// Inputs that did not fit into one turn.
+    @usableFromInline var backlog = FairQueue<Server.ID, HostedInput<Server>>()
     @usableFromInline var isTurnDue = false
     @usableFromInline let timer: DeadlineTimer
     private let isStoppingBox = LockedValue(false)
     private let stopped = LinkOutcome<Void>()
-    /// The machine has been told to stop.
+    /// Whether the machine was told to stop.
     package private(set) var isToldToStop = false
 
     /// - Parameters:
-    ///   - loops: Those of the clients; the machine runs on the first.
-    ///   - fewInputs: So many inputs that come together are handled at once, whoever they are of.
-    ///   - local: What the server has on one event loop.
+    ///   - loops: The event loops of the clients. The machine runs on the first.
+    ///   - fewInputs: Up to this many inputs that arrive together are handled at once, whichever client sent them.
+    ///   - local: Creates the server's local data for one event loop.
     package init(_ loops: [any EventLoop], time: LinkTime, fewInputs: Int, local: () -> Server.Local) {
         (loop, self.time, self.fewInputs, timer) = (loops[0], time, fewInputs, DeadlineTimer(time))
         ports = loops.prefix(Server.ID.mostPorts).enumerated().map { HostPort($1, number: $0, host: self, local: local()) }
-        parcels = ports.map { _ in [] }
+        outputs = ports.map { _ in [] }
         directory.withLockedValue { $0 = ports }
     }
 
-    /// Begins to work for the server; before anything else is done.
+    /// Starts serving; must be called before anything else.
     package func serve(_ server: Server) { self.server = server }
 
-    /// The port of an event loop that the host was given, on any thread; nil: the host is finished.
+    /// Returns the port of an event loop, on any thread; nil if the host is finished or does not use the loop.
     package func port(of loop: any EventLoop) -> HostPort<Server>? { directory.withLockedValue { $0.first { $0.loop === loop } } }
 
-    /// The port of this number, on any thread; nil: the host is finished.
+    /// Returns the port with this number, on any thread; nil if the host is finished.
     package func port(number: Int) -> HostPort<Server>? {
         directory.withLockedValue { $0.indices.contains(number) ? $0[number] : nil }
     }
 
-    /// Makes the handler of a connection on the present event loop; once the host is finished, the connection is closed.
+    /// Creates the handler of a connection on the present event loop.
+    ///
+    /// Once the host is finished, the connection is closed.
     package func handler(_ make: (HostPort<Server>) -> any InlineHandler) -> any InlineHandler {
         MultiThreadedEventLoopGroup.currentEventLoop.flatMap(port(of:)).map(make) ?? ClosingHandler()
     }
 
     // MARK: - Inputs
 
-    /// Tells the machine what has happened, in order, and starts what it orders.
+    /// Passes events to the machine in order, and carries out its effects.
     package func take(_ inputs: [Server.Input]) {
         turn { server, now in
-            for input in inputs { server.hear(input, at: now) }
+            for input in inputs { server.handle(input, at: now) }
             return []
         }
     }
 
-    /// The same from any thread.
+    /// Does the same from any thread.
     package func submit(_ inputs: [Server.Input]) { loop.execute { self.take(inputs) } }
 
-    /// Tells the machine what clients have said; what is too much for a turn waits for the next ones.
+    /// Passes inputs of clients to the machine.
     ///
-    /// So probes, other clients and what the server waits for do not wait for all of it.
-    @inlinable package func take(_ sayings: [HostedSaying<Server>]) {
-        guard !backlog.isEmpty || sayings.count > fewInputs else {
+    /// Inputs that do not fit into one turn wait for the next ones.
+    ///
+    /// Probes, other clients and the server's own work therefore do not wait for all of them.
+    @inlinable package func take(_ inputs: [HostedInput<Server>]) {
+        guard !backlog.isEmpty || inputs.count > fewInputs else {
             return turn { server, now in
-                for saying in sayings { server.hear(saying.input, at: now) }
-                return sayings
+                for input in inputs { server.handle(input.input, at: now) }
+                return inputs
             }
         }
         guard server != nil else { return }
-        for saying in sayings { backlog.add(saying, of: saying.id) }
+        for input in inputs { backlog.add(input, of: input.id) }
         if !isTurnDue { takeTurn() }
     }
 
     @inlinable func takeTurn() {
         turn { server, now in
             let end = NIODeadline.now() + Self.longestTurn
-            var heard: [HostedSaying<Server>] = []
+            var heard: [HostedInput<Server>] = []
             repeat {
-                for saying in backlog.next() {
-                    server.hear(saying.input, at: now)
-                    heard.append(saying)
+                for input in backlog.next() {
+                    server.handle(input.input, at: now)
+                    heard.append(input)
                 }
             } while !backlog.isEmpty && heard.count < Self.mostInTurn && .now() < end
             isTurnDue = !backlog.isEmpty
@@ -111,60 +118,62 @@ public import WebSocketRuntime
         }
     }
 
-    /// One turn of the machine: wakes it if it is time, and carries out what it orders.
+    /// Runs one turn of the machine: wakes it if it is due, and carries out its effects.
     ///
-    /// - Parameter tell: Tells it what has happened, and returns what clients said of that.
-    @inlinable package func turn(_ tell: (Server, Moment) -> [HostedSaying<Server>] = { _, _ in [] }) {
+    /// - Parameter tell: Passes events to the machine, and returns the client inputs among them.
+    @inlinable package func turn(_ notify: (Server, Moment) -> [HostedInput<Server>] = { _, _ in [] }) {
         guard let server else { return }
         let now = time.now()
         if let deadline = server.deadline, deadline <= now { server.wake(at: now) }
-        let sayings = tell(server, now)
+        let inputs = notify(server, now)
         let at = NIODeadline.now()
         server.carryOut(at: now)
-        post(at, debts(of: sayings))
+        post(at, credits(of: inputs))
         guard let deadline = server.deadline, timer.ringsAfter(deadline) else { return }
         timer.set(deadline) { [weak self, loop] in loop.execute { [weak self] in self?.turn() } }
     }
 
     // MARK: - Parcels
 
-    /// Lets something wait for the client's event loop, until this turn ends.
-    @inlinable package func put(_ parcel: Server.Parcel, for id: Server.ID) {
-        // There are no ports any more once the server is gone.
-        if id.port < parcels.count { parcels[id.port].append(parcel) }
+    /// Stores a parcel for the client's event loop until this turn ends.
+    @inlinable package func put(_ output: Server.Output, for id: Server.ID) {
+        // There are no ports once the server is gone.
+        if id.port < outputs.count { outputs[id.port].append(output) }
     }
 
-    /// The same for all event loops.
-    @inlinable package func putEverywhere(_ parcel: Server.Parcel) { for port in parcels.indices { parcels[port].append(parcel) } }
+    /// Stores a parcel for every event loop.
+    @inlinable package func putEverywhere(_ output: Server.Output) { for port in outputs.indices { outputs[port].append(output) } }
 
-    /// One hop for each event loop and burst.
-    @inlinable func post(_ at: NIODeadline, _ debts: [Debt<Server>]) {
-        let busy = ports.filter { !parcels[$0.number].isEmpty }
-        for debt in debts { debt.await(busy.count) }
+    /// Sends the parcels, with one hop per event loop and burst.
+    @inlinable func post(_ at: NIODeadline, _ credits: [InputCredit<Server>]) {
+        let busy = ports.filter { !outputs[$0.number].isEmpty }
+        for credit in credits { credit.await(busy.count) }
         for port in busy {
-            let load = parcels[port.number]
-            parcels[port.number] = []
-            // Even on the own loop not before this turn ends: delivering may bring new inputs.
+            let load = outputs[port.number]
+            outputs[port.number] = []
+            // Also deferred on this loop, because delivery may cause new inputs.
             port.loop.execute {
                 Server.deliver(load, sentAt: at, at: port)
-                for debt in debts { debt.delivered() }
+                for credit in credits { credit.delivered() }
             }
         }
     }
 
-    /// What clients owe is settled when all that follows from it is with the clients' connections, or waits for them within their bounds.
-    @inlinable func debts(of sayings: [HostedSaying<Server>]) -> [Debt<Server>] {
-        var owed: [Int: [Debt<Server>.Item]] = [:]
-        for saying in sayings where saying.cost > 0 { owed[saying.id.port, default: []].append((saying.id, saying.cost)) }
-        return owed.compactMap { $0 < ports.count ? Debt($1, of: ports[$0]) : nil }
+    /// Returns the debts of these inputs.
+    ///
+    /// They are settled when all results are with the clients' connections, or wait for them within their limits.
+    @inlinable func credits(of inputs: [HostedInput<Server>]) -> [InputCredit<Server>] {
+        var owed: [Int: [InputCredit<Server>.Item]] = [:]
+        for input in inputs where input.cost > 0 { owed[input.id.port, default: []].append((input.id, input.cost)) }
+        return owed.compactMap { $0 < ports.count ? InputCredit($1, of: ports[$0]) : nil }
     }
 
     // MARK: - The end
 
-    /// Whether nobody new is taken any more; on any thread.
-    package var isStopping: Bool { isStoppingBox.withLockedValue(\.self) }
+    /// Whether no more clients are accepted; on any thread.
+    package var isStopping: Bool { isStoppingBox.withLockedValue({ $0 }) }
 
-    /// Tells the machine to stop, and waits for ``hasStopped()``, though not for longer than `patience`; on any thread.
+    /// Tells the machine to stop and waits for ``hasStopped()``, but not longer than `patience`; on any thread.
     package func stop(_ input: Server.Input, within patience: Duration) async {
         let isFirst = isStoppingBox.withLockedValue { isStopping in
             defer { isStopping = true }
@@ -180,67 +189,69 @@ public import WebSocketRuntime
         await stopped.wait()
     }
 
-    /// The server has done all that was to be done before the end.
+    /// Notes that the server has done all work before the end.
     package func hasStopped() { stopped.settle(()) }
 
-    /// Ends what runs, on any thread; nothing is asked any more, and `last` is what the server does at the end.
+    /// Ends the host, on any thread.
+    ///
+    /// The machine gets no more inputs, and `last` runs at the end.
     package func finish(_ last: @escaping @Sendable (Server) -> Void) {
         isStoppingBox.withLockedValue { $0 = true }
         loop.execute {
             self.timer.cancel()
             if let server = self.server { last(server) }
-            // They hold each other.
-            (self.server, self.ports, self.parcels) = (nil, [], [])
+            // They retain each other.
+            (self.server, self.ports, self.outputs) = (nil, [], [])
             self.backlog = FairQueue()
             self.directory.withLockedValue { $0 = [] }
         }
     }
 }
 
-/// Closes a connection that came too late.
+/// Closes a connection that was opened after the host had finished.
 private final class ClosingHandler: InlineHandler {
     func opened(_ socket: InlineSocket) { socket.close(code: .goingAway, reason: "the server stops") }
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {}
     func ended(_ result: Result<CloseRecord, TransportError>) {}
 }
 
-/// A server whose rules are one machine, as its ``MachineHost`` knows it.
+/// A server whose rules are one state machine, as seen by its ``MachineHost``.
 ///
-/// All is called on the machine's event loop, but for ``deliver(_:sentAt:at:)``.
+/// Everything is called on the machine's event loop, except ``deliver(_:sentAt:at:)``.
 @usableFromInline package protocol HostedServer: AnyObject, Sendable {
-    /// Names a connection.
+    /// The id of a connection.
     associatedtype ID: HostedID
-    /// What can happen to the machine.
+    /// An input of the machine.
     associatedtype Input: Sendable
     /// One client, on its event loop.
     associatedtype Client: HostedClient where Client.ID == ID
-    /// What the machine's event loop has for that of a client.
-    associatedtype Parcel: Sendable
-    /// What each event loop has of its own.
+    /// Data from the machine's event loop for a client's event loop.
+    associatedtype Output: Sendable
+    /// The local data of each event loop.
     associatedtype Local: AnyObject
 
-    /// When the machine is to be woken.
+    /// When to wake the machine.
     var deadline: Moment? { get }
     /// Wakes the machine.
     func wake(at now: Moment)
-    /// Tells the machine what has happened.
-    func hear(_ input: Input, at now: Moment)
-    /// Carries out what the machine has ordered in this turn; parcels go to ``MachineHost/put(_:for:)``.
+    /// Passes an input to the machine.
+    func handle(_ input: Input, at now: Moment)
+    /// Carries out the machine's effects of this turn. Parcels go to ``MachineHost/put(_:for:)``.
     func carryOut(at now: Moment)
-    /// Hands over what the machine's event loop sent at `at`, on the event loop of the port.
-    static func deliver(_ parcels: [Parcel], sentAt at: NIODeadline, at port: HostPort<Self>)
+    /// Delivers parcels that the machine's event loop sent at `at`, on the event loop of the port.
+    static func deliver(_ outputs: [Output], sentAt at: NIODeadline, at port: HostPort<Self>)
 }
 
 /// One client of a ``HostedServer``, on its event loop.
 @usableFromInline package protocol HostedClient: AnyObject {
     associatedtype ID: HostedID
-    /// Its connection; nil before it has come, and when it has gone.
+    /// The id of its connection; nil before it is open and after it is gone.
     var id: ID? { get }
-    /// The machine has dealt with something that the client said and that cost so much.
+    /// Notes that the machine has handled an input of this cost from the client.
     func settled(_ cost: Int)
 }
 
-/// Names a connection, and says where it is served, so that nobody has to look for it.
+/// The id of a connection, which contains the event loop and slot, so that no search is needed.
 @usableFromInline package protocol HostedID: Hashable, Sendable {
     var number: UInt64 { get }
     init(_ number: UInt64)
@@ -249,47 +260,47 @@ private final class ClosingHandler: InlineHandler {
 extension HostedID {
     @inlinable static var portBits: UInt64 { 10 }
     @inlinable static var slotBits: UInt64 { 22 }
-    /// How many connections one event loop can have.
+    /// The maximum number of connections per event loop.
     @inlinable static var mostSlots: Int { 1 << Int(slotBits) }
-    /// How many event loops there can be.
+    /// The maximum number of event loops.
     @inlinable package static var mostPorts: Int { 1 << Int(portBits) }
 
-    /// The `count`-th connection of a port, in one of its slots; `count` makes it unique.
+    /// Creates the id of the `count`-th connection of a port, in one of its slots; `count` makes it unique.
     @inlinable package init(count: UInt64, slot: Int, port: Int) {
         self.init((count << Self.slotBits | UInt64(slot)) << Self.portBits | UInt64(port))
     }
 
-    /// The event loop.
+    /// The number of the event loop.
     @inlinable package var port: Int { Int(number & UInt64(Self.mostPorts - 1)) }
-    /// The place there.
+    /// The slot on that event loop.
     @inlinable package var slot: Int { Int(number >> Self.portBits & UInt64(Self.mostSlots - 1)) }
 }
 
-/// What waits for a turn of an event loop: a line for each client, and clients take turns.
+/// The inputs that wait for a turn of an event loop, in one queue per client; clients take turns.
 ///
-/// So whoever says very much at once holds up mostly itself. It has no bound of its own: whoever fills it reads no more of a client of
-/// which much waits.
+/// A client that sends a lot at once therefore mostly delays itself. The queue has no limit of its own: the caller stops reading from a
+/// client that has too much waiting.
 @usableFromInline package struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
-    /// So many of one client go in a row.
+    /// How many items of one client are taken in a row.
     @inlinable package static var inARow: Int { 8 }
 
     @usableFromInline var lines: [Key: Deque<Item>] = [:]
-    /// Those who have a line; the first is next.
+    /// The clients with a queue; the first is next.
     @usableFromInline var turns: Deque<Key> = []
 
-    /// Nothing waits.
+    /// Creates an empty queue.
     @inlinable package init() {}
 
     @inlinable package var isEmpty: Bool { turns.isEmpty }
 
-    /// Adds to the end of a client's line.
+    /// Adds an item to the end of a client's queue.
     @inlinable package mutating func add(_ item: Item, of key: Key) {
         guard lines[key]?.append(item) == nil else { return }
         lines[key] = [item]
         turns.append(key)
     }
 
-    /// What is next of the one whose turn it is; what one client says keeps its order.
+    /// Returns the next items of the client whose turn it is, in their order.
     @inlinable package mutating func next() -> [Item] {
         guard let key = turns.popFirst(), var line = lines.removeValue(forKey: key) else { return [] }
         let items = Array(line.prefix(Self.inARow))

@@ -1,29 +1,29 @@
 import MachineCore
 
-/// Something that a ``FaultyLink`` does to its connections.
+/// A fault that a ``FaultyLink`` applies to its connections.
 ///
-/// Its description is what stands for it in a ``FaultScript``.
+/// Its description is its notation in a ``FaultScript``.
 public enum Fault: Hashable, Sendable {
-    /// Breaks every connection, at once.
+    /// Cuts every connection at once.
     case cut(LinkEnding)
-    /// Breaks every connection once it has carried some of these many bytes, counted both ways.
+    /// Cuts each connection after it has carried a number of bytes from this range, counted in both directions together.
     case cutAfter(ClosedRange<Int>, LinkEnding)
-    /// Passes nothing on, and takes little; what waits goes on afterwards.
+    /// Forwards nothing and reads little; waiting bytes are forwarded afterwards.
     case stall
-    /// Takes everything and passes nothing on; what was taken is lost.
+    /// Reads everything and forwards nothing; the bytes that were read are lost.
     case swallow(LinkDirections)
-    /// Hangs up on whoever connects.
+    /// Accepts each new connection and closes it at once.
     case refuse
-    /// Closes the port: the system refuses whoever connects.
+    /// Closes the port: the operating system refuses new connections.
     case close
-    /// Lets so many bytes a second pass in each of these directions.
+    /// Limits the rate in each of these directions to this many bytes per second.
     case throttle(Int, LinkDirections)
-    /// Delays what passes, each piece by a time out of this range.
+    /// Delays each piece by a time from this range.
     case delay(ClosedRange<Duration>)
     /// Ends every fault.
     case heal
 
-    /// Faults of one kind do not add up: the last one counts.
+    /// The kind of a fault: faults of one kind do not add up, only the last one counts.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// ``Fault/cut(_:)``.
         case cut
@@ -45,7 +45,7 @@ public enum Fault: Hashable, Sendable {
         case heal
     }
 
-    /// What kind of fault it is.
+    /// The kind of the fault.
     public var kind: Kind {
         switch self {
         case .cut: .cut
@@ -60,12 +60,12 @@ public enum Fault: Hashable, Sendable {
         }
     }
 
-    /// Whether it holds until something ends it; the others are over at once.
+    /// Whether the fault lasts until something ends it; the others take effect once.
     public var lasts: Bool { kind != .cut && kind != .heal }
 }
 
 extension Fault: CustomStringConvertible {
-    /// As it stands in a script, such as `throttle 16KiB/s up`.
+    /// The fault in the notation of a script, such as `throttle 16KiB/s up`.
     public var description: String {
         switch self {
         case .cut(let ending): kind.rawValue + Self.suffix(ending)
@@ -81,20 +81,20 @@ extension Fault: CustomStringConvertible {
     private static func suffix(_ directions: LinkDirections) -> String { directions == .both ? "" : " \(directions)" }
 }
 
-/// What a script may ask for at most.
+/// The limits for values in a script.
 enum FaultLimits {
-    /// A year and a day: no sum of times overflows.
+    /// A year and a day, so that no sum of times overflows.
     static let longest = Duration.seconds(366 * 86_400)
-    /// What recurs does so no more often.
+    /// The shortest interval of a recurring step.
     static let shortestInterval = Duration.milliseconds(1)
     static let bytes = 1...1 << 50
-    /// Bytes a second.
+    /// Bytes per second.
     static let rates = 1...10 << 30
     static let steps = 1000
 }
 
 extension ClosedRange<Duration> {
-    /// Some duration of the range, to the nanosecond.
+    /// Draws a random duration from the range, to the nanosecond.
     func draw(using chance: inout SeededGenerator) -> Duration {
         guard lowerBound < upperBound else { return lowerBound }
         let (low, high) = (lowerBound.withinScript.wholeNanoseconds, upperBound.withinScript.wholeNanoseconds)
@@ -103,6 +103,6 @@ extension ClosedRange<Duration> {
 }
 
 extension Duration {
-    /// What a script can mean: neither negative nor longer than ``FaultLimits/longest``.
+    /// The duration clamped to what a script can express: not negative and not longer than ``FaultLimits/longest``.
     var withinScript: Duration { min(max(self, .zero), FaultLimits.longest) }
 }

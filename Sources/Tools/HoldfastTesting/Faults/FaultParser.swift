@@ -1,6 +1,6 @@
 import MachineCore
 
-/// Reads the language of ``FaultScript``, step by step and word by word.
+/// Parses the language of ``FaultScript``, step by step and word by word.
 struct FaultParser {
     private static let faults = "a fault (cut, stall, swallow, refuse, close, throttle, delay or heal)"
 
@@ -39,7 +39,7 @@ struct FaultParser {
         return FaultStep(fault, start: start, every: interval, for: length)
     }
 
-    /// Whether a time behind the fault could be taken for a part of it, so that it needs its `for`.
+    /// Whether a time after the fault could be mistaken for a part of the fault, so that the keyword `for` is required.
     private func isValued(_ fault: Fault) -> Bool {
         switch fault.kind {
         case .delay, .throttle, .cutAfter: true
@@ -107,7 +107,7 @@ struct FaultParser {
         var (low, high) = (text[...], text[...])
         if let dots = text.firstRange(of: "..") { (low, high) = (text[..<dots.lowerBound], text[dots.upperBound...]) }
         guard let from = read(low), let to = read(high) else { throw problem(expected) }
-        guard from <= to else { throw problem("a range from less to more") }
+        guard from <= to else { throw problem("a range from a smaller to a greater value") }
         words.removeFirst()
         return from...to
     }
@@ -124,23 +124,23 @@ struct FaultParser {
     }
 }
 
-/// Cuts the text of a script into steps of words, each with its place.
+/// Splits the text of a script into steps and words, each with its position.
 struct FaultLexer {
     struct Word: Hashable {
         let text: String
         let line: Int
         let column: Int
     }
-    /// The words of a step, and the place where it ends.
+    /// The words of a step, and the position where the step ends.
     struct Step {
         var words: [Word] = []
         var end: Word
     }
 
-    /// The longest part of a word that an error quotes.
+    /// The maximum number of characters of a word that an error quotes.
     private static let quoted = 40
 
-    /// The steps of a text, empty ones left out.
+    /// Returns the steps of a text, without empty ones.
     static func steps(in text: String) -> [Step] {
         var steps: [Step] = []
         var words: [Word] = []
@@ -178,13 +178,13 @@ struct FaultLexer {
         return steps
     }
 
-    /// What of a word an error shows.
+    /// Returns the part of a word that an error shows.
     static func quote(_ word: Word) -> String {
         word.text.count > quoted ? word.text.prefix(quoted) + "…" : word.text
     }
 }
 
-/// How the language of scripts writes times and sizes.
+/// The notation of times and sizes in scripts.
 enum FaultWords {
     static let times: [(name: String, duration: Duration)] = [
         ("h", .seconds(3600)), ("m", .seconds(60)), ("s", .seconds(1)), ("ms", .milliseconds(1)), ("us", .microseconds(1)),
@@ -193,7 +193,7 @@ enum FaultWords {
         ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("B", 1),
     ]
 
-    /// The largest unit that leaves no rest; below a microsecond, the rest is left out.
+    /// Returns the time in the largest unit that divides it evenly; fractions of a microsecond are dropped.
     static func time(_ duration: Duration) -> String {
         let microseconds = duration.withinScript.wholeMicroseconds
         if microseconds == 0 { return "0s" }
@@ -218,9 +218,9 @@ enum FaultWords {
     }
 }
 
-/// Reads a number with its unit, in lower case.
+/// Parses a number with its unit, in lower case.
 enum FaultQuantity {
-    /// A time, exact to the nanosecond; nil for anything else, and for more than ``FaultLimits/longest``.
+    /// Parses a time, exact to the nanosecond; returns nil for anything else and for more than ``FaultLimits/longest``.
     static func time(_ text: Substring) -> Duration? {
         guard let (value, unit) = split(text), let duration = FaultWords.times.first(where: { $0.name == unit })?.duration else {
             return nil
@@ -230,7 +230,7 @@ enum FaultQuantity {
         return .nanoseconds(Int64(nanoseconds))
     }
 
-    /// A number of bytes; nil for anything else, and for what is not in `range`.
+    /// Parses a number of bytes; returns nil for anything else and for a number outside `range`.
     static func bytes(_ text: Substring, within range: ClosedRange<Int>) -> Int? {
         guard let (value, unit) = split(text), let factor = FaultWords.sizes.first(where: { $0.name.lowercased() == unit })?.bytes
         else { return nil }
@@ -239,7 +239,7 @@ enum FaultQuantity {
         return Int(bytes)
     }
 
-    /// Digits, with a point among them perhaps, and what follows.
+    /// Splits a text into its leading number, which may contain a decimal point, and the rest.
     private static func split(_ text: Substring) -> (value: Double, unit: Substring)? {
         let number = text.prefix { $0 == "." || ("0"..."9").contains($0) }
         guard number.count <= 20, number.first != ".", number.last != ".", let value = Double(number) else { return nil }

@@ -1,12 +1,12 @@
-/// A script with its chances decided: one fault after the other, each with its moment, without any clock.
+/// A script with its random choices made: a sequence of faults, each with its time, without any clock.
 ///
-/// The same script and seed give the same list everywhere. With a step that recurs the list has no end.
+/// The same script and seed give the same sequence everywhere. A recurring step makes the sequence infinite.
 /// ```swift
 /// let plan = FaultPlan(try FaultScript("every 5s..9s cut; at 20s stall 8s"), seed: 1)
 /// for next in plan.prefix(10) { print(next.time, next) }
 /// ```
 public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
-    /// A step and when it comes next.
+    /// A step and its next occurrence.
     private struct Pending {
         let step: FaultStep
         var chance: SeededGenerator
@@ -16,7 +16,7 @@ public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
 
         mutating func drawLength() -> Duration? { step.fault.lasts ? step.length?.draw(using: &chance) : nil }
     }
-    /// A fault that holds, and until when.
+    /// An active fault and when it ends.
     private struct Holding {
         let step: Int
         let fault: Fault
@@ -26,14 +26,14 @@ public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
     }
 
     private var pending: [Pending]
-    /// In the order in which they began; no more than there are steps.
+    /// The active faults, in the order in which they began; at most one for each step.
     private var holding: [Holding] = []
-    /// What happens at the same moment as what was told last.
+    /// Events at the same time as the one returned last.
     private var queue: [PlannedFault] = []
 
-    /// The plan of a script.
+    /// Creates the plan of a script.
     public init(_ script: FaultScript, seed: UInt64) {
-        // Each step has a chance of its own, so that one step more changes nothing in the others.
+        // Each step has its own random generator, so that adding a step does not change the others.
         pending = script.steps.enumerated().map { index, step in
             Pending(step: step, chance: SeededGenerator(seed: seed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15))
         }
@@ -59,14 +59,14 @@ public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
         Swift.max(range.draw(using: &chance).withinScript, FaultLimits.shortestInterval)
     }
 
-    /// What happens next; nil when nothing more will.
+    /// Returns the next event; nil if there are no more.
     public mutating func next() -> PlannedFault? {
         while queue.isEmpty {
             let ending = holding.indices.filter { holding[$0].until != nil }.min { holding[$0].ends < holding[$1].ends }
             let beginning = pending.indices.filter { pending[$0].next != nil }.min { pending[$0].begins < pending[$1].begins }
             switch (ending, beginning) {
             case (nil, nil): return nil
-            // An end makes room for what begins in the same moment.
+            // If a fault ends and another begins at the same time, the end comes first.
             case (let ending?, let beginning) where beginning.map({ holding[ending].ends <= pending[$0].begins }) ?? true: end(ending)
             case (_, let beginning?): begin(beginning)
             case (_, nil): return nil
@@ -87,7 +87,7 @@ public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
         queue.append(PlannedFault(time: time, fault: step.fault, isEnd: false))
     }
 
-    /// Ends a fault; what else holds of its kind is said again, as its end may have undone that too.
+    /// Ends a fault, and repeats the other active faults of its kind, because the end may have undone those too.
     private mutating func end(_ index: Int) {
         let ended = holding.remove(at: index)
         queue.append(PlannedFault(time: ended.ends, fault: ended.fault, isEnd: true))
@@ -97,11 +97,11 @@ public struct FaultPlan: Sequence, IteratorProtocol, Sendable {
     }
 }
 
-/// What a ``FaultPlan`` has happen next, and when.
+/// An event of a ``FaultPlan``: a fault that begins or ends, and when.
 public struct PlannedFault: Hashable, Sendable, CustomStringConvertible {
-    /// How long after the plan began.
+    /// The time since the plan began.
     public let time: Duration
-    /// What begins, or ends.
+    /// The fault that begins or ends.
     public let fault: Fault
     /// Whether the fault ends.
     public let isEnd: Bool

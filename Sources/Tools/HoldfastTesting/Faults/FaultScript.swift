@@ -1,74 +1,75 @@
-/// What a ``FaultyLink`` is to do to its connections, and when: as a value, or in a small language.
+/// Describes which faults a ``FaultyLink`` applies and when, as a value or in a small language.
 ///
 /// ```
 /// after 2s cut; every 5s..9s cut rst; at 20s stall 8s; at 30s refuse 3s
 /// at 40s throttle 16KiB/s for 10s
 /// delay 20ms..80ms                 # from the beginning
 /// ```
-/// Steps stand between semicolons or on lines, in any order; `#` begins a comment. See ``grammar``.
-/// A range `A..B` is decided by the seed of a ``FaultPlan``; what ``Fault`` has ranges for, by the link, again and again.
+/// Steps are separated by semicolons or line breaks, in any order; `#` begins a comment. See ``grammar``.
+/// The seed of a ``FaultPlan`` decides on the times in a range `A..B`. For ranges inside a ``Fault``, the link draws a new value each
+/// time.
 public struct FaultScript: Hashable, Sendable {
-    /// The steps; in which order matters to those that begin after the one before.
+    /// The steps; the order matters only for steps that begin after the previous one.
     public var steps: [FaultStep]
 
-    /// A script of these steps.
+    /// Creates a script from these steps.
     public init(_ steps: [FaultStep]) { self.steps = steps }
 
-    /// Reads a script.
+    /// Parses a script.
     public init(_ text: String) throws(FaultScriptError) {
         var parser = FaultParser(text)
         steps = try parser.script()
     }
 
-    /// The whole language, for people, in lines of less than 80 characters.
+    /// The complete grammar as readable text, in lines of less than 80 characters.
     public static let grammar = """
-        A script is a list of steps, between semicolons or on lines.
+        A script is a list of steps, separated by semicolons or line breaks.
         # begins a comment. A step is [WHEN] [every TIME] FAULT [for TIME].
-        WHEN:  at TIME     since the script began
-               after TIME  since the step before was over
-               (neither)   with the script, or after the first interval
-        FAULT: cut [rst]                   break every connection
-               cut [rst] after BYTES       break each when it carried so much
-               stall                       hold all back, lose nothing
-               swallow [up|down]           take all, pass nothing: half-open
-               refuse                      hang up on whoever connects
+        WHEN:  at TIME     counted from the start of the script
+               after TIME  counted from the end of the previous step
+               (neither)   at the start, or after the first interval
+        FAULT: cut [rst]                   cut every connection
+               cut [rst] after BYTES       cut each after it carried this many
+               stall                       hold everything back, lose nothing
+               swallow [up|down]           read all, forward nothing: half-open
+               refuse                      accept new connections and close them
                close                       close the port: the system refuses
-               throttle BYTES/s [up|down]  let no more pass, all together
-               delay TIME                  hold each piece back, in order
+               throttle BYTES/s [up|down]  limit the rate of all connections
+               delay TIME                  delay each piece, keep the order
                heal                        end every fault
-        TIME:  250ms, 1.5s, 2m, 1h, or 5s..9s, out of which the seed draws.
-        BYTES: 512B, 16KiB, 2MiB, 64KB; 'cut after' takes 1KiB..64KiB too.
-        up is to the server, down is back. Of one kind the latest fault counts.
+        TIME:  250ms, 1.5s, 2m, 1h, or a range 5s..9s, drawn by the seed.
+        BYTES: 512B, 16KiB, 2MiB, 64KB; 'cut after' also takes 1KiB..64KiB.
+        up is to the server, down is back. Of one kind, the last fault counts.
         """
 }
 
 extension FaultScript: CustomStringConvertible {
-    /// The script in its language; reading that gives the same script, times being exact to a microsecond.
+    /// The script in its language; parsing it gives the same script, with times exact to a microsecond.
     public var description: String { steps.map(\.description).joined(separator: "; ") }
 }
 
-/// One step of a ``FaultScript``: what happens, when, how often, and for how long.
+/// One step of a ``FaultScript``: a fault, when it begins, how often it recurs, and how long it lasts.
 public struct FaultStep: Hashable, Sendable {
-    /// When a step begins; out of a range, the seed decides.
+    /// When a step begins; the seed chooses a time from the range.
     public enum Start: Hashable, Sendable {
         /// This long after the script began.
         case at(ClosedRange<Duration>)
-        /// This long after the step before is over; a step that recurs is not waited for.
+        /// This long after the previous step has ended; recurring steps do not count as a previous step.
         case after(ClosedRange<Duration>)
     }
 
-    /// When it begins; nil for with the script, or one interval later if it recurs.
+    /// When the step begins; nil: when the script begins, or one interval later if the step recurs.
     public var start: Start?
-    /// How long after one time comes the next, a millisecond at least; nil if it happens once.
+    /// The time between two occurrences, at least one millisecond; nil if the step happens once.
     public var interval: ClosedRange<Duration>?
-    /// What happens.
+    /// The fault.
     public var fault: Fault
-    /// How long it holds; nil for until the end, or until ``Fault/heal``.
+    /// How long the fault lasts; nil: until the end, or until ``Fault/heal``.
     ///
-    /// For a fault that is over at once it says nothing.
+    /// It has no meaning for a fault that takes effect once.
     public var length: ClosedRange<Duration>?
 
-    /// A step.
+    /// Creates a step.
     public init(
         _ fault: Fault, start: Start? = nil, every interval: ClosedRange<Duration>? = nil, for length: ClosedRange<Duration>? = nil
     ) {
@@ -77,7 +78,7 @@ public struct FaultStep: Hashable, Sendable {
 }
 
 extension FaultStep: CustomStringConvertible {
-    /// As it stands in a script, such as `at 20s stall for 8s`.
+    /// The step in the notation of a script, such as `at 20s stall for 8s`.
     public var description: String {
         var words: [String] = []
         switch start {
@@ -92,18 +93,18 @@ extension FaultStep: CustomStringConvertible {
     }
 }
 
-/// Where a text is no ``FaultScript``, and what should stand there.
+/// A syntax error in a ``FaultScript``: its position, and what was expected there.
 public struct FaultScriptError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The line, from 1.
+    /// The line, counted from 1.
     public let line: Int
-    /// The character in the line, from 1.
+    /// The character in the line, counted from 1.
     public let column: Int
-    /// What would do there, in words.
+    /// What was expected there, in words.
     public let expected: String
-    /// What stands there; empty at the end of a step.
+    /// The text found there; empty at the end of a step.
     public let found: String
 
-    /// Such as `line 1, column 7: expected a time such as 250ms or 5s..9s, found "soon"`.
+    /// The error as a message, such as `line 1, column 7: expected a time such as 250ms or 5s..9s, found "soon"`.
     public var description: String {
         "line \(line), column \(column): expected \(expected), found " + (found.isEmpty ? "the end of the step" : "\"\(found)\"")
     }

@@ -3,17 +3,18 @@
     import NIOPosix
     import WebSocketRuntime
 
-    /// A TCP relay on this machine that misbehaves on demand: put it between a client and a server, and cut, stall, slow or refuse.
+    /// A local TCP relay with faults on demand: put it between a client and a server to cut, stall, slow down or refuse connections.
     ///
     /// ```swift
     /// let link = try await FaultyLink.start(to: server.port)
     /// let socket = WebSocket("ws://127.0.0.1:\(link.port)/")
     /// link.cut()
     /// ```
-    /// What one side sends is read no faster than the other side or a throttle takes it, so the link holds at most 256 KiB and what was read
-    /// last for each direction of a connection, and back-pressure passes through. Nothing is ever sent twice, and nothing changed.
+    /// The link reads from one side no faster than the other side or a throttle accepts. So it holds at most 256 KiB plus the last read
+    /// for each direction of a connection, and it passes back-pressure through. It never sends anything twice and never changes the
+    /// bytes.
     ///
-    /// Faults can be given one by one, or as a ``FaultScript`` that ``follow(_:seed:clock:telling:)`` plays.
+    /// Faults can be applied one by one, or with a ``FaultScript`` that ``follow(_:seed:clock:telling:)`` plays.
     public final class FaultyLink: Sendable {
         struct State {
             var listener: (any Channel)?
@@ -29,14 +30,14 @@
         /// The port on 127.0.0.1 to connect to.
         public let port: Int
 
-        /// Starts to relay to a port.
+        /// Starts a relay to a port.
         ///
         /// - Parameters:
-        ///   - port: Where the server listens.
+        ///   - port: The port that the server listens on.
         ///   - host: The server's name or address.
         ///   - listeningPort: The port of 127.0.0.1 to listen on; 0 for a free one.
-        ///   - seed: Where the chance in faults with a range starts, such as a delay with jitter.
-        /// - Throws: `IOError` if it cannot listen there.
+        ///   - seed: The seed for faults with a range, such as a delay with jitter.
+        /// - Throws: `IOError` if the relay cannot listen on the port.
         public static func start(
             to port: Int, host: String = "127.0.0.1", listeningOn listeningPort: Int = 0, seed: UInt64 = 0
         ) async throws -> FaultyLink {
@@ -55,31 +56,31 @@
             cut()
         }
 
-        /// How many connections were tried so far, those included that were refused.
-        public var accepted: Int { state.withLockedValue(\.accepted) }
+        /// The number of connection attempts so far, including refused ones.
+        public var accepted: Int { state.withLockedValue({ $0.accepted }) }
 
-        /// How many bytes were passed on so far, in one direction or in both together.
+        /// Returns how many bytes the link has forwarded so far, in one direction or in both together.
         public func carried(_ directions: LinkDirections = .both) -> Int {
             [LinkDirections.up, .down].filter(directions.contains).map(conditions.carried).reduce(0, +)
         }
 
-        /// Breaks everything and stops to listen, for good.
+        /// Closes every connection and stops listening, for good.
         public func stop() async throws {
             state.withLockedValue { $0.isStopped = true }
             try await closePort()
             cut()
         }
 
-        /// Closes the port: the system refuses whoever connects; what is open stays.
+        /// Closes the port: the operating system refuses new connections, and open ones stay.
         ///
-        /// Another program may take the port meanwhile.
+        /// Another program may take the port in the meantime.
         public func closePort() async throws {
             try await state.withLockedValue { $0.listener.take() }?.close()
         }
 
-        /// Listens again on the same port; nothing happens if it is open or the link was stopped.
+        /// Listens again on the same port; does nothing if the port is open or the link was stopped.
         ///
-        /// - Throws: `IOError` if somebody else has taken the port meanwhile.
+        /// - Throws: `IOError` if another program has taken the port in the meantime.
         public func openPort() async throws {
             guard state.withLockedValue({ $0.listener == nil && !$0.isStopped }) else { return }
             let listener = try await Self.listen(on: port, to: target, state, conditions)
@@ -138,17 +139,17 @@
             }
         }
 
-        /// How long bytes take from one side to the other, each way; by default no time.
+        /// The time that bytes take from one side to the other, in each direction; zero by default.
         ///
-        /// A change counts for what is sent from then on. With a ``delay`` that is drawn by chance, this is its least.
+        /// A change applies to bytes that are sent from then on. If ``delay`` is a range, this is its lower bound.
         public var latency: Duration {
             get { delay.lowerBound }
             set { delay = newValue...newValue }
         }
 
-        /// How long bytes take from one side to the other, each way, drawn anew for every piece that is read; by default no time.
+        /// The range of the delay in each direction, drawn anew for every piece that is read; zero by default.
         ///
-        /// Nothing overtakes what was sent before. A change counts for what is sent from then on.
+        /// Bytes keep their order. A change applies to bytes that are sent from then on.
         public var delay: ClosedRange<Duration> {
             get { conditions.present.delay }
             set {
@@ -157,51 +158,52 @@
             }
         }
 
-        /// Breaks every connection at once, what is under way is lost; new ones are welcome.
+        /// Cuts every connection at once and loses the bytes in transit; new connections are accepted.
         public func cut(_ ending: LinkEnding = .fin) {
             state.withLockedValue { Array($0.channels.values) }.hangUp(ending)
         }
 
-        /// Breaks every connection once it has carried some of these many bytes, both ways counted together; nil for no limit.
+        /// Cuts each connection after it has carried a number of bytes from this range, both directions together; nil for no limit.
         ///
-        /// How many is drawn for each connection. For those that are open, it counts from now.
+        /// The link draws the number for each connection. For open connections, it counts from now.
         public func cut(after bytes: ClosedRange<Int>?, _ ending: LinkEnding = .fin) {
             conditions.limit(bytes?.clamped(to: 1 ... .max), ending)
         }
 
-        /// Passes nothing on from now, in both directions, and breaks nothing: a link without a signal.
+        /// Forwards nothing from now on, in both directions, and closes nothing: a link without a signal.
         ///
-        /// Neither side hears of it, not even when the other goes away. New connections are taken, and stalled as well. Nothing is lost, and
-        /// little is taken: whoever sends on, has to wait.
+        /// Neither side notices, not even when the other closes. New connections are accepted and stalled as well. Nothing is lost. The
+        /// link reads little, so a side that keeps sending has to wait.
         public func stall() { conditions.change { $0.isStalled = true } }
 
-        /// Takes everything from now and passes nothing on in these directions: a half-open link.
+        /// Reads everything from now on and forwards nothing in these directions: a half-open link.
         ///
-        /// The other side hears nothing, not even that this one goes away. New connections are taken, and what they send is swallowed as well.
-        /// A connection that has lost something stays deaf in that direction after ``resume()``, until one of its sides ends it.
+        /// The receiving side gets nothing, not even the close of the sending side. New connections are accepted, and what they send is
+        /// dropped as well. A connection that has lost bytes forwards nothing more in that direction even after ``resume()``, until one
+        /// of its sides closes it.
         public func swallow(_ directions: LinkDirections = .both) { conditions.change { $0.swallowed = directions } }
 
-        /// Passes everything on again, and what had waited; what was swallowed is lost.
+        /// Forwards everything again, including the bytes that waited; dropped bytes stay lost.
         public func resume() {
             conditions.change { ($0.isStalled, $0.swallowed) = (false, []) }
         }
 
-        /// Lets no more bytes a second pass, all connections together, in each of these directions; nil for no limit.
+        /// Limits the rate in each of these directions to so many bytes per second, all connections together; nil for no limit.
         ///
-        /// At most 10 GiB a second, at least one byte. Whoever sends faster has to wait: the system's buffers fill, the link's do not.
+        /// The rate is between one byte and 10 GiB per second. A faster sender has to wait: the system's buffers fill up, not the link's.
         public func throttle(_ directions: LinkDirections = .both, to bytesPerSecond: Int?) {
             conditions.throttle(directions, to: bytesPerSecond)
         }
 
-        /// Hangs up on whoever connects from now on.
+        /// Accepts each new connection and closes it at once, from now on.
         public func refuse() { state.withLockedValue { $0.isRefusing = true } }
 
-        /// Welcomes new connections again.
+        /// Serves new connections again.
         public func welcome() { state.withLockedValue { $0.isRefusing = false } }
 
-        /// Ends every fault; what is broken stays broken.
+        /// Ends every fault; connections that were cut stay closed.
         ///
-        /// - Throws: `IOError` if somebody else has taken the port that was closed.
+        /// - Throws: `IOError` if another program has taken the port that was closed.
         public func heal() async throws {
             resume()
             welcome()
@@ -211,9 +213,9 @@
             try await openPort()
         }
 
-        /// Lets a fault begin; those that last hold until ``lift(_:)``.
+        /// Begins a fault; a lasting fault stays active until ``lift(_:)``.
         ///
-        /// - Throws: `IOError`, for ``Fault/heal`` alone, if somebody else has taken the port that was closed.
+        /// - Throws: `IOError`, only for ``Fault/heal``, if another program has taken the port that was closed.
         public func apply(_ fault: Fault) async throws {
             switch fault {
             case .cut(let ending): cut(ending)
@@ -228,9 +230,9 @@
             }
         }
 
-        /// Ends a fault; nothing happens for one that is over at once.
+        /// Ends a fault; does nothing for a fault that takes effect once.
         ///
-        /// - Throws: `IOError`, for ``Fault/close`` alone, if somebody else has taken the port meanwhile.
+        /// - Throws: `IOError`, only for ``Fault/close``, if another program has taken the port in the meantime.
         public func lift(_ fault: Fault) async throws {
             switch fault {
             case .cut, .heal: break
@@ -244,19 +246,19 @@
             }
         }
 
-        /// Plays a script, until its last step or until the task is cancelled; what holds then, goes on holding.
+        /// Plays a script until its last step or until the task is cancelled; faults that are active then stay active.
         ///
         /// ```swift
         /// try await link.follow(FaultScript("every 5s..9s cut; at 20s stall 8s"), seed: 1)
         /// ```
         /// - Parameters:
-        ///   - script: What to do, and when; counted from this call.
-        ///   - seed: Decides whatever the script leaves open; the same seed, the same faults.
-        ///   - clock: What the times are measured with: a ``ManualClock``, and the test says when the next fault comes.
-        ///   - tell: Called with each fault once it was done; the next one waits for it.
-        /// - Throws: `CancellationError` when cancelled; `IOError` if somebody else has taken the port that was closed.
+        ///   - script: The faults and their times, counted from this call.
+        ///   - seed: The seed for all random choices; the same seed gives the same faults.
+        ///   - clock: The clock that measures the times. With a ``ManualClock``, the test decides when the next fault comes.
+        ///   - tell: Called after each fault was applied; the next fault waits until it returns.
+        /// - Throws: `CancellationError` when cancelled; `IOError` if another program has taken the port that was closed.
         public func follow<C: Clock>(
-            _ script: FaultScript, seed: UInt64, clock: C = ContinuousClock(), telling tell: (PlannedFault) async -> Void = { _ in }
+            _ script: FaultScript, seed: UInt64, clock: C = ContinuousClock(), telling notify: (PlannedFault) async -> Void = { _ in }
         ) async throws where C.Duration == Duration {
             conditions.reseed(seed)
             let start = clock.now
@@ -265,7 +267,7 @@
                 if clock.now < moment { try await clock.sleep(until: moment, tolerance: nil) }
                 try Task.checkCancellation()
                 if planned.isEnd { try await lift(planned.fault) } else { try await apply(planned.fault) }
-                await tell(planned)
+                await notify(planned)
             }
         }
     }

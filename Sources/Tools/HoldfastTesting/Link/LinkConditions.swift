@@ -2,15 +2,15 @@
     import NIOCore
     import WebSocketRuntime
 
-    /// How well a ``FaultyLink`` works at present, what it has carried, and whom to tell when that changes.
+    /// The current conditions of a ``FaultyLink``, its byte counts, and the observers of changes.
     final class LinkConditions: Sendable {
-        /// Each connection breaks once it has carried some of these many bytes, from when this was said.
+        /// A limit on the bytes that each connection carries before it is cut, counted from when the limit was set.
         struct Limit: Hashable {
             let number: UInt64
             let bytes: ClosedRange<Int>
             let ending: LinkEnding
         }
-        /// What holds for all connections.
+        /// The conditions for all connections.
         struct Present {
             var isStalled = false
             var swallowed: LinkDirections = []
@@ -29,15 +29,15 @@
 
         init(seed: UInt64 = 0) { state = LockedValue(State(chance: SeededGenerator(seed: seed))) }
 
-        var present: Present { state.withLockedValue(\.present) }
+        var present: Present { state.withLockedValue({ $0.present }) }
 
-        /// Changes what holds, and tells every connection.
+        /// Changes the conditions, and notifies every connection.
         func change(_ body: (inout Present) -> Void) { changeState { body(&$0.present) } }
 
-        /// Starts chance anew.
+        /// Restarts the random generator.
         func reseed(_ seed: UInt64) { state.withLockedValue { $0.chance = SeededGenerator(seed: seed) } }
 
-        /// Limits the pace of each of these directions; nil for no limit.
+        /// Limits the rate of each of these directions; nil for no limit.
         func throttle(_ directions: LinkDirections, to bytesPerSecond: Int?) {
             changeState { state in
                 for direction in [LinkDirections.up, .down] where directions.contains(direction) {
@@ -53,17 +53,17 @@
             }
         }
 
-        /// How many of `wanted` bytes may pass now.
+        /// Returns how many of `wanted` bytes may pass now.
         func grant(_ wanted: Int, _ direction: LinkDirections, at now: NIODeadline) -> Throttle.Grant {
             state.withLockedValue { $0.throttles[direction]?.grant(wanted, at: now) ?? Throttle.Grant(count: wanted, next: now) }
         }
 
-        /// How long what is read now is under way.
+        /// Draws the delay of a piece that is read now.
         func drawDelay() -> Duration {
             state.withLockedValue { $0.present.delay.draw(using: &$0.chance) }
         }
 
-        /// After how many bytes the next connection breaks.
+        /// Draws the number of bytes after which the next connection is cut.
         func draw(_ limit: Limit) -> Int {
             state.withLockedValue { Int.random(in: limit.bytes, using: &$0.chance) }
         }
@@ -74,7 +74,7 @@
 
         func carried(_ direction: LinkDirections) -> Int { state.withLockedValue { $0.carried[direction] ?? 0 } }
 
-        /// Calls `change` whenever what holds changes, until ``forget(_:)``.
+        /// Calls `change` whenever the conditions change, until ``forget(_:)``.
         func observe(_ id: ObjectIdentifier, change: @escaping @Sendable () -> Void) {
             state.withLockedValue { $0.observers[id] = change }
         }
@@ -92,26 +92,26 @@
         }
     }
 
-    /// Lets so many bytes a second pass, a hundredth of a second's worth at a time.
+    /// Limits a rate in bytes per second; grants up to a hundredth of a second's worth at a time.
     struct Throttle: Hashable, Sendable {
-        /// What may pass now, and when to ask again if that is nothing.
+        /// The number of bytes that may pass now, and when to ask again if it is zero.
         struct Grant: Hashable {
             var count: Int
             var next: NIODeadline
         }
-        /// Time that was not used counts for this long, so that a late alarm costs no throughput.
+        /// Unused time counts for this long, so that a late alarm costs no throughput.
         private static let memory = TimeAmount.milliseconds(50)
         private static let slice = TimeAmount.milliseconds(10)
 
         let bytesPerSecond: Int
-        /// When all that has passed is paid for.
+        /// When the bytes that have passed are paid for.
         private var free = NIODeadline.uptimeNanoseconds(0)
 
         init(bytesPerSecond: Int) {
             self.bytesPerSecond = min(max(bytesPerSecond, FaultLimits.rates.lowerBound), FaultLimits.rates.upperBound)
         }
 
-        /// Takes up to `wanted` bytes out of what may pass.
+        /// Takes up to `wanted` bytes from the allowance.
         mutating func grant(_ wanted: Int, at now: NIODeadline) -> Grant {
             guard free <= now else { return Grant(count: 0, next: free) }
             let start = max(free, now - Self.memory)

@@ -1,16 +1,16 @@
-/// Which way bytes go through a ``FaultyLink``.
+/// The directions of traffic through a ``FaultyLink``.
 public struct LinkDirections: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// One bit for each direction.
     public let rawValue: UInt8
 
-    /// The directions with these bits.
+    /// Creates a set of directions from these bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// From whoever connects to the link, to the server.
+    /// From the client to the server.
     public static let up = LinkDirections(rawValue: 1)
-    /// From the server, to whoever connects to the link.
+    /// From the server to the client.
     public static let down = LinkDirections(rawValue: 2)
-    /// Both ways.
+    /// Both directions.
     public static let both: LinkDirections = [.up, .down]
 
     /// `up`, `down`, `both` or `none`.
@@ -24,11 +24,11 @@ public struct LinkDirections: OptionSet, Hashable, Sendable, CustomStringConvert
     }
 }
 
-/// How TCP tells the two sides that a connection is cut.
+/// How TCP signals to the two sides that a connection was cut.
 public enum LinkEnding: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-    /// As an end of the stream. If bytes lie unread TCP makes a reset of it.
+    /// As the end of the stream. If unread bytes remain, TCP sends a reset instead.
     case fin
-    /// As an error, at once; what came just before may be lost as well.
+    /// As an error, at once; bytes sent just before may be lost as well.
     case rst
 
     /// `fin` or `rst`.

@@ -10,21 +10,21 @@
         import Musl
     #endif
 
-    /// Reads one side of a relay and writes to the other: in order, after the delay, no faster than the other side or a throttle takes it.
+    /// Reads one side of a relay and writes to the other, in order, after the delay, and no faster than the target or a throttle allows.
     final class RelayHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private enum Parcel {
+        private enum Chunk {
             case bytes(ByteBuffer)
             /// This side sends nothing more, but still reads.
             case end
-            /// This side is gone.
+            /// This side is closed.
             case hangUp
         }
-        /// What may be under way to the other side before no more is read.
+        /// The number of bytes in transit to the other side at which reading stops.
         private static let capacity = 256 * 1024
-        /// What a piece costs beside its bytes, so that a great many small ones do not fill memory either.
+        /// The cost of a piece in addition to its bytes, so that very many small pieces do not fill memory either.
         private static let overhead = 64
 
         private let direction: LinkDirections
@@ -32,10 +32,10 @@
         private let budget: RelayBudget
         private var context: ChannelHandlerContext?
         private weak var other: RelayHandler?
-        private var parcels: Deque<(due: NIODeadline, parcel: Parcel)> = []
+        private var parcels: Deque<(due: NIODeadline, parcel: Chunk)> = []
         private var cost = 0
         private var alarm: (due: NIODeadline, task: Scheduled<Void>)?
-        /// Something was swallowed, so what this side sends makes no sense any more, and is swallowed to the end.
+        /// Whether bytes were dropped: the rest of the stream is useless then, and is dropped until the end.
         private var hasLost = false
 
         private init(_ direction: LinkDirections, _ conditions: LinkConditions, _ budget: RelayBudget) {
@@ -44,7 +44,7 @@
 
         /// Connects two channels of one event loop.
         ///
-        /// Call on it.
+        /// Call it on that event loop.
         static func join(_ near: any Channel, _ far: any Channel, _ conditions: LinkConditions) throws {
             let budget = RelayBudget(conditions)
             let (nearSide, farSide) = (RelayHandler(.up, conditions, budget), RelayHandler(.down, conditions, budget))
@@ -53,7 +53,7 @@
             try near.pipeline.syncOperations.addHandler(nearSide)
             for side in [nearSide, farSide] {
                 let bound = NIOLoopBound(side, eventLoop: near.eventLoop)
-                // Keeps the side until it has nothing more to pass on, also when its channel is gone.
+                // Keeps the side alive until it has nothing more to forward, even after its channel has closed.
                 conditions.observe(ObjectIdentifier(side)) { bound.eventLoop.execute { bound.value.pass() } }
                 side.pass()
             }
@@ -91,7 +91,7 @@
             context.fireUserInboundEventTriggered(event)
         }
 
-        /// This side takes again what the other sends.
+        /// The other side's bytes can be written to this channel again.
         func channelWritabilityChanged(context: ChannelHandlerContext) {
             if context.channel.isWritable { other?.pass() }
             context.fireChannelWritabilityChanged()
@@ -99,27 +99,27 @@
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        /// The loop's time; both sides share the loop, and one of them may have left it.
+        /// The current time of the event loop; both sides share the loop, and one of them may have left it.
         private var now: NIODeadline { (context ?? other?.context)?.eventLoop.now ?? .now() }
 
-        /// Whether what this side sends now is lost.
+        /// Whether the bytes that this side sends now are dropped.
         private func swallows() -> Bool {
             if conditions.present.swallowed.contains(direction) { hasLost = true }
             return hasLost
         }
 
-        /// A few bytes in a large buffer, in a small one.
+        /// Copies a few bytes in a large buffer to a small buffer.
         private static func compact(_ bytes: ByteBuffer) -> ByteBuffer {
             bytes.storageCapacity > 2 * bytes.readableBytes + 1024 ? ByteBuffer(bytes: bytes.readableBytesView) : bytes
         }
 
-        private func put(_ parcel: Parcel) {
+        private func put(_ parcel: Chunk) {
             let due = max(now + TimeAmount(conditions.drawDelay()), parcels.last?.due ?? .distantPast)
             parcels.append((due, parcel))
             if case .bytes(let bytes) = parcel { cost += bytes.readableBytes + Self.overhead }
         }
 
-        /// Passes on what is due, as far as the other side and the throttle let it; then reads on.
+        /// Forwards what is due, as far as the other side and the throttle allow; then reads on.
         private func pass() {
             let present = conditions.present
             let isSwallowed = present.swallowed.contains(direction)
@@ -150,7 +150,7 @@
                     parcels.removeFirst()
                     other.close(.output)
                 case .hangUp:
-                    // Who swallows keeps also this to itself, as long as it swallows.
+                    // While this direction swallows, the close is held back too.
                     if isSwallowed { break pieces }
                     parcels.removeFirst()
                     other.close(.all)
@@ -175,7 +175,7 @@
             }
         }
 
-        /// Breaks both connections, after what was written.
+        /// Cuts both connections after the written bytes were sent.
         private func cut(_ ending: LinkEnding) {
             guard let channel = context?.channel ?? other?.context?.channel, let target = other?.context?.channel else { return }
             let written = channel.eventLoop.makePromise(of: Void.self)
@@ -183,7 +183,7 @@
             target.writeAndFlush(ByteBuffer(), promise: written)
         }
 
-        /// Ends this side once everything written has left.
+        /// Closes this side after all written bytes were sent.
         private func close(_ mode: CloseMode) {
             guard let context else { return }
             let written = context.eventLoop.makePromise(of: Void.self)
@@ -191,7 +191,7 @@
             context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
         }
 
-        /// The other side is gone: there is nothing more to do.
+        /// Cleans up after the other side has closed.
         private func finish() {
             (parcels, cost) = ([], 0)
             alarm?.task.cancel()
@@ -210,18 +210,18 @@
         }
     }
 
-    /// What the two sides of one relayed connection may still carry together.
+    /// The number of bytes that the two sides of one relayed connection may still carry together.
     final class RelayBudget {
         private let conditions: LinkConditions
         private var limit: LinkConditions.Limit?
         private var left = Int.max
 
-        /// Whether the connection is to break, or breaks just now.
+        /// Whether the limit is used up, so that the connection is being cut.
         var isSpent: Bool { left <= 0 }
 
         init(_ conditions: LinkConditions) { self.conditions = conditions }
 
-        /// How many bytes may pass before the connection breaks, under the limit that holds now.
+        /// Returns how many bytes may pass before the connection is cut, under the current limit.
         func left(under limit: LinkConditions.Limit?) -> Int {
             if limit != self.limit {
                 self.limit = limit
@@ -230,27 +230,27 @@
             return left
         }
 
-        /// Says that bytes have passed.
+        /// Counts bytes that have passed.
         func spend(_ count: Int) {
             if limit != nil { left -= count }
         }
     }
 
     extension Channel {
-        /// Closes the connection at once, as an end or as a reset.
+        /// Closes the connection at once, with FIN or RST.
         func hangUp(_ ending: LinkEnding) { [self as any Channel].hangUp(ending) }
 
-        /// Nothing lingers: the system forgets what is not sent yet, and says so with RST.
+        /// Sets `SO_LINGER` to zero: the system discards unsent bytes and sends RST.
         fileprivate func forgetWhatWaits() -> EventLoopFuture<Void> {
             (self as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)) ?? eventLoop.makeSucceededVoidFuture()
         }
     }
 
     extension [any Channel] {
-        /// Closes the connections at once, as ends or as resets.
+        /// Closes the connections at once, with FIN or RST.
         func hangUp(_ ending: LinkEnding) {
             guard ending == .rst, let loop = first?.eventLoop else { return forEach { $0.close(promise: nil) } }
-            // All are made ready before one closes: the end of one side of a link ends the other, too, and that would be no reset.
+            // Prepares all channels before it closes one: the end of one side of a link also ends the other, without a reset.
             EventLoopFuture.andAllComplete(map { $0.forgetWhatWaits() }, on: loop).whenComplete { _ in
                 for channel in self { channel.close(promise: nil) }
             }

@@ -2,9 +2,9 @@ import DequeModule
 import Holdfast
 import WebSocketRuntime
 
-/// What a link knows of one of its ends.
+/// The state of one end of a link.
 final class MemoryEnd: RuledLink {
-    /// A frame that goes ahead of messages.
+    /// A control frame, which is sent before messages.
     enum Control {
         case ping([UInt8]), pong([UInt8])
     }
@@ -15,7 +15,7 @@ final class MemoryEnd: RuledLink {
     var heartbeat: Heartbeat
     var assembly: MemoryAssembly
     let stall: Duration
-    /// That is the client's to choose.
+    /// The ping message of the client; nil for a server.
     let question: PingMessage?
     let patience: Duration
     var questions = PingQuestions()
@@ -24,14 +24,14 @@ final class MemoryEnd: RuledLink {
     var pings: [UInt64: LinkOutcome<Result<Duration, TransportError>>] = [:]
     var lastPing: UInt64 = 0
 
-    // On the way to the peer: controls, what the outbound queue holds, then these.
+    // Waiting for the peer, in this order: controls, the outbound queue, then these.
     var controls: Deque<Control> = []
     var closeFrame: CloseFrame?
     var endsOutput = false
-    /// When the peer has taken nothing for too long; nil while nothing waits for it.
+    /// The moment when the peer counts as stalled; nil while nothing waits for it.
     var stalledUntil: Moment?
 
-    /// What this end has carried.
+    /// The traffic of this end.
     var traffic = LinkTraffic()
 
     var isPaused = false
@@ -42,14 +42,14 @@ final class MemoryEnd: RuledLink {
         let timeouts = configuration.timeouts
         (self.ports, self.time) = (ports, time)
         closing = CloseHandshake(role: role, patience: timeouts.close)
-        // The seed keeps apart the payloads of different connections, and no frame leaves this one.
+        // The seed makes payloads of different connections differ; here no frame leaves the connection.
         heartbeat = Heartbeat(interval: timeouts.pingInterval, patience: timeouts.ping, stall: timeouts.stall, seed: 0)
         assembly = MemoryAssembly(configuration.delivery, limit: configuration.limits.message)
         (stall, patience) = (timeouts.stall, timeouts.ping)
         question = role == .client ? configuration.pingMessage : nil
     }
 
-    /// Puts a control frame on its way; when the link takes none, only the latest wait.
+    /// Queues a control frame; if the queue is full, drops the oldest one.
     func enqueue(_ control: Control) {
         if controls.count >= Heartbeat.capacity { controls.removeFirst() }
         controls.append(control)
@@ -61,7 +61,7 @@ final class MemoryEnd: RuledLink {
         switch effect {
         case .sendClose(let frame): closeFrame = frame
         case .endOutput: endsOutput = true
-        case .endTransport, .finished: break  // The machine's phase says it.
+        case .endTransport, .finished: break  // The machine's phase shows it.
         }
     }
 
@@ -73,18 +73,18 @@ final class MemoryEnd: RuledLink {
     var deadline: Moment? { .earliest(closing.deadline, heartbeat.deadline, stalledUntil) }
 }
 
-/// Turns what a peer handed over into what is received: whole messages or pieces, within the limits.
+/// Assembles incoming frames into whole messages or pieces, within the limits.
 struct MemoryAssembly {
     private let delivery: Delivery
     private let limit: Int
-    /// The message that arrives in pieces: what there is of it, or only its size where pieces are passed on.
+    /// The message that arrives in pieces: its bytes so far, or only its size if pieces are passed on.
     private var partial: [UInt8] = []
     private var size = 0
     private var validator = UTF8Validator()
 
     init(_ delivery: Delivery, limit: Int) { (self.delivery, self.limit) = (delivery, limit) }
 
-    /// What the app gets now; nil if there is more to come.
+    /// Returns what the app gets now; nil if more has to arrive first.
     mutating func receive(_ entry: OutboundQueue.Entry) throws(ProtocolViolation) -> Received? {
         switch entry {
         case .message(let message):

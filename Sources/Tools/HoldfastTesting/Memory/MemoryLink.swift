@@ -2,13 +2,13 @@ import DequeModule
 import Holdfast
 import WebSocketRuntime
 
-/// Carries frames between the two ends of a connection in memory, one input at a time: the shell around their machines.
+/// Moves frames between the two ends of an in-memory connection, one input at a time, and drives their machines.
 final class MemoryLink {
-    /// What can happen, asked for by any task.
+    /// The inputs of the link; any task may send them.
     enum Input: Sendable {
-        /// There is something to carry.
+        /// An outbound queue has something to send.
         case work
-        /// The app at this end has taken enough to go on.
+        /// The app at this end has taken enough messages to continue.
         case room(Role)
         case close(Role, CloseFrame)
         case abort(Role)
@@ -17,12 +17,12 @@ final class MemoryLink {
         case setPingInterval(Role, Duration?)
         case observe(Role, (any LinkObserver)?)
         case stall, resume, cut
-        /// The alarm that was set for this moment rang.
+        /// The alarm for this moment went off.
         case alarm(Moment)
-        /// The transport of this end is gone: nobody will ask for anything.
+        /// The transport of this end was released: no more requests will come.
         case release(Role)
     }
-    /// What is left to do.
+    /// Whether the link still runs.
     enum Phase {
         case running, released
     }
@@ -59,10 +59,10 @@ final class MemoryLink {
         case .observe(let role, let observer): self[role].observer = self[role].isOver ? nil : observer
         case .stall: isStalled = true
         case .resume: isStalled = false
-        // The client last: when it connects again, its server's end is over.
+        // The client comes last: when it connects again, the old server end is already over.
         case .cut: for role in [Role.server, .client] { self[role].feedClosing(.transportEnded) }
         case .alarm(let moment):
-            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has taken its place.
+            if alarm?.at == moment { alarm = nil }  // Otherwise an earlier alarm has replaced it.
             wake()
         case .release(let role):
             self[role].isReleased = true
@@ -75,7 +75,7 @@ final class MemoryLink {
 
     subscript(_ role: Role) -> MemoryEnd { role == .client ? client : server }
 
-    /// Moves whatever can move, until nothing does.
+    /// Moves frames until nothing more can move.
     private func carry() {
         var hasMoved = true
         while hasMoved, !isStalled {
@@ -89,7 +89,7 @@ final class MemoryLink {
         let now = now
         for role in [Role.client, .server] {
             if let until = self[role].stalledUntil, now >= until {
-                self[role].lose(TransportError(.stalled, "the peer took nothing of what we send, for too long"))
+                self[role].lose(TransportError(.stalled, "the peer has read nothing for too long"))
             }
             self[role].wakeMachines(at: now)
         }
@@ -97,10 +97,10 @@ final class MemoryLink {
 
     private func setAlarm() {
         let next = Moment.earliest(client.deadline, server.deadline) ?? .distantFuture
-        // An alarm that rings early is harmless, so a deadline that moves later costs nothing.
+        // An alarm that goes off early is harmless, so a deadline that moves later needs no new alarm.
         guard next < alarm?.at ?? .distantFuture else { return }
         alarm?.task.cancel()
-        // SAFETY: owned by the link, and cancelled with it or by another alarm.
+        // SAFETY: the link owns the task and cancels it when the link ends or sets another alarm.
         let task = Task { [time, post] in
             if (try? await time.sleep(next)) != nil { post.yield(.alarm(next)) }
         }
@@ -109,7 +109,7 @@ final class MemoryLink {
 
     private static let batchSize = 16 * 1024
 
-    /// Moves what waits at one end to the other; false if nothing could move.
+    /// Moves waiting frames from one end to the other; returns false if nothing could move.
     func carry(from role: Role) -> Bool {
         let peer = role.peer
         if self[role].isOver { return hangUp(peer) }
@@ -123,7 +123,7 @@ final class MemoryLink {
             if self[role].stalledUntil.take() != nil { self[role].feedHeartbeat(.activity) }
             let frames = entries.filter { !$0.isMark }
             for frame in frames { self[role].traffic.countSent(frame) }
-            self[role].ports.meter.tell(self[role].traffic)
+            self[role].ports.meter.notify(self[role].traffic)
             deliver(frames, to: peer)
             for case .mark(let mark) in entries { self[role].ports.outbound.wrote(mark) }
             return true
@@ -135,7 +135,7 @@ final class MemoryLink {
         return self[role].endsOutput && hangUp(peer)
     }
 
-    /// From when on the peer is measured: something waits for it, and does not move.
+    /// Starts the stall timeout when something waits for the peer and does not move.
     func measureStall(of role: Role) {
         guard !self[role].isOver, self[role].ports.outbound.awaitWork() else { return self[role].stalledUntil = nil }
         if self[role].stalledUntil == nil { self[role].stalledUntil = now + self[role].stall }
@@ -151,7 +151,7 @@ final class MemoryLink {
         self[role].feedHeartbeat(.activity)
         guard !self[role].isDiscarding else { return }
         switch control {
-        // RFC 6455 §5.5.2: unless a close frame was received.
+        // RFC 6455 §5.5.2: a ping is not answered after a close frame was received.
         case .ping(let payload): self[role].enqueue(.pong(payload))
         case .pong(let payload): self[role].feedHeartbeat(.pong(payload))
         }
@@ -200,12 +200,12 @@ extension OutboundQueue.Entry {
         }
     }
 
-    /// A message ends with it.
+    /// Whether a message ends with this entry.
     fileprivate var isLast: Bool {
         if case .chunk(let chunk, _) = self { chunk.isLast } else { true }
     }
 
-    /// Whether it is nothing for the peer.
+    /// Whether the entry is a mark, which the peer does not get.
     fileprivate var isMark: Bool { if case .mark = self { true } else { false } }
 }
 

@@ -1,33 +1,32 @@
 public import Holdfast
 import WebSocketRuntime
 
-/// One end of a WebSocket in memory, for tests: the rules are those of the network, the network is not there.
+/// One end of a WebSocket in memory, for tests: it follows the rules of a network connection without a network.
 ///
-/// Messages wait in the same bounded queues, the close handshake and the heartbeat are the same machines. What a network does
-/// on its worst days happens on demand.
+/// It uses the same bounded queues, and the same state machines for the close handshake and the heartbeat. Tests can produce network
+/// faults on demand.
 /// ```swift
 /// let (client, server) = MemoryTransport.pair()
 /// let connection = WebSocketConnection(client)
 /// try await server.send(.text("hello"))
 /// client.cut()
 /// ```
-/// Nothing is encoded, so there is no compression, whatever the agreement says. The link ends at the latest when both ends are
-/// released.
+/// Nothing is encoded, so there is no compression, whatever the agreement says. The link ends at the latest when both ends are released.
 public final class MemoryTransport: MessageTransport {
-    /// What the opening handshake would have agreed on.
+    /// The result of an opening handshake, as the test chose it.
     public let agreement: Agreement
-    /// Which end this is.
+    /// Whether this end is the client or the server.
     public let role: Role
 
     fileprivate let ports: LinkPorts
     private let post: AsyncStream<MemoryLink.Input>.Continuation
 
-    /// Two connected ends.
+    /// Creates two connected ends.
     ///
     /// - Parameters:
-    ///   - agreement: What both ends say of the opening handshake that did not take place.
-    ///   - configuration: What both ends obey: its limits on messages and buffers, its timeouts once connected, its delivery.
-    ///   - clock: What the timeouts are measured with.
+    ///   - agreement: The result of the opening handshake that both ends report; no handshake takes place.
+    ///   - configuration: The configuration of both ends: limits on messages and buffers, timeouts after the handshake, delivery.
+    ///   - clock: The clock that measures the timeouts.
     public static func pair<C: Clock>(
         agreement: Agreement = Agreement(response: ResponseHead(status: 101)),
         configuration: WebSocketConfiguration = WebSocketConfiguration(), clock: C = ContinuousClock()
@@ -35,7 +34,7 @@ public final class MemoryTransport: MessageTransport {
         pair(agreement, client: configuration, server: configuration, clock)
     }
 
-    /// Two connected ends that obey different configurations.
+    /// Creates two connected ends with different configurations.
     package static func pair<C: Clock>(
         _ agreement: Agreement = Agreement(response: ResponseHead(status: 101)), client near: WebSocketConfiguration,
         server far: WebSocketConfiguration, _ clock: C = ContinuousClock()
@@ -43,7 +42,7 @@ public final class MemoryTransport: MessageTransport {
         let (inputs, post) = AsyncStream.makeStream(of: MemoryLink.Input.self)
         let time = LinkTime(clock)
         let (client, server) = (ports(.client, near.limits, post), ports(.server, far.limits, post))
-        // SAFETY: ends when both transports are released; a link that is over waits for nothing else.
+        // SAFETY: ends when both transports are released; a finished link waits for nothing else.
         Task {
             let link = MemoryLink(MemoryEnd(.client, client, near, time), MemoryEnd(.server, server, far, time), time, post)
             for await input in inputs where link.handle(input) == .released { break }
@@ -65,44 +64,44 @@ public final class MemoryTransport: MessageTransport {
 
     deinit { post.yield(.release(role)) }
 
-    /// Who closed and with which codes; nil while the connection is open.
+    /// Which side closed, and the close codes; nil while the connection is open.
     public var closeRecord: CloseRecord? { ports.ending.value?.record }
 
-    /// What this end has carried so far; nothing is encoded, so the bytes on the wire are those of the messages.
+    /// The traffic of this end so far; nothing is encoded, so the bytes on the wire are those of the messages.
     public var traffic: LinkTraffic { ports.meter.traffic }
 
-    /// Waits for the end, whether or not all messages were taken: how it closed, or why it failed.
+    /// Waits for the end of the connection, whether or not all messages were taken; returns how it closed, or why it failed.
     public func ended() async -> Result<CloseRecord, TransportError> {
         let ending = await ports.ending.wait()
         return ending.error.map { .failure($0) } ?? .success(ending.record)
     }
 
-    /// Waits for the next message or piece; nil after a clean end.
+    /// Waits for the next message or piece; returns nil after a clean end.
     public func receive() async throws(TransportError) -> Received? { try await ports.inbound.next() }
 
-    /// Hands a message to the send buffer; waits while the buffer is full.
+    /// Adds a message to the send buffer; waits while the buffer is full.
     public func send(_ message: Message) async throws(TransportError) { try await ports.outbound.send(message) }
 
-    /// Hands a message over without waiting; false if the send buffer is full.
+    /// Adds a message to the send buffer without waiting; returns false if the buffer is full.
     public func offer(_ message: Message) throws(TransportError) -> Bool { try ports.outbound.offer(message) }
 
-    /// Reserves the right to send one message in pieces; other messages wait meanwhile.
+    /// Reserves the right to send one message in pieces; other messages wait until it is complete.
     public func beginMessage() async throws(TransportError) -> MessageTicket { try await ports.outbound.beginMessage() }
 
-    /// Hands over the next piece of the message that `ticket` stands for; its last piece returns the right.
+    /// Adds the next piece of the message of `ticket`; the last piece gives the right back.
     public func send(_ chunk: MessageChunk, of ticket: MessageTicket) async throws(TransportError) {
         try await ports.outbound.send(chunk, of: ticket)
     }
 
-    /// Gives up a message begun with ``beginMessage()``; if pieces of it are out, the connection is closed with 1011.
+    /// Gives up a message begun with ``beginMessage()``; if some pieces were already sent, closes the connection with 1011.
     public func abandon(_ ticket: MessageTicket) {
         guard ports.outbound.abandon(ticket) else { return }
-        post.yield(.close(role, CloseFrame(.internalError, reason: "a message was given up half sent")))
+        post.yield(.close(role, CloseFrame(.internalError, reason: "a message was abandoned half sent")))
     }
 
-    /// Tells once whether the link has carried over all that was accepted for sending before this call.
+    /// Reports once whether the link has carried everything that was accepted for sending before this call.
     ///
-    /// With true as soon as it has, with false if the connection ended first.
+    /// Calls `body` with true when it has, and with false if the connection ended first.
     public func whenWritten(_ body: @escaping @Sendable (_ isWritten: Bool) -> Void) { ports.outbound.whenWritten(body) }
 
     /// Sends a ping and waits for its pong.
@@ -120,18 +119,18 @@ public final class MemoryTransport: MessageTransport {
         return try result.get()
     }
 
-    /// Asks the peer at once whether it lives; silence for the time of a pong, on the pair's clock, fails the connection.
+    /// Sends a ping at once; without an answer within the pong timeout, on the pair's clock, the connection fails.
     public func probe() { post.yield(.probe(role)) }
 
-    /// Silence of this length, on the pair's clock, calls for an automatic ping from now on; nil for none.
+    /// Sets how long the peer may be silent, on the pair's clock, before an automatic ping is sent; nil for no pings.
     public func setPingInterval(_ interval: Duration?) { post.yield(.setPingInterval(role, interval)) }
 
-    /// Tells `observer` what is measured from now on, until the connection ends; nil: nobody is told.
+    /// Reports measurements to `observer` from now on, until the connection ends; nil removes the observer.
     public func observe(_ observer: (any LinkObserver)?) { post.yield(.observe(role, observer)) }
 
-    /// Performs the close handshake, after what was accepted for sending; returns when the outcome is known.
+    /// Performs the close handshake after everything accepted for sending; returns when the outcome is known.
     ///
-    /// If the task is cancelled the link is dropped at once.
+    /// If the task is cancelled, the link is dropped at once.
     public func close(_ frame: CloseFrame) async -> CloseRecord {
         post.yield(.close(role, frame))
         return await withTaskCancellationHandler {
@@ -141,18 +140,18 @@ public final class MemoryTransport: MessageTransport {
         }
     }
 
-    /// Drops the link at once, without a close handshake; what is under way is lost.
+    /// Drops the link at once, without a close handshake; data in transit is lost.
     public func abort() { post.yield(.abort(role)) }
 
-    /// Cuts the link: both ends lose the connection at once, and what is under way is lost.
+    /// Cuts the link: both ends lose the connection at once, and data in transit is lost.
     public func cut() { post.yield(.cut) }
 
-    /// Passes nothing on from now, in both directions, and breaks nothing: a half-open link.
+    /// Delivers nothing from now on, in both directions, and closes nothing: a half-open link.
     ///
-    /// Neither end hears of it, not even when the other goes away: only a heartbeat, or a deadline, tells.
+    /// Neither end notices, not even when the other closes: only a heartbeat or a deadline detects it.
     public func stall() { post.yield(.stall) }
 
-    /// Passes everything on again, and what had waited.
+    /// Delivers everything again, including what has waited.
     public func resume() { post.yield(.resume) }
 }
 
@@ -160,8 +159,7 @@ extension MemoryTransport: BatchTransport {
     package var inbound: InboundQueue { ports.inbound }
 }
 
-/// A server in memory, for tests of whatever connects and connects again: tells of every attempt, and the test decides what
-/// becomes of it.
+/// An in-memory server for tests of code that connects and reconnects: the test sees every attempt and decides its outcome.
 ///
 /// ```swift
 /// let (server, clock) = (MemoryServer(), ManualClock())
@@ -172,14 +170,15 @@ extension MemoryTransport: BatchTransport {
 /// try await peer?.send(.text("hello"))
 /// peer?.cut()
 /// ```
-/// A connection that was let in stays until it is closed or cut, whether or not the test keeps its end, or until the server is released.
+/// An accepted connection lasts until it is closed or cut, or until the server is released, whether or not the test keeps its end.
 public final class MemoryServer: Sendable {
     private let attempts: AsyncStream<Attempt>
     private let announce: AsyncStream<Attempt>.Continuation
     private let pair: @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
 
-    /// A server whose connections obey `configuration`, their timeouts measured with `clock`; see
-    /// ``MemoryTransport/pair(agreement:configuration:clock:)``.
+    /// Creates a server whose connections use `configuration` and measure their timeouts with `clock`.
+    ///
+    /// See ``MemoryTransport/pair(agreement:configuration:clock:)``.
     public init<C: Clock>(
         configuration: WebSocketConfiguration = WebSocketConfiguration(), clock: C = ContinuousClock()
     ) where C.Duration == Duration {
@@ -195,10 +194,10 @@ public final class MemoryServer: Sendable {
         }
     }
 
-    /// Opens a connection as a client, once the test has answered the attempt.
+    /// Connects as a client; waits until the test has answered the attempt.
     ///
-    /// - Parameter request: What the test sees as ``Attempt/request``.
-    /// - Throws: What the attempt is refused with; `TransportError.Code.cancelled` if the task is cancelled.
+    /// - Parameter request: The request that the test sees as ``Attempt/request``.
+    /// - Throws: The error that the attempt is refused with; `TransportError.Code.cancelled` if the task is cancelled.
     public func connect(_ request: WebSocketAttempt = WebSocketAttempt()) async throws(WebSocketError) -> WebSocketConnection {
         let answer = LinkOutcome<Result<MemoryTransport, TransportError>>()
         announce.yield(Attempt(request, answer, pair))
@@ -210,7 +209,7 @@ public final class MemoryServer: Sendable {
         do throws(TransportError) { return WebSocketConnection(try result.get()) } catch { throw WebSocketError(error) }
     }
 
-    /// Waits for the next attempt to connect, also one that began before this call; nil if the task is cancelled.
+    /// Waits for the next attempt to connect, including one that began before this call; returns nil if the task is cancelled.
     ///
     /// Call it from one task at a time.
     public func nextAttempt() async -> Attempt? {
@@ -218,9 +217,9 @@ public final class MemoryServer: Sendable {
         return await iterator.next()
     }
 
-    /// Somebody who connects, and waits for an answer; refused if it is released without one.
+    /// A client's attempt to connect, which waits for an answer; if it is released without an answer, it is refused.
     public final class Attempt: Sendable {
-        /// Which attempt it is, where to, and with which credential.
+        /// The number of the attempt, its address, and its credential.
         public let request: WebSocketAttempt
         private let answer: LinkOutcome<Result<MemoryTransport, TransportError>>
         private let pair: @Sendable (Agreement) -> (client: MemoryTransport, server: MemoryTransport)
@@ -234,19 +233,19 @@ public final class MemoryServer: Sendable {
 
         deinit { refuse(TransportError(.unreachable, "nobody answered")) }
 
-        /// Lets the client in, and returns the server's end.
+        /// Accepts the connection, and returns the server's end.
         ///
-        /// A client that has given up meanwhile is gone at once.
+        /// If the client has given up in the meantime, the connection ends at once.
         public func accept(_ agreement: Agreement = Agreement(response: ResponseHead(status: 101))) -> MemoryTransport {
             let (client, server) = pair(agreement)
             answer.settle(.success(client))
             return server
         }
 
-        /// Lets the attempt fail.
+        /// Refuses the attempt with an error.
         public func refuse(_ error: TransportError) { answer.settle(.failure(error)) }
 
-        /// Waits until the attempt is over: answered, or given up by the client.
+        /// Waits until the attempt is over: answered by the test, or given up by the client.
         public func ended() async { _ = await answer.wait() }
     }
 }

@@ -2,28 +2,28 @@
     public import Holdfast
     import NIOCore
 
-    /// Plays a script to one connection, step by step.
+    /// Plays a script on one connection, step by step.
     struct ScriptPlayer: Sendable {
         let number: Int
         let script: ServerScript
         let line: ScriptedLine
         let sleep: @Sendable (Duration) async throws -> Void
-        let tell: @Sendable ((inout ScriptedVisit) -> Void) -> Void
+        let notify: @Sendable ((inout ScriptedVisit) -> Void) -> Void
 
-        /// Plays to the end of the connection.
+        /// Plays the script, then reads until the end of the connection.
         func play() async {
             do throws(ScriptMismatch) {
                 let request = try await request()
                 if script.steps.first?.opens != true { await accept(request, subprotocol: nil, [:], isProven: true) }
                 for (index, step) in script.steps.enumerated() { try await perform(step, index + 1, request) }
-                tell { $0.isPlayed = true }
+                notify { $0.isPlayed = true }
             } catch {
                 let close = CloseFrame(.policyViolation, reason: "the script expects \(error.expected)")
                 await line.write(ServerFrame.frame(.close, close.payload))
                 line.channel.hangUp(.fin)
-                tell { ($0.mismatch, $0.isPlayed) = (error, true) }
+                notify { ($0.mismatch, $0.isPlayed) = (error, true) }
             }
-            // What comes after the script matters to nobody, but has to be taken, so that a ping or a close is seen.
+            // After the script, events are ignored, but must be taken so that pings and closes are still seen.
             while true { if case .end = await line.next() { break } }
         }
 
@@ -33,7 +33,7 @@
             return request
         }
 
-        private func mismatch(_ step: Int, _ expected: String, _ heard: Heard) -> ScriptMismatch {
+        private func mismatch(_ step: Int, _ expected: String, _ heard: ScriptedInput) -> ScriptMismatch {
             ScriptMismatch(connection: number, step: step, expected: expected, found: heard.words)
         }
 
@@ -78,7 +78,7 @@
             }
         }
 
-        /// Sleeps, but not beyond the end of the connection.
+        /// Sleeps, but no longer than the connection lasts.
         private func pause(_ duration: Duration) async {
             // SAFETY: awaited here, and cancelled with this task.
             let sleeping = Task { try? await sleep(duration) }
@@ -104,11 +104,11 @@
 
         private func write(_ bytes: [UInt8], _ index: Int) async throws(ScriptMismatch) {
             guard await line.write(bytes) else {
-                throw mismatch(index, "that the client takes what is sent", .end("a client that does not, or is gone"))
+                throw mismatch(index, "a client that reads what is sent", .end("a client that does not read, or is gone"))
             }
         }
 
-        /// The next message; a ping or pong before it does not matter.
+        /// Waits for the next message; skips pings and pongs before it.
         private func message(_ expected: String, _ index: Int) async throws(ScriptMismatch) -> Message {
             while true {
                 let heard = await line.next()
@@ -120,8 +120,8 @@
             }
         }
 
-        /// Passes over what does not matter, until this comes.
-        private func wait(_ expected: String, _ index: Int, _ isIt: (Heard) -> Bool) async throws(ScriptMismatch) {
+        /// Skips messages, pings and pongs until the expected event comes.
+        private func wait(_ expected: String, _ index: Int, _ isIt: (ScriptedInput) -> Bool) async throws(ScriptMismatch) {
             while true {
                 let heard = await line.next()
                 if isIt(heard) { return }
@@ -133,31 +133,31 @@
         }
     }
 
-    /// What a ``ScriptedServer`` knows of one connection.
+    /// The record of one connection to a ``ScriptedServer``.
     public struct ScriptedVisit: Hashable, Sendable {
-        /// How many messages are kept, and how many bytes of them; further ones are only counted.
+        /// How many messages are kept, and how many bytes of them; further messages are only counted.
         static let (mostMessages, mostBytes) = (10_000, 16 << 20)
 
-        /// The request to open the connection; nil until it has come.
+        /// The request to open the connection; nil until it has arrived.
         public private(set) var request: RequestHead?
-        /// The messages that came, in order: the first 10,000 of them, and 16 MiB at most.
+        /// The received messages, in order: the first 10,000 of them, and 16 MiB at most.
         public private(set) var messages: [Message] = []
-        /// How many messages came.
+        /// The number of received messages.
         public private(set) var messageCount = 0
-        /// How many pings came.
+        /// The number of received pings.
         public private(set) var pingCount = 0
         /// The client's close frame.
         public private(set) var close: CloseFrame?
         /// Whether the connection is over.
         public internal(set) var isOver = false
-        /// Whether the script has come to its end, be it that the client did not do what it expects.
+        /// Whether the script has ended, including by a mismatch.
         public internal(set) var isPlayed = false
-        /// What the client did not do as the script expects.
+        /// The mismatch with the script, if there was one.
         public internal(set) var mismatch: ScriptMismatch?
 
         private var byteCount = 0
 
-        mutating func record(_ heard: Heard) {
+        mutating func record(_ heard: ScriptedInput) {
             switch heard {
             case .request(let request): self.request = request
             case .message(let message): record(message)
@@ -174,25 +174,25 @@
         }
     }
 
-    /// One connection of a scripted server, for use from anywhere; no wait is longer than its patience.
+    /// A handle for one connection of a scripted server, usable from any task; no wait is longer than its patience.
     struct ScriptedLine: Sendable {
         let channel: any Channel
         let patience: Duration
         private let handler: NIOLoopBound<ScriptedLineHandler>
 
-        /// Call on the channel's event loop.
+        /// Creates the handle; call it on the channel's event loop.
         init(_ channel: any Channel, _ handler: ScriptedLineHandler, patience: Duration) {
             (self.channel, self.patience) = (channel, patience)
             self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         }
 
-        /// What the client says next.
-        func next() async -> Heard {
+        /// Returns the client's next event.
+        func next() async -> ScriptedInput {
             let heard = channel.eventLoop.flatSubmit { handler.value.next(within: patience) }
             do { return try await heard.get() } catch { return .end("the end of the connection") }
         }
 
-        /// Writes, and waits until the system has taken it; false if it did not.
+        /// Writes bytes and waits until the system has taken them; returns false if it did not.
         @discardableResult
         func write(_ bytes: [UInt8]) async -> Bool {
             let done = channel.eventLoop.makePromise(of: Bool.self)
@@ -204,21 +204,21 @@
             return (try? await done.futureResult.get()) ?? false
         }
 
-        /// Changes how the connection is answered.
+        /// Changes how the handler answers the client.
         func change(_ body: @escaping @Sendable (ScriptedLineHandler) -> Void) async {
             try? await channel.eventLoop.submit { body(handler.value) }.get()
         }
     }
 
-    /// Makes messages and control frames of a client's bytes.
+    /// Parses a client's bytes into messages and control frames.
     struct ClientSpeech {
-        /// The largest message that is taken.
+        /// The largest accepted message, in bytes.
         static let limit = 16 << 20
 
         private var buffer = ByteBuffer()
         private var partial: (kind: Opcode, payload: [UInt8])?
 
-        /// What was fed and not heard yet.
+        /// The number of bytes that were fed and not parsed yet.
         var byteCount: Int { buffer.readableBytes }
 
         mutating func feed(_ bytes: inout ByteBuffer) {
@@ -226,8 +226,8 @@
             buffer.writeBuffer(&bytes)
         }
 
-        /// What comes next; nil if that is not whole yet.
-        mutating func next() throws(ProtocolViolation) -> Heard? {
+        /// Returns the next event; nil if it is not complete yet.
+        mutating func next() throws(ProtocolViolation) -> ScriptedInput? {
             while let (header, payload) = try frame() {
                 switch header.opcode {
                 case .ping: return .ping(payload)

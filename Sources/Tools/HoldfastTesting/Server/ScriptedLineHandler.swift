@@ -3,30 +3,30 @@
     import Holdfast
     import NIOCore
 
-    /// The server's end of one connection: hears when the script asks, answers what needs no script, and keeps the rest for it.
+    /// The server's end of one connection: reads events when the script asks, answers pings and closes, and keeps the rest for the script.
     ///
-    /// Nothing is heard before the script asks, so that a step counts for all that comes after it. Everything happens on the event loop.
-    /// What is kept is bounded: with a backlog nothing more is read.
+    /// It parses nothing before the script asks, so that a step applies to everything that arrives after it. Everything happens on the
+    /// event loop. The memory is bounded: reading stops while the backlog is full.
     final class ScriptedLineHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
-        /// What may wait for the script, heard or not, before no more is read.
+        /// The number of bytes that may wait for the script, parsed or not, before reading stops.
         private static let capacity = 1 << 20
 
         private let loop: any EventLoop
-        private let tell: @Sendable ((inout ScriptedVisit) -> Void) -> Void
+        private let notify: @Sendable ((inout ScriptedVisit) -> Void) -> Void
         private var context: ChannelHandlerContext?
         private var parser = HeadParser<RequestHead>()
         private var hasRequest = false
         private var speech = ClientSpeech()
-        private var inbox: Deque<Heard> = []
+        private var inbox: Deque<ScriptedInput> = []
         private var backlog = 0
-        private var waiter: (promise: EventLoopPromise<Heard>, alarm: Scheduled<Void>)?
+        private var waiter: (promise: EventLoopPromise<ScriptedInput>, alarm: Scheduled<Void>)?
         private var end: String?
         var isReading = true {
             didSet { readOn() }
         }
-        /// Hears whatever comes, although the script does not ask.
+        /// Whether events are parsed although the script does not ask for them.
         var isListening = false {
             didSet { listen() }
         }
@@ -34,13 +34,13 @@
         var answersClose = true
         var hasClosed = false
 
-        init(on loop: any EventLoop, _ tell: @escaping @Sendable ((inout ScriptedVisit) -> Void) -> Void) {
-            (self.loop, self.tell) = (loop, tell)
+        init(on loop: any EventLoop, _ notify: @escaping @Sendable ((inout ScriptedVisit) -> Void) -> Void) {
+            (self.loop, self.notify) = (loop, notify)
         }
 
-        /// What is heard next, within this time.
-        func next(within patience: Duration) -> EventLoopFuture<Heard> {
-            let promise = loop.makePromise(of: Heard.self)
+        /// Returns the next event, or silence after this time.
+        func next(within patience: Duration) -> EventLoopFuture<ScriptedInput> {
+            let promise = loop.makePromise(of: ScriptedInput.self)
             if let heard = inbox.popFirst() {
                 backlog -= heard.byteCount
                 promise.succeed(heard)
@@ -68,7 +68,7 @@
             do {
                 if !hasRequest, let request = try head(&bytes) {
                     hasRequest = true
-                    hear(.request(request))
+                    handle(.request(request))
                 }
             } catch {
                 end(with: "no request (\(error))")
@@ -94,23 +94,23 @@
             return request
         }
 
-        /// Hears as much as is wanted, and asks for more.
+        /// Parses as many events as the script wants, and reads on.
         private func listen() {
             do throws(ProtocolViolation) {
-                while isWanted, let heard = try speech.next() { hear(heard) }
+                while isWanted, let heard = try speech.next() { handle(heard) }
             } catch {
                 speech = ClientSpeech()
-                end(with: "a client that breaks the rules (\(error))")
+                end(with: "a client that violates the protocol (\(error))")
             }
             readOn()
         }
 
-        /// Whether the script asks for something, or has time for anything.
+        /// Whether the script waits for an event, or accepts any event while it pauses.
         private var isWanted: Bool { waiter != nil || (isListening && backlog < Self.capacity) }
 
-        private func hear(_ heard: Heard) {
-            tell { $0.record(heard) }
-            // Before the reply, which may end the connection at once.
+        private func handle(_ heard: ScriptedInput) {
+            notify { $0.record(heard) }
+            // This comes before the reply, which may end the connection at once.
             if waiter == nil {
                 inbox.append(heard)
                 backlog += heard.byteCount
@@ -124,7 +124,7 @@
             }
         }
 
-        /// RFC 6455 §7.1.1: the server is the first to hang up.
+        /// RFC 6455 §7.1.1: the server closes the TCP connection first.
         private func reply(to frame: CloseFrame) {
             guard let channel = context?.channel else { return }
             if !hasClosed { write(.close, frame.payload) }
@@ -136,8 +136,8 @@
             context?.channel.writeAndFlush(ByteBuffer(bytes: ServerFrame.frame(opcode, payload)), promise: nil)
         }
 
-        /// Gives the script what it asked for.
-        private func answer(_ heard: Heard) {
+        /// Gives the event to the script that waits for it.
+        private func answer(_ heard: ScriptedInput) {
             guard let waiter = waiter.take() else { return }
             waiter.alarm.cancel()
             waiter.promise.succeed(heard)
@@ -146,11 +146,11 @@
         private func end(with reason: String) {
             guard end == nil else { return }
             end = reason
-            tell { $0.isOver = true }
+            notify { $0.isOver = true }
             answer(.end(reason))
         }
 
-        /// Asks for more, if the script lets it and keeps up.
+        /// Reads more, if the script allows it and keeps up.
         private func readOn() {
             if isReading, waiter != nil || backlog + speech.byteCount < Self.capacity { context?.read() }
         }

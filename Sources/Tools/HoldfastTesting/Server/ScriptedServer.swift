@@ -4,7 +4,7 @@
     import NIOCore
     import NIOPosix
 
-    /// A real WebSocket server on this machine that does what a script says, right or wrong, and records what it hears.
+    /// A real WebSocket server on this machine that follows a script, correct or faulty, and records what it receives.
     ///
     /// ```swift
     /// let server = try await ScriptedServer.start(
@@ -14,8 +14,8 @@
     /// let socket = WebSocket(server.url)
     /// try await server.played(3)
     /// ```
-    /// The first connection gets the first script, the second the next; the last script serves all further ones. Compression is never agreed.
-    /// No wait is longer than the server's patience.
+    /// The first connection gets the first script, the second connection the second, and so on; the last script serves all further ones.
+    /// The server never negotiates compression. No wait is longer than the server's patience.
     public final class ScriptedServer: Sendable {
         private struct State {
             var visits: [ScriptedVisit] = []
@@ -24,26 +24,27 @@
             var waiters: [(count: Int, outcome: LinkOutcome<Bool>)] = []
             var isStopped = false
 
-            /// Whether the scripts of the first connections have come to their end.
+            /// Whether the scripts of the first connections have ended.
             func isPlayed(_ count: Int) -> Bool { visits.count >= count && visits.prefix(count).allSatisfy(\.isPlayed) }
         }
         private let listener: any Channel
         private let state: LockedValue<State>
         private let patience: Duration
 
-        /// The port on 127.0.0.1 it listens on.
+        /// The port on 127.0.0.1 that the server listens on.
         public let port: Int
 
-        /// Where to connect to, such as `ws://127.0.0.1:49152/`.
+        /// The URL to connect to, such as `ws://127.0.0.1:49152/`.
         public var url: String { "ws://127.0.0.1:\(port)/" }
 
-        /// Starts to listen on a free port of 127.0.0.1.
+        /// Starts a server on a free port of 127.0.0.1.
         ///
         /// - Parameters:
-        ///   - scripts: What to do with each connection, the last one with all further ones; none accepts, and answers pings and a close.
-        ///   - patience: How long an expectation waits, and anything else that depends on the client.
-        ///   - clock: What ``ServerStep/wait(_:)`` is measured with.
-        /// - Throws: `IOError` if it cannot listen.
+        ///   - scripts: One script for each connection; the last one also serves all further ones. Without a script, the server accepts and
+        ///   answers pings and a close.
+        ///   - patience: The timeout of expectations and of everything else that depends on the client.
+        ///   - clock: The clock that measures ``ServerStep/wait(_:)``.
+        /// - Throws: `IOError` if the server cannot listen.
         public static func start<C: Clock>(
             _ scripts: ServerScript..., patience: Duration = .seconds(30), clock: C = ContinuousClock()
         ) async throws -> ScriptedServer where C.Duration == Duration {
@@ -55,13 +56,13 @@
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         guard let number = admit(channel, in: state) else { return channel.close(promise: nil) }
-                        let tell: @Sendable ((inout ScriptedVisit) -> Void) -> Void = { note(number, in: state, $0) }
-                        let handler = ScriptedLineHandler(on: channel.eventLoop, tell)
+                        let notify: @Sendable ((inout ScriptedVisit) -> Void) -> Void = { note(number, in: state, $0) }
+                        let handler = ScriptedLineHandler(on: channel.eventLoop, notify)
                         try channel.pipeline.syncOperations.addHandler(handler)
                         let script = scripts.isEmpty ? [] : scripts[min(number, scripts.count) - 1]
                         let player = ScriptPlayer(
                             number: number, script: script, line: ScriptedLine(channel, handler, patience: patience),
-                            sleep: { try await clock.sleep(for: $0) }, tell: tell)
+                            sleep: { try await clock.sleep(for: $0) }, notify: notify)
                         // SAFETY: ends with its connection, as all its waits do, or when `stop` cancels it.
                         let task = Task { await player.play() }
                         state.withLockedValue { $0.players.append(task) }
@@ -78,14 +79,14 @@
 
         deinit { stop() }
 
-        /// What is known of each connection so far, in the order in which they came.
-        public var visits: [ScriptedVisit] { state.withLockedValue(\.visits) }
+        /// The records of all connections so far, in the order in which they came.
+        public var visits: [ScriptedVisit] { state.withLockedValue({ $0.visits }) }
 
-        /// Waits until the scripts of the first connections have come to their end; returns what is known of these.
+        /// Waits until the scripts of the first connections have ended; returns the records of these connections.
         ///
-        /// - Parameter connections: How many of them.
-        /// - Throws: ``ScriptMismatch``, the first one there is: a client did not do what its script expects, or a script did not come to
-        ///   its end within the server's patience.
+        /// - Parameter connections: The number of connections.
+        /// - Throws: ``ScriptMismatch``, the first one: a client did not behave as its script expects, or a script did not end within the
+        ///   server's patience.
         @discardableResult
         public func played(_ connections: Int = 1) async throws(ScriptMismatch) -> [ScriptedVisit] {
             let outcome = LinkOutcome<Bool>()
@@ -105,12 +106,12 @@
             guard playedCount == connections else {
                 throw ScriptMismatch(
                     connection: playedCount + 1, step: 0, expected: "the end of its script",
-                    found: playedCount < visits.count ? "that it goes on after \(patience)" : "no such connection within \(patience)")
+                    found: playedCount < visits.count ? "a script that runs after \(patience)" : "no such connection within \(patience)")
             }
             return visits
         }
 
-        /// Hangs up on everybody and stops to listen.
+        /// Closes all connections and stops listening.
         public func stop() {
             let (channels, players) = state.withLockedValue { state in
                 state.isStopped = true
@@ -121,7 +122,7 @@
             for player in players { player.cancel() }
         }
 
-        /// The connection's number, from 1; nil once stopped.
+        /// Registers a connection and returns its number, from 1; returns nil after `stop`.
         private static func admit(_ channel: any Channel, in state: LockedValue<State>) -> Int? {
             let id = ObjectIdentifier(channel)
             channel.closeFuture.whenComplete { _ in

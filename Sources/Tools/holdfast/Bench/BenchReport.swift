@@ -1,6 +1,6 @@
 import Histogram
 
-/// What a benchmark found, as `--json` prints it; times of messages in microseconds.
+/// The result of a benchmark, as `--json` prints it; message times are in microseconds.
 struct BenchReport: Hashable, Sendable, Codable {
     struct Errors: Hashable, Sendable, Codable {
         let wrong: Int
@@ -40,22 +40,22 @@ struct BenchReport: Hashable, Sendable, Codable {
     let size: Int
     let kind: String
     let isCompressed: Bool
-    /// Messages per second asked for; nil for a closed loop.
+    /// The requested messages per second; nil for a closed loop.
     let rate: Double?
     let warmUpSeconds: Double
     let seconds: Double
     let wasStopped: Bool
-    /// Replies in the time measured.
+    /// The replies within the measured time.
     let messages: Int
     let messagesPerSecond: Double
     let bytesSent: Int
     let bytesReceived: Int
     let errors: Errors
-    /// Messages that were due and never left, for too many were without a reply.
+    /// Messages that were due but never sent, because too many messages were waiting for a reply.
     let unsent: Int
-    /// From when a message was due until its reply came, of replies after the warm-up.
+    /// The time from when a message was due until its reply arrived, for replies after the warm-up.
     let latency: Spread
-    /// From when a message was due until it left; nil for a closed loop.
+    /// The time from when a message was due until it was sent; nil for a closed loop.
     let sendDelay: Spread?
     let histogram: [LatencyChart.Row]
 
@@ -75,13 +75,13 @@ struct BenchReport: Hashable, Sendable, Codable {
         histogram = LatencyChart(tally.latencies.recorded).rows
     }
 
-    /// This report as JSON, its keys in order; nothing in it fails to encode: numbers are finite, and the rest is text.
+    /// The report as JSON, with sorted keys; encoding cannot fail because all numbers are finite and the rest is text.
     var json: String { (try? inPrettyJSON()) ?? "{}" }
 
     private static let nameWidth = 12
     private static let valueWidth = 12
 
-    /// This report for people.
+    /// Returns the report as text for people.
     func lines(style: Style) -> [String] {
         let blocks = [heading(style), latencyTable(style), totals(style), LatencyChart(rows: histogram).lines]
         return Array(blocks.filter { !$0.isEmpty }.joined(separator: [""]))
@@ -89,13 +89,13 @@ struct BenchReport: Hashable, Sendable, Codable {
 
     private func heading(_ style: Style) -> [String] {
         let what = [
-            Self.count(connections, "connection"), "\(depth.grouped) in flight on each at most", "\(kind) of \(Self.count(size, "byte"))",
+            Self.count(connections, "connection"), "at most \(depth.grouped) in flight on each", "\(kind) of \(Self.count(size, "byte"))",
         ]
         let load =
             if let rate {
                 "open loop: \(Self.figure(rate)) messages/s in total; latency counts from when a message was due"
             } else {
-                "closed loop: a reply lets the next message go, so a slow server is asked less (see --rate)"
+                "closed loop: a reply triggers the next message, so a slow server gets fewer (see --rate)"
             }
         let time = "measured \(Duration.seconds(seconds).phrase) after \(Duration.seconds(warmUpSeconds).phrase) of warm-up"
         return [
@@ -125,7 +125,7 @@ struct BenchReport: Hashable, Sendable, Codable {
             row("sent", bytesSent.bytesPhrase),
         ]
         if unsent > 0 {
-            let unsent = "\(Self.count(unsent, "message")) never left: the rate was too high, true latencies are longer"
+            let unsent = "\(Self.count(unsent, "message")) could not be sent: the rate was too high, the real latencies are longer"
             lines.append(row("unsent", style.paint(unsent, .note)))
         }
         lines.append(row("errors", errors.total == 0 ? "0" : style.paint(problems.joined(separator: ", "), .bad)))
@@ -134,7 +134,7 @@ struct BenchReport: Hashable, Sendable, Codable {
 
     private var problems: [String] {
         [
-            (errors.wrong, "of another kind or length"), (errors.disordered, "out of order"), (errors.lost, "without a reply"),
+            (errors.wrong, "of the wrong kind or length"), (errors.disordered, "out of order"), (errors.lost, "without a reply"),
             (errors.connectionsEnded, "connection(s) ended early"),
         ].filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }
     }
@@ -147,7 +147,7 @@ struct BenchReport: Hashable, Sendable, Codable {
 }
 
 extension Int {
-    /// This number with a comma before every three digits: `1,234,567`.
+    /// The number with a comma before every three digits: `1,234,567`.
     var grouped: String {
         let digits = String(magnitude)
         let groups = digits.enumerated().map { index, digit in
@@ -156,13 +156,13 @@ extension Int {
         return (self < 0 ? "-" : "") + groups.joined()
     }
 
-    /// This number of microseconds, as a latency: `42 µs`, `1.25 ms`, `60 s or more`.
+    /// The number of microseconds as a latency: `42 µs`, `1.25 ms`, `60 s or more`.
     var latencyPhrase: String {
         if self >= Latencies.longest { return "60 s or more" }
         return self < 1000 ? "\(self) µs" : Duration.microseconds(self).phrase
     }
 
-    /// This number of bytes, to three figures: `512 B`, `1.5 KiB`, `20 MiB`.
+    /// The number of bytes with three significant digits: `512 B`, `1.5 KiB`, `20 MiB`.
     var bytesPhrase: String {
         var value = Double(self)
         for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -173,9 +173,9 @@ extension Int {
     }
 }
 
-/// A distribution drawn in text: one row for each step of time, on a scale of round numbers that grow by factors.
+/// A distribution as a text chart: one row for each step of time, on a scale of round numbers that grow by factors.
 struct LatencyChart: Hashable, Sendable {
-    /// How many values lie from `from` up to, but without, `to`; in microseconds.
+    /// The number of values from `from` up to, but not including, `to`; in microseconds.
     struct Row: Hashable, Sendable, Codable {
         let from: Int
         let to: Int
@@ -184,23 +184,23 @@ struct LatencyChart: Hashable, Sendable {
 
     private static let mostRows = 20
     private static let barWidth = 40
-    /// Steps within a power of ten, fine to coarse.
+    /// The steps within a power of ten, from fine to coarse.
     private static let scales: [[Double]] = [
         [1, 1.2, 1.5, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9], [1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1],
     ]
 
-    /// From the row with the least value to that with the greatest, those between included.
+    /// The rows from the smallest to the greatest value, including empty rows between them.
     let rows: [Row]
 
     init(rows: [Row]) { self.rows = rows }
 
-    /// Sorts values, ascending, into the finest scale that takes no more than 20 rows.
+    /// Distributes ascending values over the finest scale that needs at most 20 rows.
     init(_ recorded: [(value: Int, count: Int)]) {
         let charts = Self.scales.lazy.map { Self.rows(of: recorded, scale: $0) }
         rows = charts.first { $0.count <= Self.mostRows } ?? []
     }
 
-    /// One line for a row: its times, a bar, its share and its count.
+    /// One line for each row: its times, a bar, its share and its count.
     var lines: [String] {
         let total = rows.reduce(0) { $0 + $1.count }
         let most = rows.map(\.count).max() ?? 0
@@ -219,7 +219,7 @@ struct LatencyChart: Hashable, Sendable {
         var edges = [0]
         var power = 1.0
         while edges[edges.count - 1] <= greatest {
-            // Steps below a microsecond fall together.
+            // Steps below a microsecond collapse into one.
             for step in scale where Int(step * power) > edges[edges.count - 1] { edges.append(Int(step * power)) }
             power *= 10
         }
@@ -246,11 +246,11 @@ extension String {
     func paddedRight(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
 }
 
-/// A distribution of times from 1 µs to 60 s, to three digits.
+/// A distribution of times from 1 µs to 60 s, with three significant digits.
 struct Latencies: Sendable {
-    /// Longer times count as this long.
+    /// The longest time in microseconds; longer times count as this.
     static let longest = 60_000_000
-    /// The percentiles that are told.
+    /// The reported percentiles.
     static let told = [50, 90, 99, 99.9, 99.99]
 
     private var histogram = Histogram<UInt64>(
@@ -260,22 +260,22 @@ struct Latencies: Sendable {
     var mean: Double { count == 0 ? 0 : histogram.mean }
     var shortest: Int { Int(histogram.min) }
     var max: Int { min(Int(histogram.maxRecorded), Self.longest) }
-    /// Every value that came, ascending, and how often.
+    /// All recorded values in ascending order, with their counts.
     var recorded: [(value: Int, count: Int)] { histogram.recordedValues().map { (Int($0.value), Int($0.count)) } }
 
-    /// Takes a time in microseconds.
+    /// Records a time in microseconds.
     mutating func record(_ microseconds: UInt32) {
         histogram.record(UInt64(Swift.max(1, min(Int(microseconds), Self.longest))))
     }
 
     mutating func add(_ other: Latencies) { histogram.add(other.histogram) }
 
-    /// The time that so many of a hundred do not exceed, in microseconds; 0 if there are none.
+    /// Returns the time in microseconds that the given percentage of values does not exceed; 0 if there are no values.
     func percentile(_ percentile: Double) -> Int { count == 0 ? 0 : min(Int(histogram.valueAtPercentile(percentile)), Self.longest) }
 }
 
 extension Duration {
-    /// This time in whole microseconds, as far as they are told apart.
+    /// The time in whole microseconds, within the limits of a latency.
     var latency: UInt32 {
         let (seconds, attoseconds) = components
         guard seconds < 60 else { return UInt32(Latencies.longest) }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What was counted, of one connection or of all.
+/// The counts of one connection or of all.
 struct Tally: Sendable {
-    /// Counts besides the latencies; messages and bytes are those of the time measured, errors those of the whole run.
+    /// The counts without latencies; messages and bytes are of the measured time, errors are of the whole run.
     struct Counts: Hashable, Sendable {
         var sent = 0
         var received = 0
         var receivedBytes = 0
-        /// Replies of another kind, length or content.
+        /// Replies of a wrong kind, length or content.
         var wrong = 0
-        /// Echoes out of their order, or of nothing.
+        /// Echoes that are out of order, or of no message.
         var disordered = 0
         /// Messages without a reply.
         var lost = 0
@@ -29,14 +29,14 @@ struct Tally: Sendable {
         }
     }
 
-    /// What one connection has counted since it last told: cheap to fill, taken over as a whole.
+    /// The counts of one connection since its last report: cheap to fill, and added to the total as a whole.
     struct Batch: Hashable, Sendable {
         private static let capacity = 256
 
         var counts = Counts()
-        /// From when a message was meant to leave until its reply came, in microseconds.
+        /// The times from when a message was due until its reply arrived, in microseconds.
         private(set) var latencies: [UInt32] = []
-        /// From when a message was meant to leave until it left, in microseconds.
+        /// The times from when a message was due until it was sent, in microseconds.
         private(set) var delays: [UInt32] = []
         private let since: Duration
 
@@ -45,7 +45,7 @@ struct Tally: Sendable {
         mutating func answered(after time: Duration) { latencies.append(time.latency) }
         mutating func left(after delay: Duration) { delays.append(delay.latency) }
 
-        /// Whether it should be told now: it is large, or half a second old.
+        /// Returns whether to report the batch now: it is large, or half a second old.
         func isDue(at now: Duration) -> Bool {
             latencies.count >= Self.capacity || delays.count >= Self.capacity || now - since >= .milliseconds(500)
         }
@@ -68,11 +68,11 @@ struct Tally: Sendable {
     }
 }
 
-/// The line that shows, once a second, how a benchmark goes; on standard error, over itself.
+/// A progress line for a benchmark, rewritten on standard error once per second.
 struct LiveLine: Sendable {
     let style: Style
 
-    /// Draws until the task is cancelled, and then leaves nothing behind.
+    /// Draws the line until the task is cancelled, and then erases it.
     func follow(_ board: Scoreboard, _ plan: BenchPlan, _ start: ContinuousClock.Instant) async {
         var last = Duration.zero
         while (try? await Task.sleep(until: start + last + .seconds(1), clock: .continuous)) != nil {

@@ -1,9 +1,9 @@
 import HoldfastRooms
 import RoomCore
 
-/// A chat as it is drawn on a terminal: the messages with their ticks, who is there, and the line that is being written.
+/// A chat on a terminal: the messages with their delivery marks, the people present, and the input line.
 struct ChatBoard: Hashable, Sendable {
-    /// What is shown of the room, at one moment.
+    /// The visible state of the room at one moment.
     struct Picture: Hashable, Sendable {
         var title = ""
         var people: [String] = []
@@ -14,16 +14,16 @@ struct ChatBoard: Hashable, Sendable {
         var hasEarlier = false
         var problem: String?
     }
-    /// What a key asks for besides editing.
-    enum Wish: Hashable, Sendable {
+    /// A request of a key in addition to editing.
+    enum Command: Hashable, Sendable {
         case send(String)
         case loadEarlier
         case leave
         case suspend
         case putAwayProblem
-        /// Send what has failed again.
+        /// Send the failed messages again.
         case retry
-        /// Forget what has failed.
+        /// Discard the failed messages.
         case discard
     }
 
@@ -31,10 +31,10 @@ struct ChatBoard: Hashable, Sendable {
     private let style: Style
     private(set) var line = EditedLine()
     private var history = LineHistory()
-    /// How many rows are below the last that is shown.
+    /// The number of rows below the last visible one.
     private var scrolled = 0
     private var page = 10
-    /// The last message when it was drawn; what comes later must not move what is being read.
+    /// The last message when the chat was drawn; later messages must not move the text that is being read.
     private var newest: ChatMessage.ID?
     /// The column of the cursor, on the last line.
     private(set) var cursor = 0
@@ -43,8 +43,8 @@ struct ChatBoard: Hashable, Sendable {
 
     // MARK: - Keys
 
-    /// Takes a key.
-    mutating func press(_ key: Key) -> Wish? {
+    /// Processes a key.
+    mutating func press(_ key: Key) -> Command? {
         switch key {
         case .enter: return submit()
         case .control("c") where line.isEmpty, .control("d") where line.isEmpty: return .leave
@@ -61,7 +61,7 @@ struct ChatBoard: Hashable, Sendable {
         return nil
     }
 
-    private mutating func submit() -> Wish? {
+    private mutating func submit() -> Command? {
         let text = line.text
         guard text.contains(where: { !$0.isWhitespace }) else { return nil }
         history.add(text)
@@ -70,12 +70,12 @@ struct ChatBoard: Hashable, Sendable {
         return .send(text)
     }
 
-    /// Gives back what was not taken, unless something else is being written already.
+    /// Puts a rejected text back into the input line, unless the line is already in use.
     mutating func restore(_ text: String) { if line.isEmpty { line.replace(with: text) } }
 
     // MARK: - Drawing
 
-    /// All lines of a picture of this size; none is wider than `columns`.
+    /// Returns all lines of a picture of this size; no line is wider than `columns`.
     mutating func lines(_ picture: Picture, columns: Int, height: Int) -> [String] {
         page = max(1, height - 4)
         let shown = rows(picture, columns)
@@ -94,7 +94,7 @@ struct ChatBoard: Hashable, Sendable {
         return lines.suffix(max(1, height))
     }
 
-    /// The rows of messages that are to be seen; of the others no more is drawn than it takes to know that.
+    /// Returns the visible rows of messages; it formats only as many other rows as it needs to find them.
     private mutating func rows(_ picture: Picture, _ columns: Int) -> [String] {
         if scrolled > 0, let newest, let place = picture.messages.lastIndex(where: { $0.id == newest }) {
             scrolled += picture.messages[(place + 1)...].reduce(0) { $0 + Self.rows(of: $1, columns: columns, style).count }
@@ -115,7 +115,7 @@ struct ChatBoard: Hashable, Sendable {
             let hint = "  (Control-L)"
             return style.paint(Self.cut(problem.escapedOnOneLine, columns - hint.columns) + hint, .bad)
         }
-        if scrolled > 0 { return style.paint(Self.cut("\(scrolled.counted("row")) below, ↓ goes there", columns), .dim) }
+        if scrolled > 0 { return style.paint(Self.cut("\(scrolled.counted("row")) below, ↓ scrolls down", columns), .dim) }
         let failed = picture.messages.count { $0.delivery?.isFailed ?? false }
         if failed > 0 { return style.paint(Self.cut("\(failed) not sent: Control-R sends again, Control-X discards", columns), .bad) }
         guard !picture.typing.isEmpty else {
@@ -125,14 +125,14 @@ struct ChatBoard: Hashable, Sendable {
         return style.paint(Self.cut("\(names) \(picture.typing.count == 1 ? "is" : "are") typing…", columns), .note)
     }
 
-    /// The line that is being written, with room for the cursor behind it.
+    /// Returns the input line, with room for the cursor at its end.
     private mutating func prompt(_ columns: Int) -> String {
         let (left, right) = line.row(columns: max(1, columns - Self.prompt.columns - 1))
         cursor = Self.prompt.columns + left.columns
         return style.paint(Self.prompt, .prompt) + left + right
     }
 
-    /// The rows of one message: time, who, what, and on the last its tick.
+    /// Returns the rows of one message: time, author and text, with the delivery mark on the last row.
     static func rows(of message: ChatMessage, columns: Int, _ style: Style) -> [String] {
         let who = message.isOwn ? "you" : message.user?.text.escapedAsName ?? "?"
         let head = "\(TimeOfDay.minutes(of: message.at)) \(cut(who, max(4, columns / 3))): "
@@ -154,7 +154,7 @@ struct ChatBoard: Hashable, Sendable {
         return rows
     }
 
-    /// Cuts text into rows, between words where it can be; at least one.
+    /// Wraps text into rows, between words where possible; returns at least one row.
     static func wrapped(_ text: String, _ columns: Int) -> [String] {
         var rows: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -194,6 +194,6 @@ struct ChatBoard: Hashable, Sendable {
 }
 
 extension ChatDelivery {
-    /// Whether it needs somebody to say what is to become of it.
+    /// Whether the message has failed, so that somebody has to retry or discard it.
     var isFailed: Bool { if case .failed = self { true } else { false } }
 }

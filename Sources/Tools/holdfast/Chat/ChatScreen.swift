@@ -2,11 +2,11 @@ import Foundation
 import HoldfastRooms
 import WebSocketRuntime
 
-/// The owner of the terminal that a chat is drawn on.
+/// Owns the terminal that a chat is drawn on.
 ///
-/// Keys are taken at once, whatever waits for the store or the hub: without them nobody could leave.
+/// Keys are processed at once, even while the store or the hub is slow; otherwise nobody could leave.
 @MainActor final class ChatScreen {
-    /// All that a picture is made of.
+    /// Everything that a picture depends on.
     private struct Source: Equatable {
         var picture: ChatBoard.Picture
         var board: ChatBoard
@@ -21,26 +21,26 @@ import WebSocketRuntime
     private var isOpen = false
     private let (texts, outgoing) = AsyncStream.makeStream(of: String.self)
     private let (calls, earlier) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// How long the hub takes to answer a ping; nil: it has not.
+    /// The round trip of the last ping; nil: there is none.
     var roundTrip: Duration?
 
     init(_ chat: ChatModel, style: Style) { (self.chat, board) = (chat, ChatBoard(style: style)) }
 
-    /// Takes the screen; false if standard input is no terminal.
+    /// Takes over the screen; returns false if standard input is not a terminal.
     func open() -> Bool {
         isOpen = RawMode.enter(for: .conversation)
         last = nil
         return isOpen
     }
 
-    /// Gives the terminal back, and takes no more texts.
+    /// Restores the terminal, and accepts no more texts.
     func close() {
         isOpen = false
         RawMode.leave()
         outgoing.finish()
     }
 
-    /// Draws, if there is anything new to see.
+    /// Draws the chat if anything has changed.
     func draw() {
         guard isOpen else { return }
         chat.markRead()
@@ -54,7 +54,7 @@ import WebSocketRuntime
         StandardOutput.write(ScreenPicture.drawing(lines, cursor: board.cursor))
     }
 
-    /// Takes what was typed; false if that ends the chat.
+    /// Processes typed bytes; returns false if they end the chat.
     func type(_ bytes: [UInt8]) -> Bool {
         for key in decoder.decode(bytes) {
             switch board.press(key) {
@@ -77,38 +77,38 @@ import WebSocketRuntime
 
     private var failed: [ChatMessage] { chat.messages.filter { $0.delivery?.isFailed ?? false } }
 
-    /// Sends what was written, one after the other, until the screen is closed.
+    /// Sends the written texts one after another, until the screen is closed.
     func send() async {
         for await text in texts {
             chat.draft = text
             await chat.send()
-            // The outbox did not take it.
+            // The outbox did not accept the text.
             if !chat.draft.isEmpty { board.restore(chat.draft) }
         }
     }
 
-    /// Loads older messages whenever somebody goes back to them.
+    /// Loads older messages whenever the user scrolls back to them.
     func loadEarlier() async { for await _ in calls { await chat.loadEarlier() } }
 }
 
-/// How far a room was printed, in a file beside its store: that may have received more when its program ends.
+/// The last printed entry of a room, in a file beside its store: the store may have received more before the program ended.
 final class PrintedMark {
     private let file: FileHandle
-    /// The last entry that was printed; nil: none was.
+    /// The position of the last printed entry; nil if there is none.
     private(set) var position: LogPosition?
 
-    /// Opens the mark of a room, or makes one.
+    /// Opens the file for a room, or creates one.
     ///
     /// - Parameter store: The directory of the store.
     init(store: String, room: RoomName) throws {
-        // A name of any text, as one of a file.
+        // Encodes the room's name, which may be any text, as a file name.
         let name = Data(room.text.utf8).base64EncodedString().replacing("/", with: "_")
         let path = store + "/printed-" + name
-        // Which room somebody reads is nobody else's business, whatever the umask.
+        // The rooms that somebody reads are private, whatever the umask is.
         do throws(Disk.Failure) {
             file = FileHandle(fileDescriptor: try Disk.openFile(path), closeOnDealloc: true)
         } catch {
-            throw RoomStoreError.failed("\(path) is no file of ours: \(error.text)")
+            throw RoomStoreError.failed("\(path) cannot be used: \(error.text)")
         }
         let numbers = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self).split(whereSeparator: \.isWhitespace)
         if numbers.count == 2, let seq = Int64(numbers[0]), let epoch = UInt64(numbers[1]) {
@@ -116,10 +116,10 @@ final class PrintedMark {
         }
     }
 
-    /// Takes down that an entry was printed.
+    /// Stores that an entry was printed.
     ///
-    /// Always as many bytes, written at once, so that there is never half of it; after a loss of power an older one may stand there, and
-    /// what follows it is printed again.
+    /// It always writes the same number of bytes, in one call, so that the file is never half written. After a power loss the file may
+    /// hold an older position; then the entries after it are printed again.
     func note(_ position: LogPosition) throws {
         self.position = position
         try file.seek(toOffset: 0)

@@ -3,9 +3,9 @@ import HoldfastRooms
 import MachineCore
 import RoomCore
 
-/// An entry as a line of JSON, for programs.
+/// Formats entries as lines of JSON, for programs.
 enum EntryLine {
-    /// One line, without its end; the payload as it is, on the line.
+    /// Returns the entry as one line, without a line break; the payload is unchanged except that it is on one line.
     static func json(_ entry: Entry, room: RoomName) -> String {
         var fields = [
             ("room", named(room.text)), ("seq", String(entry.seq)), ("id", quoted("\(entry.id)")), ("user", named(entry.user.text)),
@@ -17,7 +17,7 @@ enum EntryLine {
         return object(fields)
     }
 
-    /// What became of a message that was sent.
+    /// Returns a line which reports that a message was stored.
     static func json(stored id: MessageID, at position: LogPosition, in room: String) -> String {
         object([
             ("room", quoted(room)), ("id", quoted("\(id)")), ("stored", "true"), ("seq", String(position.seq)),
@@ -25,24 +25,24 @@ enum EntryLine {
         ])
     }
 
-    /// That a message was not stored, and why.
+    /// Returns a line which reports that a message was not stored, and why.
     static func json(failed id: MessageID?, in room: String, _ error: RoomsError) -> String {
         object(
             [("room", quoted(room))] + (id.map { [("id", quoted("\($0)"))] } ?? [])
                 + [("stored", "false"), ("retry", error.isRetryable ? "true" : "false"), ("error", quoted("\(error)"))])
     }
 
-    /// That what came before is to be forgotten.
+    /// Returns a line which reports that the previous entries are no longer valid.
     static func json(replaced position: LogPosition, in room: RoomName) -> String {
         object([("room", quoted(room.text)), ("replaced", "true"), ("seq", String(position.seq))])
     }
 
-    /// A message in the outbox of a store, and whether it waits or has failed.
+    /// Returns a line for a message in the outbox of a store, with whether it waits or has failed.
     static func json(outbox row: OutboxRow) -> String {
         let failure: OutboxFailure? =
             switch row.state {
             case .queued: nil
-            case .burning(let failure), .failed(let failure): failure
+            case .voiding(let failure), .failed(let failure): failure
             }
         var fields = [
             ("room", quoted(row.room.text)), ("id", quoted("\(row.publication.id)")), ("sent", String(row.publication.sent)),
@@ -53,7 +53,7 @@ enum EntryLine {
         return object(fields)
     }
 
-    /// For people: who, and what; nil of what only changes others.
+    /// Returns the entry as text for people: the user and the message; nil for an entry that only changes others.
     static func text(_ entry: Entry) -> String? {
         let words: String? =
             if let text = entry.content(ChatText.self) { text.text } else if entry.type.hasPrefix("holdfast.") { nil } else {
@@ -62,7 +62,7 @@ enum EntryLine {
         return words.map { entry.user.text.escapedAsName + ": " + $0.escapedForTerminal() }
     }
 
-    /// One line, and nothing in it that could drive a terminal: what others wrote stands in it.
+    /// Returns one line without control sequences, because it contains text from other users.
     private static func object(_ fields: [(String, String)]) -> String {
         ("{" + fields.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}").escapedWithinJSON
     }
@@ -74,13 +74,13 @@ enum EntryLine {
         }
     }
 
-    /// A name as a string of JSON, with what nobody would see written as `\u200B`.
+    /// Returns a name as a JSON string, with invisible characters escaped, such as `\u200B`.
     private static func named(_ text: String) -> String {
         quoted(text).unicodeScalars.reduce(into: "") { result, scalar in
             if scalar.isHidden { result += scalar.escapedInJSON } else { result.unicodeScalars.append(scalar) }
         }
     }
 
-    /// A string of JSON.
+    /// Returns a text as a JSON string.
     private static func quoted(_ text: String) -> String { text.inJSON }
 }

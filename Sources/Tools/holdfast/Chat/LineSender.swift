@@ -1,29 +1,30 @@
 import HoldfastRooms
 import WebSocketRuntime
 
-/// Sends lines as messages, and tells of each what has become of it, in their order.
+/// Sends lines as messages, and reports the outcome of each, in their order.
 ///
-/// What is wrong with one keeps back none of the others.
+/// A failure of one line does not hold back the others.
 struct LineSender: Sendable {
-    enum Fate: Sendable {
+    /// What became of a line.
+    enum LineResult: Sendable {
         case stored(MessageID, LogPosition)
-        /// It is not known to be stored; without a name: it was not taken into the outbox.
+        /// Not known to be stored; without an ID, the outbox did not accept it.
         case failed(MessageID?, RoomsError)
-        /// It cannot be a message, and why.
+        /// Not a valid message; the reason in words.
         case unfit(String)
     }
     private enum Step: Sendable {
         case queued(Receipt, at: ContinuousClock.Instant)
-        case over(Fate)
+        case over(LineResult)
     }
     let rooms: Rooms
-    /// How long to wait for one to be stored, after the one before it was.
+    /// How long to wait for a message to be stored, after the previous one was stored.
     let patience: Duration
-    /// Empty lines are no messages.
+    /// Whether empty lines are skipped.
     let skipsEmpty: Bool
-    /// Puts a text into the outbox; nil: it is no JSON.
+    /// Adds a text to the outbox; returns nil if it is not JSON.
     let submit: @Sendable (String) async throws(RoomsError) -> Receipt?
-    /// When the last was stored: all that waited meanwhile were not to be.
+    /// When the last message was stored: messages that waited for it did not use up their own time.
     private let progress = LockedValue(ContinuousClock.now)
 
     init(
@@ -33,22 +34,22 @@ struct LineSender: Sendable {
         (self.rooms, self.patience, self.skipsEmpty, self.submit) = (rooms, patience, skipsEmpty, submit)
     }
 
-    /// Returns when the lines have ended and all were told of: clean, or how the last that went wrong counts; and the place of the last.
+    /// Returns after the lines have ended and all outcomes were reported: the outcome of the last failure, or clean, and the last position.
     func send(
-        _ lines: Lines, after waiting: [Receipt] = [], tell: @escaping @Sendable (Fate) -> Void
+        _ lines: Lines, after waiting: [Receipt] = [], notify: @escaping @Sendable (LineResult) -> Void
     ) async -> (outcome: Outcome, last: LogPosition?) {
         let (steps, queue) = AsyncStream.makeStream(of: Step.self)
         return await withTaskGroup(of: (Outcome, LogPosition?).self) { group in
             group.addTask {
                 var (outcome, last) = (Outcome.clean, LogPosition?.none)
                 for await step in steps {
-                    let fate = await fate(of: step)
-                    switch fate {
+                    let result = await result(of: step)
+                    switch result {
                     case .stored(_, let position): last = position
                     case .failed(_, let error): outcome = Outcome(error)
                     case .unfit: outcome = .badInput
                     }
-                    tell(fate)
+                    notify(result)
                 }
                 return (outcome, last)
             }
@@ -70,7 +71,7 @@ struct LineSender: Sendable {
         case .text(let text):
             do throws(RoomsError) {
                 guard let receipt = try await submit(text, after: last) else {
-                    return .over(.unfit("\(text.escapedOnOneLine.prefix(80)) is no JSON"))
+                    return .over(.unfit("\(text.escapedOnOneLine.prefix(80)) is not JSON"))
                 }
                 return .queued(receipt, at: .now)
             } catch {
@@ -81,16 +82,16 @@ struct LineSender: Sendable {
 
     private func submit(_ text: String, after last: Step?) async throws(RoomsError) -> Receipt? {
         do throws(RoomsError) { return try await submit(text) } catch {
-            // A full outbox takes more once what waits there is stored: the rest of the input waits, too.
+            // A full outbox accepts more once its messages are stored; the rest of the input waits, too.
             guard case .notQueued = error, error.isRetryable, case .queued(let receipt, let moment)? = last else { throw error }
             _ = try? await receipt.stored(within: patience(since: moment))
             return try await submit(text)
         }
     }
 
-    private func fate(of step: Step) async -> Fate {
+    private func result(of step: Step) async -> LineResult {
         switch step {
-        case .over(let fate): return fate
+        case .over(let result): return result
         case .queued(let receipt, let moment):
             do throws(RoomsError) {
                 let position = try await receipt.stored(within: patience(since: moment))
@@ -102,12 +103,12 @@ struct LineSender: Sendable {
         }
     }
 
-    /// How long is left to wait for one that was queued then.
+    /// Returns how much longer to wait for a message that was queued at this moment.
     private func patience(since moment: ContinuousClock.Instant) -> Duration {
-        max(.zero, patience - (.now - max(moment, progress.withLockedValue(\.self))))
+        max(.zero, patience - (.now - max(moment, progress.withLockedValue({ $0 }))))
     }
 
-    /// Who waits when the rooms end is cancelled with them; what ended them says more.
+    /// A wait that the end of the rooms cancelled has the end's error as its cause, which says more.
     private func cause(of error: RoomsError) -> RoomsError {
         switch (error, rooms.state) {
         case (.cancelled, .closed(let end?)), (.closed, .closed(let end?)): end
@@ -116,7 +117,7 @@ struct LineSender: Sendable {
     }
 }
 
-/// What is to be sent: the texts that were given, or else the lines of standard input as they come.
+/// The lines to send: the given texts, or else the lines of standard input as they come.
 struct Lines: AsyncSequence, Sendable {
     typealias Element = LineSplitter.Line
     typealias Failure = Never

@@ -8,17 +8,17 @@ struct BenchCommand: AsyncParsableCommand {
         abstract: "Measure how fast a server echoes.",
         discussion: """
             Opens connections to a server that sends every message back, keeps messages in flight on each for --duration, and \
-            prints latencies, throughput and errors. Every reply must have the kind and length of its message and come in its turn.
+            prints latencies, throughput and errors. Every reply must have the kind and length of its message, and arrive in order.
 
-            Without --rate every reply lets the next message go (a closed loop): that finds the most a server can do, but a server \
-            that pauses is not asked meanwhile, and looks better than its users find it. With --rate messages leave on a schedule, \
-            and a latency counts from when its message was due, late or not (corrected for coordinated omission).
+            Without --rate, every reply triggers the next message (a closed loop). This finds the maximum throughput of a server, but \
+            a server that pauses gets no messages in the meantime, and looks better than it is for its users. With --rate, messages \
+            are sent on a schedule, and a latency counts from when its message was due (corrected for coordinated omission).
 
-            holdfast bench --serve serves such an echo until a signal comes; it takes --port, --max-message, --no-compression and \
-            --quiet.
+            holdfast bench --serve runs such an echo server until a signal arrives; it accepts --port, --max-message, \
+            --no-compression and --quiet.
 
-            Control-C ends the measurement and prints what was measured by then. With wrong, disordered or missing replies the \
-            exit status is 1.
+            Control-C ends the measurement and prints the results so far. With wrong, disordered or missing replies the exit \
+            status is 1.
 
             \(Outcome.table)
             """)
@@ -26,26 +26,26 @@ struct BenchCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("ws://host:port/path or wss://… of an echo server", valueName: "url"), transform: URLArgument.parse)
     var url: WebSocketURL?
 
-    @Flag(help: "Serve an echo to be measured, instead of measuring one.")
+    @Flag(help: "Run an echo server to measure, instead of measuring one.")
     var serve = false
 
     @Option(name: [.short, .long], help: "With --serve: the port to listen on; 0 for any free one (default: 9001).")
     var port: Int?
 
-    @Option(name: .shortAndLong, help: "How many connections, at most \(BenchPlan.mostConnections).")
+    @Option(name: .shortAndLong, help: "The number of connections, at most \(BenchPlan.mostConnections).")
     var connections = 10
 
-    @Option(help: "The most messages in flight on each connection (default: 1; with --rate 1024, or what fits into 1 GiB).")
+    @Option(help: "The maximum number of messages in flight on each connection (default: 1; with --rate 1024, or what fits into 1 GiB).")
     var depth: Int?
 
     @Option(help: ArgumentHelp("The length of every message, such as 0, 32, 64K or 1M.", valueName: "bytes"))
     var size = PayloadSize(bytes: 32)
 
-    @Flag(help: "What the messages are.")
+    @Flag(help: "The kind of the messages.")
     var kind = PayloadKind.binary
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Messages per second of all connections together, on a schedule.", valueName: "rate"))
+        name: .shortAndLong, help: ArgumentHelp("Messages per second over all connections, on a schedule.", valueName: "rate"))
     var rate: Double?
 
     @Option(help: ArgumentHelp("How long to run before measuring.", valueName: "seconds"))
@@ -55,7 +55,7 @@ struct BenchCommand: AsyncParsableCommand {
     var duration = Seconds(.seconds(10))
 
     @Option(
-        help: ArgumentHelp("How long to wait for replies after the end; what has not come then is lost.", valueName: "seconds"))
+        help: ArgumentHelp("How long to wait for replies after the end; later ones count as lost.", valueName: "seconds"))
     var wait = Seconds(.seconds(5))
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
@@ -70,14 +70,14 @@ struct BenchCommand: AsyncParsableCommand {
         if serve {
             if url != nil { throw ValidationError("a URL and --serve exclude each other.") }
             if let port, !(0...65535 ~= port) { throw ValidationError("--port: \(port) is not a port; use 0 to 65535.") }
-            if let option = measuringOption { throw ValidationError("\(option) is for measuring; --serve only answers.") }
+            if let option = measuringOption { throw ValidationError("\(option) is only for measuring, not for --serve.") }
         } else {
-            guard let url else { throw ValidationError("give the URL of an echo server, or --serve to be one.") }
-            if port != nil { throw ValidationError("--port is for --serve; a server to be measured has its port in the URL.") }
+            guard let url else { throw ValidationError("give the URL of an echo server, or --serve to run one.") }
+            if port != nil { throw ValidationError("--port is for --serve; to measure a server, put its port into the URL.") }
             try connection.validate(for: url)
             _ = try plan()
             if let most = connection.maxMessage, most.bytes < size.bytes {
-                throw ValidationError("--max-message: the replies will be larger, see --size.")
+                throw ValidationError("--max-message: the replies are larger, see --size.")
             }
         }
     }
@@ -87,7 +87,7 @@ struct BenchCommand: AsyncParsableCommand {
         let plan = try plan()
         let room = OpenFiles.makeRoom(forConnections: connections)
         guard room >= connections else {
-            throw ValidationError("--connections: this process may open \(room) at most; see 'ulimit -n'.")
+            throw ValidationError("--connections: this process can open at most \(room); see 'ulimit -n'.")
         }
         let environment = ProcessInfo.processInfo.environment
         let errorStyle = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
@@ -104,7 +104,7 @@ struct BenchCommand: AsyncParsableCommand {
         if outcome != .clean { throw outcome.code }
     }
 
-    /// An option that was given and says something about measuring only.
+    /// The first given option that only applies to measuring.
     private var measuringOption: String? {
         let given = [
             ("--connections", connections != 10), ("--depth", depth != nil), ("--size", size.bytes != 32), ("--text", kind != .binary),
@@ -127,13 +127,13 @@ struct BenchCommand: AsyncParsableCommand {
     private func configuration(for url: WebSocketURL, _ plan: BenchPlan, environment: [String: String]) throws -> WebSocketConfiguration {
         var configuration = try connection.configuration(for: url, environment: environment)
         configuration.limits.message = max(configuration.limits.message, plan.payload.size)
-        // All that may be in flight fits, twice over, so that sending never waits and a latency is the server's.
+        // The buffer holds everything in flight twice, so that sending never waits and a latency is only the server's.
         configuration.limits.sendBuffer = max(configuration.limits.sendBuffer, 2 * plan.depth * (plan.payload.size + 64))
         configuration.timeouts.close = .seconds(2)
         return configuration
     }
 
-    /// The server of `serve echo`, with room for what a benchmark may send.
+    /// Runs the server of `serve echo`, with limits that suit a benchmark.
     private func serveEcho() async throws {
         _ = OpenFiles.makeRoom(forConnections: BenchPlan.mostConnections)
         let maxMessage = connection.maxMessage?.bytes ?? BenchPlan.mostSize
@@ -144,22 +144,22 @@ struct BenchCommand: AsyncParsableCommand {
     }
 }
 
-/// What a benchmark does, and for how long.
+/// The parameters of a benchmark.
 struct BenchPlan: Hashable, Sendable {
     static let mostConnections = 10_000
     static let mostDepth = 65_536
     static let mostSize = 64 << 20
     static let mostRate = 10_000_000.0
-    /// What all connections together may have in flight, in bytes.
+    /// The maximum number of bytes in flight over all connections.
     static let mostInFlight = 1 << 30
 
-    /// Why there is no such plan.
+    /// The reason why a plan is invalid.
     struct Problem: Error, Hashable, CustomStringConvertible { let description: String }
 
     let connections: Int
-    /// Messages in flight on each connection, at most.
+    /// The maximum number of messages in flight on each connection.
     let depth: Int
-    let payload: Payload
+    let payload: BenchPayload
     /// Messages per second in total; nil: as fast as the replies come.
     let rate: Double?
     let warmUp: Duration
@@ -167,7 +167,7 @@ struct BenchPlan: Hashable, Sendable {
     /// How long to wait for replies after the end.
     let wait: Duration
 
-    /// Makes a plan; without a depth one message is in flight, or with a rate as many as may be needed to keep it.
+    /// Creates a plan; the default depth is one message, or with a rate as many as may be needed to keep it.
     init(
         connections: Int, depth: Int?, kind: PayloadKind, size: Int, rate: Double?, warmUp: Duration, duration: Duration, wait: Duration
     ) throws(Problem) {
@@ -186,14 +186,14 @@ struct BenchPlan: Hashable, Sendable {
         }
         guard duration > .zero else { throw Problem(description: "--duration: use more than 0 seconds.") }
         (self.connections, self.depth, self.rate) = (connections, depth, rate)
-        payload = Payload(kind: kind, size: size)
+        payload = BenchPayload(kind: kind, size: size)
         (self.warmUp, self.duration, self.wait) = (warmUp, duration, wait)
     }
 
-    /// When the last message may leave, counted from the start.
+    /// The time after which no message is sent, counted from the start.
     var end: Duration { warmUp + duration }
 
-    /// Whether what happens at this time is measured.
+    /// Returns whether events at this time are measured.
     func isMeasured(_ time: Duration) -> Bool { time >= warmUp && time < end }
 
     func schedule(ofConnection place: Int) -> Schedule? {
@@ -201,14 +201,14 @@ struct BenchPlan: Hashable, Sendable {
     }
 }
 
-/// One `bench` command at work: connects, measures, tells, closes.
+/// One run of `bench`: connects, measures, reports, closes.
 struct BenchSession: Sendable {
-    /// What came out, with the connections still open.
+    /// The result of a measurement, with the connections still open.
     struct Measurement: Sendable {
         let connections: [WebSocketConnection]
         let tally: Tally
-        let ends: [Lane.End]
-        /// How long was measured, without the warm-up.
+        let ends: [BenchWorker.End]
+        /// The measured time, without the warm-up.
         let measured: Duration
     }
 
@@ -221,14 +221,14 @@ struct BenchSession: Sendable {
     let configuration: WebSocketConfiguration
     let plan: BenchPlan
     let isJSON: Bool
-    /// Draws the line that shows what goes on; nil: nobody looks.
+    /// Draws the progress line; nil if there is none.
     let live: LiveLine?
     let style: Style
     let errorStyle: Style
 
-    /// Measures and tells.
+    /// Measures and reports.
     ///
-    /// An ending signal cuts the measurement short, and what was measured by then is told; a second one kills.
+    /// The first signal ends the measurement early and reports the result so far; a second one kills the process.
     func run() async -> Outcome {
         let (result, signal) = await withTaskGroup(of: Event.self) { group in
             group.addTask { .measured(await measure()) }
@@ -259,7 +259,7 @@ struct BenchSession: Sendable {
             let connections = try await Lanes.open(plan.connections, to: url, configuration)
             let board = Scoreboard()
             let start = ContinuousClock.now
-            let ends = await withTaskGroup(of: [Lane.End]?.self) { group in
+            let ends = await withTaskGroup(of: [BenchWorker.End]?.self) { group in
                 group.addTask { await work(connections, board, start) }
                 if let live {
                     group.addTask {
@@ -267,7 +267,7 @@ struct BenchSession: Sendable {
                         return nil
                     }
                 }
-                var ends: [Lane.End] = []
+                var ends: [BenchWorker.End] = []
                 while let result = await group.next() {
                     guard let result else { continue }
                     ends = result
@@ -284,10 +284,10 @@ struct BenchSession: Sendable {
 
     private func work(
         _ connections: [WebSocketConnection], _ board: Scoreboard, _ start: ContinuousClock.Instant
-    ) async -> [Lane.End] {
-        await withTaskGroup(of: Lane.End.self) { group in
+    ) async -> [BenchWorker.End] {
+        await withTaskGroup(of: BenchWorker.End.self) { group in
             for (place, connection) in connections.enumerated() {
-                let lane = Lane(connection, place: place, plan: plan, board: board, start: start)
+                let lane = BenchWorker(connection, place: place, plan: plan, board: board, start: start)
                 group.addTask { await lane.run() }
             }
             return await group.reduce(into: []) { $0.append($1) }
@@ -300,7 +300,7 @@ struct BenchSession: Sendable {
             url: url.string, plan: plan, tally: measurement.tally, connectionsEnded: losses.count, measured: measurement.measured,
             isCompressed: measurement.connections.contains { $0.compression != nil }, wasStopped: signal != nil)
         StandardOutput.write(isJSON ? report.json + "\n" : report.lines(style: style).joined(separator: "\n") + "\n")
-        if let first = losses.first { complain(["\(losses.count.counted("connection")) ended early, the first so:"] + first.lines) }
+        if let first = losses.first { complain(["\(losses.count.counted("connection")) ended early, the first with:"] + first.lines) }
         await Lanes.close(measurement.connections)
         if report.errors.wrong + report.errors.disordered > 0 { return .failed }
         return losses.first?.outcome ?? (report.errors.lost > 0 ? .failed : signal ?? .clean)
@@ -311,13 +311,13 @@ struct BenchSession: Sendable {
     }
 }
 
-extension Lane.End {
-    /// What it means to the tool if the connection did not stay until the end.
+extension BenchWorker.End {
+    /// The outcome if the connection ended too early.
     var loss: (outcome: Outcome, lines: [String])? {
         switch self {
         case .finished, .stopped: nil
         case .closed(let record):
-            // Even a polite close came too early here.
+            // A clean close also came too early here.
             (Outcome(closing: record) == .clean ? .failed : Outcome(closing: record), [record.phrase])
         case .failed(let error): (Outcome(error), error.lines)
         }

@@ -7,12 +7,12 @@ struct ChaosCommand: AsyncParsableCommand {
         commandName: "chaos",
         abstract: "Put a bad network between a client and a server.",
         discussion: """
-            Listens on 127.0.0.1 and relays to --to. Meanwhile it does to the connections what --script says, tells of every fault \
-            with its time, and goes on relaying after the last. Bytes are neither changed nor sent twice. The link holds a few hundred \
-            KiB at most: who sends faster has to wait.
+            Listens on 127.0.0.1 and relays to --to. Meanwhile it applies the faults of --script to the connections, prints every fault \
+            with its time, and continues to relay after the last one. Bytes are neither changed nor sent twice. The link holds a few \
+            hundred KiB at most: a faster sender has to wait.
 
             The same script and --seed give the same faults at the same times. SIGINT (Control-C), SIGTERM and the end of --duration \
-            print what was carried and done, and end it with status 0.
+            print the totals, and end the command with status 0.
 
             THE LANGUAGE OF SCRIPTS:
             \(FaultScript.grammar)
@@ -27,18 +27,18 @@ struct ChaosCommand: AsyncParsableCommand {
     @Option(name: [.short, .long], help: "The port of 127.0.0.1 to listen on; 0 for any free one.")
     var listen: Int
 
-    @Option(help: ArgumentHelp("Where the server is, such as localhost:9001 or [::1]:9001.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address of the server, such as localhost:9001 or [::1]:9001.", valueName: "host:port"))
     var to: HostAndPort
 
     @Option(
-        help: ArgumentHelp("What to do and when, in the language above; @file reads it from a file.", valueName: "script"),
+        help: ArgumentHelp("The faults and their times, in the language above; @file reads it from a file.", valueName: "script"),
         transform: ScriptArgument.parse)
     var script: FaultScript
 
-    @Option(help: "Decides what the script leaves open (default: drawn, and printed).")
+    @Option(help: "The seed for random choices (default: a random one, which is printed).")
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("How long to relay (default: until a signal comes).", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to relay (default: until a signal arrives).", valueName: "seconds"))
     var duration: Seconds?
 
     @Flag(name: [.short, .long], help: "Print the first line and the summary only.")
@@ -47,7 +47,7 @@ struct ChaosCommand: AsyncParsableCommand {
     func validate() throws {
         guard 0...65535 ~= listen else { throw ValidationError("--listen: \(listen) is not a port; use 0 to 65535.") }
         if to.port == listen, ["127.0.0.1", "localhost"].contains(to.host) {
-            throw ValidationError("--to: the link would lead to itself.")
+            throw ValidationError("--to: the link would connect to itself.")
         }
     }
 
@@ -66,9 +66,9 @@ struct ChaosCommand: AsyncParsableCommand {
     }
 }
 
-/// A bad network, until it is asked to end.
+/// A bad network that runs until it is ended.
 struct ChaosSession: Sendable {
-    /// Why the link could not do what it should.
+    /// The reason why the link failed.
     struct Failure: Error, CustomStringConvertible { let description: String }
 
     let target: HostAndPort
@@ -83,10 +83,10 @@ struct ChaosSession: Sendable {
         do { link = try await FaultyLink.start(to: target.port, host: target.host, listeningOn: port, seed: seed) } catch {
             throw Failure(description: "cannot listen on 127.0.0.1:\(port): \(error)")
         }
-        let ledger = ChaosLedger(style: style, isQuiet: isQuiet)
+        let log = ChaosLog(style: style, isQuiet: isQuiet)
         StandardOutput.write("127.0.0.1:\(link.port) -> \(target), seed \(seed)\n")
         try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask { try await play(on: link, ledger) }
+            group.addTask { try await play(on: link, log) }
             group.addTask {
                 _ = await Signals.firstEnding()
                 return true
@@ -101,25 +101,25 @@ struct ChaosSession: Sendable {
             while let isOver = try await group.next(), !isOver {}
         }
         try await link.stop()
-        await ledger.finish(link)
+        await log.finish(link)
     }
 
-    /// Plays the script; false, as the relay goes on afterwards.
-    private func play(on link: FaultyLink, _ ledger: ChaosLedger) async throws -> Bool {
+    /// Plays the script; returns false, because the relay continues afterwards.
+    private func play(on link: FaultyLink, _ log: ChaosLog) async throws -> Bool {
         do {
-            try await link.follow(script, seed: seed) { await ledger.note($0) }
+            try await link.follow(script, seed: seed) { await log.note($0) }
         } catch is CancellationError {
             return false
         } catch {
-            throw Failure(description: "the port \(link.port) could not be opened again: \(error)")
+            throw Failure(description: "the port \(link.port) could not be reopened: \(error)")
         }
-        await ledger.say("the script is over; still relaying", .dim)
+        await log.say("the script is over; still relaying", .dim)
         return false
     }
 }
 
-/// Says what the link does to its connections, and counts it.
-actor ChaosLedger {
+/// Prints and counts the faults of a link.
+actor ChaosLog {
     private let style: Style
     private let isQuiet: Bool
     private let start = ContinuousClock.now
@@ -144,7 +144,7 @@ actor ChaosLedger {
         }
     }
 
-    /// What was carried and done, one fact to a line.
+    /// Returns the totals of traffic and faults, one per line.
     static func summary(accepted: Int, up: Int, down: Int, _ counts: [Fault.Kind: Int]) -> [String] {
         let faults = Fault.Kind.allCases.compactMap { kind in counts[kind].map { "\(kind.rawValue) \($0)" } }
         return [

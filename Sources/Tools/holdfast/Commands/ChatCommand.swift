@@ -8,12 +8,13 @@ struct ChatCommand: AsyncParsableCommand {
         commandName: "chat",
         abstract: "Talk in a room of a hub.",
         discussion: """
-            At a terminal it takes the whole screen: messages with what has become of the own ones (… waiting, ↑ sent, ✓ stored, \
-            ✓✓ seen, ✗ failed), who is there and who types, and how the connection is. It survives cuts: what is written meanwhile waits. \
-            ↑ on an empty line or Page up goes back, Control-R sends what has failed again and Control-X discards it, Control-C ends.
+            At a terminal it takes the whole screen. It shows the messages, with the delivery of your own ones (… waiting, ↑ sent, ✓ \
+            stored, ✓✓ seen, ✗ failed), who is present and who is typing, and the state of the connection. It survives lost connections: \
+            messages that are written in the meantime wait. ↑ on an empty line or Page up scrolls back, Control-R sends failed messages \
+            again, Control-X discards them, and Control-C ends.
 
-            Into or from a pipe, or with --plain or --json, each line of standard input is a message and each entry a line; it ends when \
-            the input has ended and everything is stored.
+            With a pipe, or with --plain or --json, each line of standard input is a message, and each entry is printed as a line. The \
+            command ends when the input has ended and everything is stored.
 
             EXAMPLE:
               holdfast serve hub --dev
@@ -24,16 +25,18 @@ struct ChatCommand: AsyncParsableCommand {
 
     @OptionGroup var options: RoomOptions
 
-    @Flag(help: "Lines, not the whole screen.")
+    @Flag(help: "Print lines instead of using the whole screen.")
     var plain = false
 
     @Flag(help: "Print lines of JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("How many earlier messages to begin with, if nothing is stored.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many earlier messages to show at first, if nothing is stored.", valueName: "count"))
     var last = 50
 
-    @Option(help: ArgumentHelp("In a pipe: how long to wait for each message to be stored, after the one before it.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "With a pipe: how long to wait for each message to be stored, after the previous one.", valueName: "seconds"))
     var timeout = Seconds(30)
 
     func validate() throws {
@@ -59,12 +62,12 @@ struct ChatCommand: AsyncParsableCommand {
     }
 }
 
-/// One `chat` command at work.
+/// One run of `chat`.
 struct ChatSession: Sendable {
     let rooms: Rooms
     let room: Room
     let style: Style
-    /// What is not sent waits in a file, and not only here.
+    /// Whether unsent messages are kept in a file, and not only in memory.
     let hasStore: Bool
     private static let framesPerSecond = 20
 
@@ -96,26 +99,26 @@ struct ChatSession: Sendable {
         }
         let waiting = room.outbox.count { $0.stage.position == nil }
         if waiting > 0 {
-            let end = hasStore ? "not stored by the hub yet; what waits in --store goes out with its next use" : "not stored, and lost"
+            let end = hasStore ? "not stored by the hub yet; --store is sent with its next use" : "not stored, and lost"
             StandardOutput.warn(style.paint("* \(waiting.counted("message")) \(end)", .note))
         }
         return outcome
     }
 
-    /// Takes keys until one ends the chat; what was sent before that is in the outbox when it returns.
+    /// Processes keys until one ends the chat; when it returns, all sent texts are in the outbox.
     private func talk(on screen: ChatScreen) async -> Outcome? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await screen.send() }
             let input = StandardInput()
             while let bytes = await input.read(), await screen.type(bytes) {}
-            await screen.close()  // From here on Control-C is SIGINT again.
+            await screen.close()  // From now on, Control-C is SIGINT again.
         }
         return Task.isCancelled ? nil : .clean
     }
 
     // MARK: - Lines in, lines out
 
-    /// Sends the lines of standard input and prints the entries, until the input has ended and what was sent is stored.
+    /// Sends the lines of standard input and prints the entries, until the input has ended and everything sent is stored.
     func pipe(json: Bool, patience: Duration) async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await printEntries(json: json) }
@@ -128,7 +131,7 @@ struct ChatSession: Sendable {
     }
 
     private func printEntries(json: Bool) async -> Outcome? {
-        do {
+        do throws(RoomsError) {
             for try await update in room.messages {
                 guard let entry = update.entry else { continue }
                 if let line = json ? EntryLine.json(entry, room: room.name) : EntryLine.text(entry) { StandardOutput.write(line + "\n") }
@@ -137,7 +140,7 @@ struct ChatSession: Sendable {
             return nil
         } catch {
             StandardOutput.warn("\(error)".escapedOnOneLine)
-            return (error as? RoomsError).map { Outcome($0) } ?? .failed
+            return Outcome(error)
         }
     }
 
@@ -145,8 +148,8 @@ struct ChatSession: Sendable {
         let sender = LineSender(rooms: rooms, patience: patience, skipsEmpty: true) { text throws(RoomsError) in
             try await room.send(ChatText(text))
         }
-        let (outcome, last) = await sender.send(Lines(texts: [])) { fate in
-            switch fate {
+        let (outcome, last) = await sender.send(Lines(texts: [])) { result in
+            switch result {
             case .stored: break
             case .failed(_, let error): StandardOutput.warn("\(error)".escapedOnOneLine)
             case .unfit(let reason): StandardOutput.warn(reason)
@@ -157,7 +160,7 @@ struct ChatSession: Sendable {
         return outcome
     }
 
-    /// Waits until an entry is printed: the read marker follows what is.
+    /// Waits until an entry is printed; the read marker shows which entries are.
     private func printed(_ position: LogPosition, within patience: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -171,6 +174,6 @@ struct ChatSession: Sendable {
 }
 
 extension ChatScreen {
-    /// Takes a round trip.
+    /// Sets the measured round trip.
     func note(_ trip: Duration?) { roundTrip = trip }
 }

@@ -8,11 +8,11 @@ struct ConnectCommand: AsyncParsableCommand {
         abstract: "Open a WebSocket and talk through it.",
         discussion: """
             At a terminal there is a prompt with editing and history: Enter sends the line, Control-C on an empty line or \
-            Control-D closes. Text that the other side sends cannot drive the terminal.
+            Control-D closes. Text from the other side cannot control the terminal.
 
-            When standard input is not a terminal, every line is a message. After its end the tool goes on receiving until \
-            nothing has come for --wait seconds, and then closes with 1000. Messages go to standard output unmarked and \
-            unchanged, everything else to standard error.
+            When standard input is not a terminal, every line is a message. After the end of the input, the tool continues to \
+            receive until nothing has arrived for --wait seconds, and then closes with 1000. Messages go to standard output \
+            unmarked and unchanged, everything else to standard error.
 
             \(Outcome.table)
             """)
@@ -30,16 +30,16 @@ struct ConnectCommand: AsyncParsableCommand {
 
     @Option(
         name: [.short, .long],
-        help: ArgumentHelp("How long it must be quiet after the last line before closing, or 'forever'.", valueName: "seconds"))
+        help: ArgumentHelp("How long to wait for silence after the last line before closing, or 'forever'.", valueName: "seconds"))
     var wait = Patience.quiet(.seconds(1))
 
     @Option(help: ArgumentHelp("Send a ping this often and print its round trip.", valueName: "seconds"))
     var ping: Seconds?
 
-    @Flag(help: "Show messages, bytes and round trips each second, at a terminal, and sum them up at the end; sends a ping each second.")
+    @Flag(help: "Show messages, bytes and round trips each second at a terminal, and a summary at the end; sends a ping each second.")
     var stats = false
 
-    @Flag(name: [.short, .long], help: "Connect again after a loss, with growing pauses.")
+    @Flag(name: [.short, .long], help: "Reconnect after a lost connection, with growing pauses.")
     var reconnect = false
 
     func validate() throws {
@@ -64,9 +64,9 @@ struct ConnectCommand: AsyncParsableCommand {
     }
 }
 
-/// One `connect` command at work: lines go out, messages come in, until one side ends it.
+/// One run of `connect`: sends lines and prints messages, until one side ends it.
 struct ConnectSession: Sendable {
-    /// Where the lines to send come from.
+    /// The source of the lines to send.
     enum Source: Sendable {
         case prompt
         case standardInput
@@ -79,12 +79,12 @@ struct ConnectSession: Sendable {
     let source: Source
     let patience: Patience
     let pingEvery: Duration?
-    /// Figures are told, live and at the end.
+    /// Whether statistics are shown, live and at the end.
     let showsStatistics: Bool
     let console: Console
     let input = StandardInput()
 
-    /// Connects, talks and closes; an ending signal closes with 1001, a second one kills.
+    /// Connects, talks and closes; the first signal closes with 1001, a second one kills the process.
     func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await converse() }
@@ -153,7 +153,7 @@ struct ConnectSession: Sendable {
             do throws(WebSocketError) {
                 guard let roundTrip = try await link.ping() else { continue }
                 await gauge?.roundTrip(roundTrip)
-                // Without --ping they are for the figures only.
+                // Without --ping, pings are only for the statistics.
                 if pingEvery != nil { await console.note("pong after \(roundTrip.phrase)", .dim) }
             } catch {
                 if error.code == .timedOut { await console.note("no pong in time", .bad) }
@@ -167,9 +167,9 @@ struct ConnectSession: Sendable {
         return .other
     }
 
-    /// Sends what the source gives and closes after its end; an outcome only when the source itself was at fault.
+    /// Sends the lines of the source, then closes; returns an outcome only if the source itself failed.
     ///
-    /// A connection that fails while sending is not reported here: the receiving side meets the same failure and knows more.
+    /// A connection that fails while sending is not reported here, because the receiving side gets the same failure with more detail.
     func speak(over link: Link) async -> Outcome? {
         switch source {
         case .prompt:
@@ -187,12 +187,12 @@ struct ConnectSession: Sendable {
     }
 
     private func speakFromPrompt(over link: Link) async {
-        // Sending may wait for a slow peer; keys must not, or Control-C would not work.
+        // Sending may wait for a slow peer, but keys must not, or Control-C would not work.
         let (lines, outbox) = AsyncStream.makeStream(of: String.self)
         await withTaskGroup { group in
             group.addTask { for await line in lines { await deliver(line, over: link) } }
             await readKeys(outbox)
-            await console.close()  // From here on Control-C is SIGINT again, for a peer that takes nothing.
+            await console.close()  // From now on, Control-C is SIGINT again, in case the peer reads nothing.
             outbox.finish()
             await group.waitForAll()
             if !Task.isCancelled { await link.close() }
@@ -258,14 +258,14 @@ struct ConnectSession: Sendable {
     }
 }
 
-/// How long to go on receiving after the last line was sent.
+/// How long to continue receiving after the last line was sent.
 enum Patience: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertible {
-    /// Until nothing has come for this long.
+    /// Until nothing has arrived for this long.
     case quiet(Duration)
-    /// Until the peer closes, or a signal comes.
+    /// Until the peer closes, or a signal arrives.
     case forever
 
-    /// Reads seconds, or `forever`.
+    /// Parses seconds, or `forever`.
     init?(argument: String) {
         if argument == "forever" {
             self = .forever
@@ -276,7 +276,7 @@ enum Patience: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertibl
         }
     }
 
-    /// As it is written on the command line, for the help.
+    /// The value as written on the command line, for the help.
     var description: String {
         switch self {
         case .quiet(let duration): duration.phrase

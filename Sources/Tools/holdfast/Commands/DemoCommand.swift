@@ -8,18 +8,18 @@ import HoldfastTesting
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Watch a conversation survive: cut links, and a hub that is killed in the middle.",
+        abstract: "Watch a conversation survive cut links and a hub that is killed in the middle.",
         discussion: """
-            Starts a hub in a process of its own, a link to it that the demo itself cuts twice, and two clients that talk through the \
-            link while the hub is killed with -9 and started again. Takes some ten seconds; the status is 0 only if every message \
-            arrived once, and in one order for all.
+            Starts a hub in its own process, a link to it that the demo cuts twice, and two clients. The clients talk through the link \
+            while the hub is killed with -9 and restarted. Takes about ten seconds. The status is 0 only if every message arrived once, \
+            and in the same order for all.
             """)
 
     func run() async throws {
         let style = Style(isTerminal: StandardOutput.isTerminal, environment: ProcessInfo.processInfo.environment)
         let outcome = await withTaskGroup(of: Outcome?.self) { group in
-            group.addTask { await Demo(stage: DemoStage(timeline: Timeline(style: style))).run() }
-            // The hub must not outlive whoever started it.
+            group.addTask { await Demo(stage: DemoStage(timeline: DemoTimeline(style: style))).run() }
+            // The hub must not outlive the process that started it.
             group.addTask { await Signals.firstEnding() }
             let outcome = await group.next() ?? nil
             group.cancelAll()
@@ -29,13 +29,13 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// A conversation of two over a link that is cut, with a hub that is killed in the middle.
+/// A conversation of two clients over a link that is cut, with a hub that is killed in the middle.
 struct Demo: Sendable {
-    private static let parties: [Timeline.Party] = [.ann, .bob]
+    private static let parties: [DemoTimeline.Party] = [.ann, .bob]
     private static let room = "demo"
     private static let messages = 24
     private static let interval = Duration.milliseconds(250)
-    /// Whatever happens, the conversation is over then; it takes some 8 seconds.
+    /// The time limit for the conversation, which takes about 8 seconds.
     private static let limit = Duration.seconds(60)
     private static let words = [
         "hello", "hi, who is there?", "just us two", "and a hub", "which keeps everything", "on its disk", "what if the link breaks?",
@@ -46,7 +46,7 @@ struct Demo: Sendable {
 
     let stage: DemoStage
 
-    /// Runs to the end; clean only if every promise was kept.
+    /// Runs the demo; returns a clean outcome only if every message arrived once and in order.
     func run() async -> Outcome {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-demo-\(UUID().uuidString)")
         let hub = DemoHub(directory: directory.appendingPathComponent("hub").path)
@@ -54,7 +54,7 @@ struct Demo: Sendable {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
             let port = try await hub.start()
-            await stage.say(.hub, "a process of its own, on port \(port), its log in a directory")
+            await stage.say(.hub, "its own process, on port \(port), with its log in a directory")
             let link = try await FaultyLink.start(to: port)
             await stage.say(.link, "carries port \(link.port) to the hub")
             var stores: [String: SQLiteRoomStore] = [:]
@@ -77,7 +77,7 @@ struct Demo: Sendable {
         return isKept ? .clean : .failed
     }
 
-    /// Says how to try it oneself.
+    /// Prints how to try it yourself.
     private func invite() async {
         await stage.say(.demo, "Now you. In one terminal:    holdfast serve hub --dev")
         await stage.say(.demo, "In a browser, or two:        http://127.0.0.1:9001/  (and /status)")
@@ -121,7 +121,7 @@ struct Demo: Sendable {
             for (party, room) in zip(Self.parties, joined) { group.addTask { await show(room, to: party) } }
             group.addTask { for await state in clients[0].socket.states { await stage.stands(state) } }
             await speak(in: joined, link, hub)
-            // Everybody has been shown everything, or the time is up.
+            // Wait until everything was shown to everybody, or the time is up.
             while !Task.isCancelled, await !isEverythingShown { try? await Task.sleep(for: .milliseconds(20)) }
             group.cancelAll()
         }
@@ -135,14 +135,14 @@ struct Demo: Sendable {
         }
     }
 
-    private func show(_ room: Room, to party: Timeline.Party) async {
+    private func show(_ room: Room, to party: DemoTimeline.Party) async {
         do {
             for try await update in room.messages {
                 switch update {
                 case .entry(let entry):
                     await stage.shown(entry, to: party)
                     room.readUpTo(entry.seq)
-                case .replaced: await stage.say(party, "begins anew", .note)
+                case .replaced: await stage.say(party, "starts again from a snapshot", .note)
                 }
             }
         } catch {
@@ -150,7 +150,7 @@ struct Demo: Sendable {
         }
     }
 
-    /// In turn, whatever happens meanwhile; returns when all is stored.
+    /// Sends the messages in turn, whatever happens meanwhile; returns when all are stored.
     private func speak(in rooms: [Room], _ link: FaultyLink, _ hub: DemoHub) async {
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<Self.messages {
@@ -188,7 +188,7 @@ struct Demo: Sendable {
     private func carryOut(_ fault: Fault, _ link: FaultyLink, _ hub: DemoHub) async {
         switch fault {
         case .silence:
-            await stage.say(.link, "goes silent: takes everything, passes nothing on", .bad)
+            await stage.say(.link, "goes silent: forwards nothing", .bad)
             link.stall()
             try? await Task.sleep(for: .milliseconds(500))
             await stage.say(.link, "CUT", .bad)
@@ -205,18 +205,18 @@ struct Demo: Sendable {
                 await stage.say(.hub, "\(error)", .bad)
             }
         case .cut:
-            await stage.say(.link, "CUT, and refuses to connect for a while", .bad)
+            await stage.say(.link, "CUT, and refuses connections for a while", .bad)
             link.refuse()
             link.cut()
             try? await Task.sleep(for: .milliseconds(800))
             link.welcome()
-            await stage.say(.link, "welcomes connections again")
+            await stage.say(.link, "accepts connections again")
         }
     }
 
     // MARK: - The count
 
-    /// Reads what is on the disks.
+    /// Reads the log and the stores from disk.
     private func count(_ directory: URL, _ stores: [String: SQLiteRoomStore]) async throws {
         guard let room = RoomName(Self.room) else { return }
         var found: [String: [Entry]] = [:]

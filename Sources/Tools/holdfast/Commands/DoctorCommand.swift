@@ -5,28 +5,28 @@ import Holdfast
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Examine a server, and say what it does well and what not.",
+        abstract: "Examine a server, and report what works and what does not.",
         discussion: """
-            Looks at names and addresses, TLS, the upgrade, proxies on the way, pings, messages of every kind, compression, the largest \
-            message and the close handshake; with --idle also at what becomes of a silent connection. Each question has its own \
-            deadline, and one that is not answered does not stop the rest. Control-C prints what was found so far.
+            Examines names and addresses, TLS, the upgrade, proxies on the way, pings, messages of every kind, compression, the largest \
+            message and the close handshake; with --idle also the outcome of a silent connection. Each probe has its own deadline, and a \
+            failed probe does not stop the others. Control-C prints the findings so far.
 
-            It opens some thirty connections one after the other, and sends what a client should not (text that is not UTF-8, a frame \
-            without a mask): a server's log will show it. Do not point it at servers that are not yours.
+            It opens about thirty connections one after another, and sends what a client should not send (text that is not UTF-8, a \
+            frame without a mask), so the server's log will show errors. Do not use it on servers that are not yours.
 
-            --json prints one object; its names stay as they are. 'findings' has what follows, each with 'id', 'topic', 'severity' \
-            (good, note, warning, broken), 'text', and maybe 'details' and 'advice'; 'observations' has what was seen, times in \
-            milliseconds.
+            --json prints one object, whose names are stable. 'findings' contains the findings, each with 'id', 'topic', 'severity' \
+            (good, note, warning, broken), 'text', and sometimes 'details' and 'advice'; 'observations' contains the observations, with \
+            times in milliseconds.
 
             EXIT STATUS:
                 0  nothing is broken; there may be warnings
-                3  the server refused the upgrade, or answered wrongly
+                3  the server refused the upgrade, or its answer was invalid
                 4  no connection: unknown name, refused port, or a timeout
                 5  TLS failed: the certificate is not trusted, or the handshake broke
-                7  the server breaks the protocol: no pong, no answer to close, or it hangs up on what it should take
+                7  the server violates the protocol: no pong, no answer to a close frame, or it closes on valid messages
                64  wrong usage: a bad option, value or URL
-              130  stopped by SIGINT; what was found so far is printed
-              143  stopped by SIGTERM or SIGHUP; what was found so far is printed
+              130  stopped by SIGINT; the findings so far are printed
+              143  stopped by SIGTERM or SIGHUP; the findings so far are printed
             """)
 
     @Argument(help: ArgumentHelp("ws://host:port/path, wss://… or ws+unix:/socket:/path", valueName: "url"), transform: URLArgument.parse)
@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(
         defaultAsFlag: Seconds(60), parsing: .next,
-        help: ArgumentHelp("Be silent on a connection for so long (--idle alone: 60), and see whether it lives.", valueName: "seconds"))
+        help: ArgumentHelp("Keep a connection silent for this long (--idle alone: 60), and test if it survives.", valueName: "seconds"))
     var idle: Seconds?
 
     @Option(
@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to wait for one answer (default: 5).", valueName: "seconds"))
     var patience: Seconds?
 
-    @Option(help: ArgumentHelp("How long all may take, without what --idle adds (default: 60).", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time limit for everything, without the time for --idle (default: 60).", valueName: "seconds"))
     var timeout: Seconds?
 
     @Flag(help: "Print JSON.")
@@ -55,10 +55,10 @@ struct DoctorCommand: AsyncParsableCommand {
     func validate() throws {
         try connection.validate(for: url)
         if connection.way.follow || connection.way.followAnywhere {
-            throw ValidationError("doctor follows no redirects: it tells where they lead, and can be pointed there.")
+            throw ValidationError("doctor follows no redirects: it reports where they lead, so that you can examine that URL.")
         }
         if connection.maxMessage != nil {
-            throw ValidationError("--max-message is about what we take; for what the server takes use --limit-cap.")
+            throw ValidationError("--max-message limits received messages; to test the server's limit, use --limit-cap.")
         }
         if let limitCap, limitCap.bytes > Wire.largest / 2 { throw ValidationError("--limit-cap: at most 32M.") }
         if let idle, idle.duration < .milliseconds(100) { throw ValidationError("--idle: at least 0.1 seconds.") }
@@ -83,11 +83,11 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let silence = idle?.duration
         let time = (timeout?.duration ?? .seconds(60)) + (silence.map { $0 * 3 } ?? .zero)
-        let errand = Errand(options: options, patience: patience?.duration ?? .seconds(5), end: .now + time)
+        let target = ProbeTarget(options: options, patience: patience?.duration ?? .seconds(5), end: .now + time)
         let examination = Examination(
-            errand: errand, notes: notes, isCompressionTried: !connection.noCompression, limitCap: limitCap?.bytes ?? 4 << 20, idle: silence
+            target: target, notes: notes, isCompressionTried: !connection.noCompression, limitCap: limitCap?.bytes ?? 4 << 20, idle: silence
         )
-        if connection.insecure { StandardOutput.warn("WARNING: --insecure: whoever answers is examined, and gets what you send.") }
+        if connection.insecure { StandardOutput.warn("WARNING: --insecure: the server is not verified, and gets what you send.") }
         let stopped = await Self.until(examination)
         if showsProgress { StandardOutput.write("\r\u{1B}[K", to: STDERR_FILENO) }
         let report = DoctorReport(await notes.observations, stopped: stopped)
@@ -96,10 +96,10 @@ struct DoctorCommand: AsyncParsableCommand {
         if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
     }
 
-    /// Runs it; returns what stopped it, if it did not come to its end.
+    /// Runs the examination; returns the signal that stopped it, or nil if it finished.
     private static func until(_ examination: Examination) async -> Outcome? {
         let (endings, ending) = AsyncStream.makeStream(of: Outcome?.self)
-        // SAFETY: both end with the process if not before: a lookup of a name cannot be cancelled, and nobody is to wait for it.
+        // SAFETY: both tasks end with the process at the latest; a name lookup cannot be cancelled, and the command must not wait for it.
         let tasks = [
             Task {
                 await examination.run()

@@ -9,15 +9,15 @@ import Foundation
 struct MeasureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",
-        abstract: "Measure what messages cost as JSON, MessagePack and CBOR.",
+        abstract: "Measure the size and processor time of messages as JSON, MessagePack and CBOR.",
         discussion: """
-            Reads messages from a file, or with - from standard input: a JSON array of them, one JSON value a line, or one value. \
-            Prints bytes a message, plain and with permessage-deflate (with and without context takeover), the processor time to \
-            encode, decode and compress one, and what follows: JSON or binary?
+            Reads messages from a file, or with - from standard input: a JSON array of messages, one JSON value per line, or one value. \
+            Prints the bytes per message, plain and with permessage-deflate (with and without context takeover), the processor time to \
+            encode, decode and compress a message, and a recommendation: JSON or binary.
 
-            JSON is counted without white space. Bytes are those of payloads: a frame adds 2 to 14. Times are of this library's \
-            readers and writers of values whose shape is not known beforehand, in processor time of one thread, each the median of five \
-            rounds. Everything is compressed, also messages that are by default too short for that.
+            JSON is counted without white space. Bytes are those of payloads: a frame adds 2 to 14. Times are for this library's \
+            decoders and encoders of values without a known type, in processor time of one thread; each is the median of five rounds. \
+            Everything is compressed, even messages that are too short for compression by default.
 
             \(Outcome.table)
             """)
@@ -25,7 +25,7 @@ struct MeasureCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A file of JSON, or - for standard input.", valueName: "file"))
     var file: String
 
-    @Option(help: ArgumentHelp("The most to read, such as 512K or 1G.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The maximum number of bytes to read, such as 512K or 1G.", valueName: "bytes"))
     var maxSize: ByteCount?
 
     @Flag(help: "Print the result as JSON.")
@@ -44,7 +44,7 @@ struct MeasureCommand: AsyncParsableCommand {
         StandardOutput.write((json ? report.json : report.lines(style: style).joined(separator: "\n")) + "\n")
     }
 
-    /// What is in the file; of one that is too long somewhat more than allowed.
+    /// Returns the content of the file; stops reading soon after the limit.
     private func bytes(upTo limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         if file == "-" {
@@ -61,7 +61,7 @@ struct MeasureCommand: AsyncParsableCommand {
         }
     }
 
-    /// The processor time of the calling thread.
+    /// Returns the processor time of the calling thread.
     private static func threadTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

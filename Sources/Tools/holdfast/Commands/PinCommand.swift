@@ -8,12 +8,12 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Print the pins of a server's certificate chain.",
         discussion: """
-            The chain is verified first, and printed with the server's own key on top and the root at the end, as Swift to paste into \
-            TLSOptions.pins. Choose one or two, and add the pin of a key that the server does not use yet: without a backup a lost key \
-            locks every installed app out. A pin of an authority holds for whatever that authority vouches for. To try them: \
-            holdfast connect --pin <pin>.
+            The chain is verified first, and printed with the server's own key at the top and the root at the end, as Swift to paste into \
+            TLSOptions.pins. Choose one or two pins, and add the pin of a key that the server does not use yet: without a backup, a lost \
+            key locks out every installed app. The pin of an authority matches every certificate that this authority issues. To try \
+            pins: holdfast connect --pin <pin>.
 
-            Run it over a network that you trust: what somebody on the way shows you is what you would pin.
+            Run it over a network that you trust: if somebody intercepts the connection, you would pin their key.
 
             \(Outcome.table)
             """)
@@ -32,7 +32,7 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if trust.insecure { StandardOutput.warn("WARNING: --insecure: nobody vouches for this chain; compare the pins by another way.") }
+        if trust.insecure { StandardOutput.warn("WARNING: --insecure: this chain is not verified; compare the pins over another channel.") }
         do {
             let environment = ProcessInfo.processInfo.environment
             let chain = try await ServerChain.of(
@@ -47,12 +47,12 @@ struct PinCommand: AsyncParsableCommand {
     }
 }
 
-/// Whom `pin` believes.
+/// The trust options of `pin`.
 struct PinTrustOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Trust only the authorities in this PEM file.", valueName: "file"))
     var ca: String?
 
-    @Flag(help: "Print the chain though nobody vouches for it.")
+    @Flag(help: "Print the chain without verifying it.")
     var insecure = false
 
     @OptionGroup var handshake: HandshakeOptions
@@ -68,12 +68,12 @@ struct PinTrustOptions: ParsableArguments {
     }
 }
 
-/// A chain's pins, to paste into an app or to read by a program.
+/// The pins of a chain, as Swift for an app or as JSON for a program.
 struct PinListing {
     let host: String
     let chain: [ServerCertificate]
 
-    /// Swift, with a comment for each pin.
+    /// The pins as Swift, with a comment for each.
     var swift: String {
         let lines = chain.enumerated().map { place, certificate in
             "    try Pin(\"\(certificate.publicKeyPin)\"),  // \(role(place)): \(name(certificate)), until \(lastDay(certificate))"
@@ -81,9 +81,9 @@ struct PinListing {
         return (["PinSet(\"\(host)\", pins: ["] + lines + ["])"]).joined(separator: "\n") + "\n"
     }
 
-    /// One object; keys in the order of the alphabet.
+    /// Returns one JSON object with sorted keys.
     ///
-    /// Nothing in it can drive a terminal: names are the server's own words.
+    /// Control sequences are escaped, because the names come from the server.
     func json() throws -> String {
         let rows = chain.map {
             Row(
@@ -95,7 +95,7 @@ struct PinListing {
 
     private func role(_ place: Int) -> String {
         if place == 0 { return "the server" }
-        return place == chain.count - 1 && chain[place].isSelfIssued ? "the root" : "an authority between"
+        return place == chain.count - 1 && chain[place].isSelfIssued ? "the root" : "an intermediate authority"
     }
 
     private func name(_ certificate: ServerCertificate) -> String {
@@ -114,7 +114,7 @@ struct PinListing {
     }
 }
 
-/// Which keys the server's chain is expected to have.
+/// The options for the expected keys of the server's chain.
 struct PinOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -124,11 +124,11 @@ struct PinOptions: ParsableArguments {
         transform: Self.pin)
     var pin: [Pin] = []
 
-    @Flag(help: "Warn if the chain has none of the pins, and connect all the same.")
+    @Flag(help: "Warn if the chain has none of the pins, but connect anyway.")
     var pinReportOnly = false
 
     func validate() throws {
-        if pinReportOnly, pin.isEmpty { throw ValidationError("--pin-report-only says what a missing --pin means; give one.") }
+        if pinReportOnly, pin.isEmpty { throw ValidationError("--pin-report-only needs at least one --pin.") }
     }
 
     func apply(to tls: inout TLSOptions, for url: WebSocketURL) {
@@ -136,7 +136,7 @@ struct PinOptions: ParsableArguments {
         tls.pins = [PinSet(url.host, pins: pin, mode: pinReportOnly ? .reportOnly : .enforce)]
         let warned = LockedValue(false)
         tls.onPinReport = { report in
-            // A refusal is told by the error; the many connections of a benchmark would all warn of the same.
+            // A refusal is reported by the error. The connections of a benchmark would all give the same warning, so it is printed once.
             guard !report.isRefused else { return }
             warned.withLockedValue { isDone in
                 if !isDone { StandardOutput.warn(report.warning) }
@@ -145,14 +145,14 @@ struct PinOptions: ParsableArguments {
         }
     }
 
-    /// What is wrong with the pin becomes the parser's message.
+    /// Parses a pin; the error becomes the parser's message.
     private static func pin(_ text: String) throws -> Pin {
         do throws(Pin.Malformed) { return try Pin(text) } catch { throw ValidationError(error.description) }
     }
 }
 
 extension PinReport {
-    /// For people, on one line.
+    /// The warning for people, on one line.
     var warning: String {
         let seen = chain.map { "\($0.publicKeyPin) (\($0))" }.joined(separator: ", ").escapedOnOneLine
         return "WARNING: the chain of \(host.escapedOnOneLine) has none of the pins, but "

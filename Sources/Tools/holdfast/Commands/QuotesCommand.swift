@@ -9,11 +9,12 @@ struct QuotesCommand: AsyncParsableCommand {
         commandName: "quotes",
         abstract: "Watch the quotes of a market, live.",
         discussion: """
-            Shows what 'holdfast serve quotes' serves, or any server of the protocol in docs/quotes-protocol.md. At a terminal there \
-            is a board: prices with their direction, what changed since the board began, the rate, the round trip, and what was \
-            conflated or lost on the way. It survives cuts: what is not current meanwhile is dim. Arrows scroll, q or Control-C ends.
+            Shows the quotes of 'holdfast serve quotes', or of any server with the protocol in docs/quotes-protocol.md. At a terminal \
+            there is a board: prices with their direction, the change since the board began, the rate, the round trip, and the numbers of \
+            conflated and lost updates. It survives lost connections: quotes that are not current are dim. Arrows scroll, q or Control-C \
+            ends.
 
-            Into a pipe, or with --plain, the quotes that have changed are lines, every --every seconds.
+            With a pipe, or with --plain, it prints the changed quotes as lines, every --every seconds.
 
             EXAMPLE:
               holdfast quotes ws://localhost:9001/feed 'BANK*' SAIL
@@ -24,22 +25,22 @@ struct QuotesCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("ws://host:port/feed or wss://…", valueName: "url"), transform: URLArgument.parse)
     var url: WebSocketURL
 
-    @Argument(help: ArgumentHelp("What to show; * stands for any characters, ? for one (default: all).", valueName: "symbol"))
+    @Argument(help: ArgumentHelp("The symbols to show; * matches any characters, ? matches one (default: all).", valueName: "symbol"))
     var symbols: [String] = []
 
-    @Option(help: "How quotes come (default: msgpack, or what the server has).")
+    @Option(help: "The encoding of quotes (default: msgpack, or one that the server has).")
     var encoding: QuotesEncoding?
 
-    @Option(help: ArgumentHelp("Ask for at most so many updates per second, 1 to 1000.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Request at most this many updates per second, 1 to 1000.", valueName: "rate"))
     var rate: Int?
 
-    @Option(help: ArgumentHelp("Show at most so many rows.", valueName: "rows"))
+    @Option(help: ArgumentHelp("The maximum number of rows to show.", valueName: "rows"))
     var rows: Int?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch (default: until somebody ends it).", valueName: "seconds"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch (default: until you end it).", valueName: "seconds"))
     var duration: Seconds?
 
-    @Flag(help: "Print lines, not a board.")
+    @Flag(help: "Print lines instead of a board.")
     var plain = false
 
     @Flag(help: "Print lines of JSON.")
@@ -57,7 +58,7 @@ struct QuotesCommand: AsyncParsableCommand {
         if let rows, rows < 1 { throw ValidationError("--rows: at least 1.") }
         if every.duration < .milliseconds(10) { throw ValidationError("--every: at least 0.01 seconds.") }
         for symbol in symbols where SymbolPattern(symbol) == nil {
-            throw ValidationError("\"\(symbol.escapedOnOneLine)\" is no symbol: use 1 to 32 characters of ASCII, without spaces.")
+            throw ValidationError("\"\(symbol.escapedOnOneLine)\" is not a symbol: use 1 to 32 ASCII characters, without spaces.")
         }
         if symbols.count > QuotesLimits.patterns { throw ValidationError("at most \(QuotesLimits.patterns) symbols; use a pattern.") }
     }
@@ -81,7 +82,7 @@ struct QuotesCommand: AsyncParsableCommand {
         Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
     }
 
-    /// A board needs a terminal with keys.
+    /// Returns the display; a board needs a terminal with keys.
     private func display(_ environment: [String: String]) -> QuotesSession.Display {
         let isBoard = !plain && !json && StandardInput.isTerminal && StandardOutput.isTerminal && environment["TERM"] != "dumb"
         guard isBoard else { return .lines(QuoteLines(isJSON: json), every: every.duration) }

@@ -6,6 +6,7 @@ import HoldfastRouter
 import HoldfastServer
 import QuotesCore
 import WebSocketCore
+import WebSocketRuntime
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
 struct ServeEchoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "echo",
-        abstract: "Send every message back to whoever sent it.",
+        abstract: "Send every message back to its sender.",
         discussion: """
             The URL goes to standard output once the server listens, everything else to standard error. SIGINT (Control-C) and \
             SIGTERM close every connection with 1001 and end the server with status 0.
@@ -39,7 +40,7 @@ struct ServeEchoCommand: AsyncParsableCommand {
 struct EchoHandler: Sendable {
     let log: ServerLog
 
-    /// Sends everything back until the client leaves, and logs how that went.
+    /// Sends every message back until the client leaves, and logs the outcome.
     func serve(_ connection: WebSocketConnection, _ request: UpgradeRequest) async throws {
         let peer = (request.remoteAddress ?? "a client").escapedOnOneLine
         let opened = "\(peer) opened \(request.path.escapedOnOneLine) over HTTP/\(request.httpVersion)"
@@ -61,41 +62,41 @@ struct EchoHandler: Sendable {
 struct ServeQuotesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quotes",
-        abstract: "Serve a made-up but lively market.",
+        abstract: "Serve an invented market with live prices.",
         discussion: """
-            Quotes of hundreds of symbols, as JSON, MessagePack or Protocol Buffers: what a client offers first. A client \
-            subscribes by symbol or pattern, gets a snapshot and then what changes; a slow one gets the newest of each symbol, and no \
-            backlog. The protocol is in docs/quotes-protocol.md.
+            Quotes of hundreds of symbols, as JSON, MessagePack or Protocol Buffers: the server uses the format that a client offers \
+            first. A client subscribes by symbol or pattern, and gets a snapshot and then the changes; a slow client gets the newest quote \
+            of each symbol, and no backlog. The protocol is in docs/quotes-protocol.md.
 
-            'holdfast quotes' shows the market in a terminal, and a browser does at http://127.0.0.1:9001/quotes.
+            'holdfast quotes' shows the market in a terminal; in a browser it is at http://127.0.0.1:9001/quotes.
 
-            The same --seed, --symbols and --rate give the same ticks, but for the time in them. The URL goes to standard output once the \
-            server listens, everything else to standard error. SIGINT (Control-C) and SIGTERM close every connection with 1001 and end the server \
-            with status 0.
+            The same --seed, --symbols and --rate give the same ticks, except for their times. The URL goes to standard output once the \
+            server listens, everything else to standard error. SIGINT (Control-C) and SIGTERM close every connection with 1001 and end the \
+            server with status 0.
             """)
 
     @OptionGroup var serve: ServeOptions
     @OptionGroup var messages: ServeMessageOptions
 
-    @Option(help: "How many symbols, 1 to \(MarketPlan.symbolCounts.upperBound).")
+    @Option(help: "The number of symbols, 1 to \(MarketPlan.symbolCounts.upperBound).")
     var symbols = 500
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Ticks per second, all symbols together; at most \(Market.beatsPerSecond) for each symbol.", valueName: "rate"))
+            "Ticks per second over all symbols; at most \(Market.beatsPerSecond) for each symbol.", valueName: "rate"))
     var rate = 2000
 
-    @Option(help: "What all chance follows from (default: drawn, and printed).")
+    @Option(help: "The seed for random choices (default: a random one, which is printed).")
     var seed: UInt64?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Openings, news and quiet times, that change the rate from a quarter to four times; without, the rate is exact.")
+        help: "Simulate openings, news and quiet times: the rate varies from a quarter to four times; without them, it is exact.")
     var bursts = true
 
     @Option(
-        help: ArgumentHelp("Drop this share of the tick messages, from 0 to 1, so that clients have gaps to find.", valueName: "share"))
+        help: ArgumentHelp("Drop this share of the tick messages, from 0 to 1, so that clients have to detect gaps.", valueName: "share"))
     var drop = 0.0
 
     func validate() throws {
@@ -106,12 +107,12 @@ struct ServeQuotesCommand: AsyncParsableCommand {
         guard 1...highest ~= rate else {
             throw ValidationError("--rate: \(symbols.counted("symbol")) can have 1 to \(highest) ticks per second; see --symbols.")
         }
-        guard 0...1 ~= drop else { throw ValidationError("--drop: a share is from 0 to 1.") }
+        guard 0...1 ~= drop else { throw ValidationError("--drop: use 0 to 1.") }
     }
 
     func run() async throws {
         let seed = seed ?? .random(in: 0...UInt64(UInt32.max))
-        let opening = Int64(Date().timeIntervalSince1970 * 1000)
+        let opening = WallClock.milliseconds
         let floor = MarketFloor(
             MarketPlan(symbols: symbols, rate: rate, seed: seed, mood: bursts ? .lively : .calm, opening: opening))
         let development = DevelopmentServer(serve, messages, path: "/feed")
@@ -128,21 +129,21 @@ struct ServeQuotesCommand: AsyncParsableCommand {
 struct ServeHubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hub",
-        abstract: "Serve rooms: messages in order, on disk before they are acked, to every member.",
+        abstract: "Serve rooms: every member gets all messages in one order, and they are stored on disk before they are acked.",
         discussion: """
-            Clients connect to /rooms with the protocol of docs/rooms-protocol.md: 'holdfast chat', 'holdfast rooms', an app with HoldfastRooms, \
-            or the page that the hub itself has at /. On the same port are /status, /healthz, /readyz, /metrics (Prometheus) and, with an API \
-            key, POST and GET /api/rooms/ROOM/messages, GET /api/rooms/ROOM/export and POST /api/backup. Status and metrics are for this \
-            machine, and for who shows an API key.
+            Clients connect to /rooms with the protocol of docs/rooms-protocol.md: 'holdfast chat', 'holdfast rooms', an app with \
+            HoldfastRooms, or the hub's own page at /. On the same port are /status, /healthz, /readyz, /metrics (Prometheus) and, with an \
+            API key, POST and GET /api/rooms/ROOM/messages, GET /api/rooms/ROOM/export and POST /api/backup. Status and metrics are only \
+            for this machine, and for clients with an API key.
 
-            Somebody has to vouch for who joins: give keys for JSON Web Tokens, or --dev while developing. The claims of a token are \
-            sub (the user), exp, nbf, iss, aud, and rooms, such as {"team-*": "rwp", "lobby": "r"}: read, write, presence, admin.
+            The hub must be able to identify its clients: give keys for JSON Web Tokens, or --dev during development. The claims of a \
+            token are sub (the user), exp, nbf, iss, aud, and rooms, such as {"team-*": "rwp", "lobby": "r"}: read, write, presence, admin.
 
-            --config names a JSON file with the same names as the options, such as {"data": "/var/lib/rooms", "port": 9001, "jwks": "keys.json", \
-            "limit": {"user.connections": 5}}; what is given as an option holds against it.
+            --config names a JSON file with the same names as the options, such as {"data": "/var/lib/rooms", "port": 9001, \
+            "jwks": "keys.json", "limit": {"user.connections": 5}}; options on the command line override the file.
 
-            The URL goes to standard output once the hub listens, everything else to standard error. SIGINT (Control-C) and SIGTERM tell every \
-            client when to come back, ack what was taken, and end the hub with status 0; a second one ends it at once.
+            The URL goes to standard output once the hub listens, everything else to standard error. SIGINT (Control-C) and SIGTERM tell \
+            every client when to come back, ack the accepted messages, and end the hub with status 0; a second signal ends it at once.
             """)
 
     @OptionGroup var serve: ServeOptions
@@ -176,23 +177,23 @@ struct ServeWAMPCommand: AsyncParsableCommand {
         commandName: "wamp",
         abstract: "Serve a WAMP router: calls and topics, for development, tests and small services.",
         discussion: """
-            A broker and a dealer in one process, at /ws and at /, for wamp.2.json, wamp.2.msgpack and wamp.2.cbor: what a client \
-            offers first. It has patterns, shared registrations, progress, cancellation, timeouts, retained events, testaments and the \
-            meta API. All is kept in memory, and ends with it. It checks strictly what clients send: who breaks the protocol is cut \
-            off, and told why.
+            A broker and a dealer in one process, at /ws and at /, for wamp.2.json, wamp.2.msgpack and wamp.2.cbor: the router uses the \
+            one that a client offers first. It supports patterns, shared registrations, progress, cancellation, timeouts, retained events, \
+            testaments and the meta API. Everything is kept in memory, and is lost when the router ends. It checks strictly what clients \
+            send: a client that violates the protocol is disconnected with a reason.
 
-            Anonymous clients may join, as the role anonymous, unless users are given; with --anonymous also then. Secrets given as \
-            options are seen by everybody on this machine: use --users for those that matter. Each line of that file is a method \
-            (ticket, cra, or salted for CRA with a salt), a name, a secret, and perhaps a role, such as 'ticket ann sesame frontend'. \
-            Beside it stands FILE.key, which is made if it is not there: salts follow from it, so that they stay the same.
+            Anonymous clients may join, with the role anonymous, if no users are given or with --anonymous. Everybody on this machine can \
+            see secrets in options: use --users for secrets that matter. Each line of that file has a method (ticket, cra, or salted for \
+            CRA with a salt), a name, a secret, and optionally a role, such as 'ticket ann sesame frontend'. The salts are derived from \
+            the file FILE.key beside it, so that they stay the same; the router creates this file if it does not exist.
 
-            Who has joined may call the meta API, anonymous or not, and so end the sessions of others (wamp.session.kill): where that \
-            matters, use --no-meta.
+            Every client that has joined may call the meta API, even an anonymous one; --no-meta turns it off. Clients can end the \
+            sessions of others (wamp.session.kill) only with --allow-kill.
 
-            --quirks makes the router behave as another one does, where that is known to trouble clients.
+            --quirks makes the router imitate another router in ways that are known to cause problems for clients.
 
             The URL goes to standard output once the router listens, everything else to standard error. SIGINT (Control-C) and SIGTERM say \
-            goodbye to every session and end the router with status 0; a second one ends it at once.
+            goodbye to every session and end the router with status 0; a second signal ends it at once.
             """)
 
     @OptionGroup var serve: ServeOptions
@@ -212,7 +213,7 @@ struct ServeWAMPCommand: AsyncParsableCommand {
             try await router.withRunning { running in
                 StandardOutput.write(running.url("/ws") + "\n")
                 let realms = configuration.policy.realms.map { $0.sorted().joined(separator: ", ") } ?? "any"
-                log.note("for development, tests and small services; realms: \(realms.escapedOnOneLine); all is kept in memory")
+                log.note("for development, tests and small services; realms: \(realms.escapedOnOneLine); everything is kept in memory")
                 if let certificate { log.note("trust it with --ca \(certificate.certificateFile)") }
                 _ = await Signals.firstEnding()
                 let status = router.status

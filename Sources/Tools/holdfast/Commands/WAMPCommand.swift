@@ -5,9 +5,9 @@ import HoldfastWAMP
 struct WAMPCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wamp",
-        abstract: "Call and offer procedures, publish and hear events, over WAMP.",
+        abstract: "Call and register procedures, publish events and subscribe to them, over WAMP.",
         discussion: """
-            WAMP joins a realm of a router, such as 'holdfast serve wamp' or Crossbar. Arguments are JSON; what is none is a text.
+            WAMP joins a realm of a router, such as 'holdfast serve wamp' or Crossbar. An argument is JSON, or else a text.
 
             EXAMPLE:
               holdfast serve wamp
@@ -22,9 +22,9 @@ struct WAMPCallCommand: WAMPRealmCommand {
         commandName: "call",
         abstract: "Call a procedure, and print its result.",
         discussion: """
-            The result is a line of JSON: the value if it is one, null if there is none, else {"args":[…],"kwargs":{…}}; with --full \
-            always the latter. With --progress each part of the result is a line, too, as it comes. An error goes to standard error \
-            and ends with status 9. SIGINT (Control-C) cancels the call.
+            The result is a line of JSON: a single value as it is, null if there is none, else {"args":[…],"kwargs":{…}}; with --full \
+            always the latter. With --progress each part of the result is also printed as a line when it arrives. An error goes to \
+            standard error, and the status is then 9. SIGINT (Control-C) cancels the call.
 
             EXAMPLE:
               holdfast wamp call ws://localhost:9001/ realm1 com.example.add 23 7
@@ -41,19 +41,19 @@ struct WAMPCallCommand: WAMPRealmCommand {
 
     @OptionGroup(title: "Arguments") var payload: WAMPPayloadOptions
 
-    @Option(help: ArgumentHelp("How long the result may take, with --progress each part of it (default: 30 s).", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time limit for the result, or with --progress for each part (default: 30 s).", valueName: "seconds"))
     var timeout = Seconds(30)
 
-    @Flag(help: "Print the parts of a result as they come.")
+    @Flag(help: "Print the parts of a result as they arrive.")
     var progress = false
 
     @Option(help: "How the call is cancelled.")
     var cancel = CallOptions.CancelMode.killNoWait
 
-    @Flag(help: "Tell the callee who calls, if the router lets us.")
+    @Flag(help: "Disclose the caller to the callee, if the router allows it.")
     var discloseMe = false
 
-    @Flag(help: "Print all arguments of a result, also if it is a single value.")
+    @Flag(help: "Print all arguments of a result, even if it is a single value.")
     var full = false
 
     func validate() throws {
@@ -81,14 +81,14 @@ struct WAMPCallCommand: WAMPRealmCommand {
 struct WAMPRegisterCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "register",
-        abstract: "Offer a procedure, and answer its calls.",
+        abstract: "Register a procedure, and answer its calls.",
         discussion: """
-            Answers with what a call brought (--echo), with the same each time (--reply), or with what a shell command prints (--exec): \
-            JSON, or else a text. The command has the call on its standard input, as a line of JSON: {"procedure":…,"args":[…],"kwargs":{…}}. \
-            With --progress each line that it prints is a part of the result, sent as it comes. A command whose status is not 0 answers \
-            with the error wamp.error.runtime_error and the end of what it wrote to standard error. It is ended when the caller cancels. \
-            Commands run for --concurrency calls at once, others wait for their turn; of more than 1024 the rest is answered \
-            wamp.error.unavailable.
+            Answers with the arguments of the call (--echo), with a fixed value (--reply), or with the output of a shell command (--exec): \
+            JSON, or else a text. The command gets the call on its standard input, as a line of JSON: \
+            {"procedure":…,"args":[…],"kwargs":{…}}. With --progress each line of its output is a part of the result, which is sent at \
+            once. If the status of the command is not 0, the answer is the error wamp.error.runtime_error with the end of its standard \
+            error. The command is ended when the caller cancels. Commands run for --concurrency calls at once, other calls wait; with more \
+            than 1024 calls, further ones are answered with wamp.error.unavailable.
 
             Each call is printed as a line of JSON. The registration survives the connection. Ends with SIGINT, or after --count or --for.
 
@@ -108,34 +108,34 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
     @Flag(help: "Answer with the arguments of the call.")
     var echo = false
 
-    @Option(help: ArgumentHelp("Answer with this, JSON or a text.", valueName: "json"))
+    @Option(help: ArgumentHelp("Answer with this value, JSON or a text.", valueName: "json"))
     var reply: JSONArgument?
 
-    @Option(help: ArgumentHelp("Answer with what this shell command prints.", valueName: "command"))
+    @Option(help: ArgumentHelp("Answer with the output of this shell command.", valueName: "command"))
     var exec: String?
 
-    @Flag(help: "With --exec: send each line as a part of the result, as it comes; the last is the result.")
+    @Flag(help: "With --exec: send each line of output as a part of the result at once; the last line is the result.")
     var progress = false
 
-    @Option(help: ArgumentHelp("With --exec: run so many commands at once (default: \(Self.mostCommands)).", valueName: "count"))
+    @Option(help: ArgumentHelp("With --exec: run up to this many commands at once (default: \(Self.mostCommands)).", valueName: "count"))
     var concurrency: Int?
 
-    @Option(help: "How the URIs of calls are compared with it.")
+    @Option(help: "How the URIs of calls are matched.")
     var match = WAMPMatch.exact
 
-    @Option(help: "Who is called where several offer it.")
+    @Option(help: "Who is called if several sessions register the procedure.")
     var sharing = RegisterOptions.Sharing.single
 
-    @Flag(help: "Take it over from the session that offers it, where the router lets us (force_reregister, as Crossbar does).")
+    @Flag(help: "Take the procedure over from its current session, if the router allows it (force_reregister, as in Crossbar).")
     var takeOver = false
 
-    @Option(help: ArgumentHelp("End after so many calls.", valueName: "count"))
+    @Option(help: ArgumentHelp("End after this many calls.", valueName: "count"))
     var count: Int?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
     var duration: Seconds?
 
-    /// How many commands run at once unless told otherwise: whoever may call starts them.
+    /// The default number of simultaneous commands; it is limited because any caller can start them.
     static let mostCommands = 4
 
     func validate() throws {
@@ -144,8 +144,8 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
         let ways = [echo ? "--echo" : nil, reply == nil ? nil : "--reply", exec == nil ? nil : "--exec"].compactMap(\.self)
         if ways.isEmpty { throw ValidationError("say how to answer: --echo, --reply or --exec.") }
         if ways.count > 1 { throw ValidationError("\(ways.joined(separator: " and ")) exclude each other.") }
-        if progress, exec == nil { throw ValidationError("--progress goes with --exec.") }
-        if concurrency != nil, exec == nil { throw ValidationError("--concurrency goes with --exec.") }
+        if progress, exec == nil { throw ValidationError("--progress needs --exec.") }
+        if concurrency != nil, exec == nil { throw ValidationError("--concurrency needs --exec.") }
         if let concurrency, !(1...1024 ~= concurrency) { throw ValidationError("--concurrency: 1 to 1024.") }
         if let count, count < 1 { throw ValidationError("--count: at least 1.") }
     }
@@ -157,7 +157,7 @@ struct WAMPRegisterCommand: WAMPRealmCommand {
 
     private func register(_ answer: CallAnswer, on client: WAMPClient) async throws {
         let (calls, ended) = AsyncStream.makeStream(of: Void.self)
-        // What answers by itself takes no time.
+        // Answers that need no command are not limited.
         let gate = CommandGate(most: exec == nil ? .max : concurrency ?? Self.mostCommands)
         let options = RegisterOptions(match: match, sharing: sharing, takesOver: takeOver)
         let registration = try await client.register(procedure, options: options) { arguments, invocation in
@@ -192,8 +192,8 @@ struct WAMPPublishCommand: WAMPRealmCommand {
         commandName: "publish",
         abstract: "Publish an event.",
         discussion: """
-            With --ack the router has taken the event when this ends, and its publication is printed as a line of JSON; without, it \
-            was sent, and what the router makes of it is not told.
+            With --ack, the command waits until the router has accepted the event, and prints its publication as a line of JSON. Without \
+            --ack, it only sends the event, and the outcome is not reported.
 
             EXAMPLE:
               holdfast wamp publish ws://localhost:9001/ realm1 com.example.news '{"headline":"hi"}' --ack
@@ -210,18 +210,18 @@ struct WAMPPublishCommand: WAMPRealmCommand {
 
     @OptionGroup(title: "Arguments") var payload: WAMPPayloadOptions
 
-    @Flag(help: "Wait until the router has taken it.")
+    @Flag(help: "Wait until the router has accepted the event.")
     var ack = false
 
-    @Flag(help: "Have the router keep it for those who subscribe later and ask for it.")
+    @Flag(help: "Let the router keep the event for later subscribers that ask for it.")
     var retain = false
 
-    @Flag(help: "Tell the subscribers who publishes, if the router lets us.")
+    @Flag(help: "Disclose the publisher to the subscribers, if the router allows it.")
     var discloseMe = false
 
     @OptionGroup(title: "Subscribers") var audience: WAMPAudienceOptions
 
-    @Option(help: ArgumentHelp("How long the router may take (default: 30 s).", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time limit for the router (default: 30 s).", valueName: "seconds"))
     var timeout = Seconds(30)
 
     func validate() throws {
@@ -243,10 +243,10 @@ struct WAMPPublishCommand: WAMPRealmCommand {
 struct WAMPSubscribeCommand: WAMPRealmCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
-        abstract: "Print the events of a topic as they come.",
+        abstract: "Print the events of a topic as they arrive.",
         discussion: """
-            A line of JSON for each event, and one with "gap" where some may be missing: WAMP keeps nothing for those who are not there. \
-            The subscription survives the connection. Ends with SIGINT, or after --count or --for.
+            Prints a line of JSON for each event, and one with "gap" where events may be missing, because WAMP keeps no events for clients \
+            that are not connected. The subscription survives the connection. Ends with SIGINT, or after --count or --for.
 
             EXAMPLE:
               holdfast wamp subscribe ws://localhost:9001/ realm1 com.example. --match prefix
@@ -261,19 +261,19 @@ struct WAMPSubscribeCommand: WAMPRealmCommand {
     @Argument(help: ArgumentHelp("The topic's URI, or a pattern; see --match.", valueName: "topic"))
     var topic: String
 
-    @Option(help: "How topics are compared with it.")
+    @Option(help: "How topics are matched.")
     var match = WAMPMatch.exact
 
-    @Flag(help: "Begin with the event that the router keeps for the topic, if there is one.")
+    @Flag(help: "Begin with the retained event of the topic, if there is one.")
     var retained = false
 
-    @Option(help: ArgumentHelp("After a loss fetch up to so many events from the router's history.", valueName: "count"))
+    @Option(help: ArgumentHelp("After a lost connection, fetch up to this many events from the router's history.", valueName: "count"))
     var history: Int?
 
-    @Option(help: ArgumentHelp("End after so many events.", valueName: "count"))
+    @Option(help: ArgumentHelp("End after this many events.", valueName: "count"))
     var count: Int?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after so long.", valueName: "seconds"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time.", valueName: "seconds"))
     var duration: Seconds?
 
     func validate() throws {

@@ -1,11 +1,11 @@
 import Holdfast
 
-/// What `connect` talks through: one connection, or one that comes back.
+/// The connection of `connect`: a single one, or one that reconnects.
 enum Link: Sendable {
     case single(WebSocketConnection)
     case surviving(WebSocket, LatestConnection)
 
-    /// Connects; a link that survives is there at once and connects by itself.
+    /// Connects; a reconnecting link is returned at once and connects by itself.
     static func open(
         _ url: WebSocketURL, _ configuration: WebSocketConfiguration, isReconnecting: Bool, console: Console
     ) async throws(WebSocketError) -> Link {
@@ -22,7 +22,7 @@ enum Link: Sendable {
         }
     }
 
-    /// The round trip of a ping; nil while there is no connection.
+    /// Returns the round trip of a ping; nil while there is no connection.
     func ping() async throws(WebSocketError) -> Duration? {
         switch self {
         case .single(let connection): try await connection.ping()
@@ -37,14 +37,14 @@ enum Link: Sendable {
         }
     }
 
-    /// Prints what comes until the end; if the task is cancelled the other side is told 1001.
+    /// Prints messages until the end; if the task is cancelled, closes with 1001.
     func receive(_ console: Console, from url: WebSocketURL) async -> Outcome {
         let outcome =
             switch self {
             case .single(let connection): await Self.receive(from: connection, console)
             case .surviving(let socket, let latest): await Self.receive(from: socket, latest, console, url)
             }
-        // SAFETY: awaited at once; it is a task of its own only because a cancelled one cannot wait for the other side.
+        // SAFETY: awaited at once; it is a separate task only because a cancelled task cannot wait for the other side.
         if outcome == .interrupted { await Task { await close(code: .goingAway) }.value }
         return outcome
     }
@@ -56,7 +56,7 @@ enum Link: Sendable {
             if error.code != .cancelled { await console.note(error) }
             return Outcome(error)
         }
-        let record = await connection.close()  // The messages end before TCP does; this waits for the outcome.
+        let record = await connection.close()  // The messages end before TCP does, so this waits for the outcome.
         let outcome = Outcome(closing: record)
         await console.note(record.phrase, outcome == .clean ? .note : .bad)
         return outcome
@@ -90,7 +90,7 @@ enum Link: Sendable {
     }
 }
 
-/// The connection that a surviving link has now, or had last.
+/// The current or last connection of a reconnecting link.
 actor LatestConnection {
     private(set) var connection: WebSocketConnection?
 

@@ -1,6 +1,6 @@
 import Holdfast
 
-/// Keeps what `connect --stats` tells while a link is in use.
+/// Collects the statistics for `connect --stats` while a link is in use.
 actor LinkGauge {
     private let link: Link
     private let start = ContinuousClock.now
@@ -10,7 +10,7 @@ actor LinkGauge {
 
     func roundTrip(_ time: Duration) { pongs.record(time) }
 
-    /// How it stands.
+    /// The current statistics.
     var figures: LinkFigures {
         var figures =
             switch link {
@@ -21,7 +21,7 @@ actor LinkGauge {
         return figures
     }
 
-    /// Shows it once a second, until the task is cancelled.
+    /// Shows the statistics once per second, until the task is cancelled.
     func follow(_ console: Console) async {
         var (last, lastAt) = (figures, Duration.zero)
         while (try? await Task.sleep(until: start + lastAt + .seconds(1), clock: .continuous)) != nil {
@@ -31,10 +31,10 @@ actor LinkGauge {
         }
     }
 
-    /// Says how it was.
+    /// Prints the summary.
     func sumUp(_ console: Console) async {
         await console.show(status: "")
-        await console.tell(figures.summary(after: start.duration(to: .now)))
+        await console.notify(figures.summary(after: start.duration(to: .now)))
     }
 }
 
@@ -45,14 +45,14 @@ extension LinkFigures {
     }
 }
 
-/// What `connect --stats` tells: of one connection, or of all that a link had.
+/// The statistics of `connect --stats`, for one connection or for all connections of a link.
 struct LinkFigures: Sendable {
     var connections = 1
     var losses = 0
     var traffic = LinkTraffic()
     var roundTrips = RoundTrips(DurationHistogram())
 
-    /// One line, for while it lasts.
+    /// Returns one line of live statistics.
     func liveText(since: LinkFigures, over span: Duration, at now: Duration) -> String {
         let news = traffic - since.traffic
         let seconds = max(span / .seconds(1), 0.001)
@@ -67,7 +67,7 @@ struct LinkFigures: Sendable {
         return parts.joined(separator: "  ")
     }
 
-    /// Some lines, for the end.
+    /// Returns the lines of the summary at the end.
     func summary(after time: Duration) -> [String] {
         func side(_ name: String, _ messages: Int, _ payload: Int, _ bytes: Int) -> String {
             "\(name)  \(messages.grouped) \(messages == 1 ? "message" : "messages"), \(payload.bytesPhrase), "
@@ -80,7 +80,7 @@ struct LinkFigures: Sendable {
         ]
         if let ratio = traffic.compressionRatio {
             let (whole, hundredths) = Int((ratio * 100).rounded()).quotientAndRemainder(dividingBy: 100)
-            lines.append("a byte on the wire carried \(whole).\(hundredths < 10 ? "0" : "")\(hundredths) bytes of messages")
+            lines.append("one byte on the wire carried \(whole).\(hundredths < 10 ? "0" : "")\(hundredths) bytes of messages")
         }
         if let p50 = roundTrips.p50, let p95 = roundTrips.p95, let p99 = roundTrips.p99, let max = roundTrips.max {
             lines.append(

@@ -4,7 +4,7 @@ extension WebSocketError {
     private static let bodyLimit = 300
     private static let tellingFields = ["Location", "Retry-After", "WWW-Authenticate"]
 
-    /// The lines that explain this error to a person; what a server sent is cut, and cannot drive the terminal.
+    /// The error as lines for people; text from the server is shortened, and its control sequences are escaped.
     var lines: [String] {
         var lines = [description.escapedOnOneLine] + optionLines
         for name in Self.tellingFields {
@@ -26,14 +26,14 @@ extension WebSocketError {
         ("TLSOptions.minimumVersion", "--tls-min"),
     ]
 
-    /// What the settings that the error advises are called on the command line.
+    /// The command-line options for the settings that the error recommends.
     var optionLines: [String] {
-        Self.namesHere.filter { transport.detail.contains($0.0) }.map { "\($0.0) is \($0.1), here" }
+        Self.namesHere.filter { transport.detail.contains($0.0) }.map { "\($0.0) is the option \($0.1)" }
     }
 }
 
 extension CloseRecord {
-    /// Who closed, with which code, and what that means.
+    /// Who closed, with which code, and what the code means.
     var phrase: String {
         switch closedFirst {
         case .local where isClean: "closed: \(sent?.code ?? .noStatus)"

@@ -2,21 +2,21 @@ import Foundation
 import HoldfastHub
 import HoldfastRooms
 
-/// A hub in a process of its own, so that it can be killed as no program wants to be: `holdfast serve hub`.
+/// A hub in its own process, `holdfast serve hub`, so that it can be killed without warning.
 actor DemoHub {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// How long it may take until it listens.
+    /// How long the hub may take until it listens.
     private static let patience = Duration.seconds(30)
 
     private let directory: String
     private var process: Process?
-    /// Where it listens, from the first start on.
+    /// The port of the hub, known after the first start.
     private(set) var port: Int?
 
     init(directory: String) { self.directory = directory }
 
-    /// Starts it, on the port that it had before, and returns when it listens.
+    /// Starts the hub on its previous port, and returns when it listens.
     func start() async throws -> Int {
         let process = Process()
         process.executableURL = try Self.executable
@@ -32,19 +32,19 @@ actor DemoHub {
                 return nil
             }
             let line = await group.next() ?? nil
-            if line == nil { kill() }  // Whoever reads what it says waits for its end.
+            if line == nil { kill() }  // The task that reads its output waits until it ends.
             group.cancelAll()
             return line
         }
         guard let url = line.flatMap(URL.init(string:)), let port = url.port else {
             kill()
-            throw Failure(description: "the hub did not start: \(line ?? "it said nothing")")
+            throw Failure(description: "the hub did not start: \(line ?? "it printed nothing")")
         }
         self.port = port
         return port
     }
 
-    /// Ends it with SIGKILL: it can write nothing more, and nobody is told.
+    /// Ends the hub with SIGKILL: it can write nothing more, and clients are not told.
     func kill() {
         guard let process else { return }
         Foundation.kill(process.processIdentifier, SIGKILL)
@@ -52,7 +52,7 @@ actor DemoHub {
         self.process = nil
     }
 
-    /// Ends it as an operator would, and waits.
+    /// Ends the hub with SIGTERM, as an operator would, and waits.
     func stop() async {
         guard let process else { return }
         process.terminate()
@@ -60,17 +60,17 @@ actor DemoHub {
         kill()
     }
 
-    /// This program.
+    /// The path of this program.
     private static var executable: URL {
         get throws {
             let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             if FileManager.default.isExecutableFile(atPath: own.path), own.path != "/proc/self/exe" { return own }
-            guard let url = Bundle.main.executableURL else { throw Failure(description: "this program does not know where it is") }
+            guard let url = Bundle.main.executableURL else { throw Failure(description: "the path of this program is unknown") }
             return url
         }
     }
 
-    /// The first line that comes; nil at the end.
+    /// Returns the first line of the output; nil if the output ends without one.
     private static func firstLine(of file: FileHandle) async -> String? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
@@ -82,9 +82,9 @@ actor DemoHub {
     }
 }
 
-/// The log of a hub that does not run.
+/// Reads the log of a hub that does not run.
 enum HubLogFile {
-    /// All that is retained of a room, in order.
+    /// Returns all retained entries of a room, in order.
     static func entries(of room: RoomName, in directory: String) async throws -> [Entry] {
         var entries: [Entry] = []
         let log = try await SQLiteRoomLog(directory: directory)

@@ -1,26 +1,26 @@
 import Holdfast
 import HoldfastRooms
 
-/// The one place where the demo's events meet: keeps the ledger and prints the timeline.
+/// Collects the events of the demo: keeps the ledger and prints the timeline.
 actor DemoStage {
     private static let columns = 60
-    private(set) var ledger = DemoLedger()
+    private(set) var record = DemoRecord()
     private var chart = DemoChart()
-    private let timeline: Timeline
+    private let timeline: DemoTimeline
     private let start = ContinuousClock.now
 
-    init(timeline: Timeline) { self.timeline = timeline }
+    init(timeline: DemoTimeline) { self.timeline = timeline }
 
-    func say(_ party: Timeline.Party, _ text: String, _ part: Style.Part? = nil) {
+    func say(_ party: DemoTimeline.Party, _ text: String, _ part: Style.Part? = nil) {
         StandardOutput.write(timeline.line(at: elapsed, party, text, part) + "\n")
     }
 
     // MARK: - What happens
 
-    func sent(_ id: MessageID, _ text: String, by author: String) { ledger.sent(id, text, by: author) }
+    func sent(_ id: MessageID, _ text: String, by author: String) { record.sent(id, text, by: author) }
 
-    /// Tells what has become of a message.
-    func stage(_ stage: DeliveryStage, of text: String, by party: Timeline.Party, after time: Duration) {
+    /// Prints the new delivery stage of a message.
+    func stage(_ stage: DeliveryStage, of text: String, by party: DemoTimeline.Party, after time: Duration) {
         switch stage {
         case .submitted, .sent: break
         case .queued: say(party, "… \(text)", .dim)
@@ -32,27 +32,27 @@ actor DemoStage {
         }
     }
 
-    /// A client's app was shown an entry.
-    func shown(_ entry: Entry, to party: Timeline.Party) {
-        ledger.shown[party.rawValue, default: []].append(entry.id)
+    /// Records that a client's app was shown an entry.
+    func shown(_ entry: Entry, to party: DemoTimeline.Party) {
+        record.shown[party.rawValue, default: []].append(entry.id)
         if entry.user.text != party.rawValue { say(party, "  \(entry.user.text): \(entry.text ?? entry.type)", .received) }
     }
 
-    func shownCount(to party: Timeline.Party) -> Int { ledger.shown[party.rawValue]?.count ?? 0 }
+    func shownCount(to party: DemoTimeline.Party) -> Int { record.shown[party.rawValue]?.count ?? 0 }
 
-    /// How the connection of the first client stands.
+    /// Records the connection state of the first client.
     func stands(_ state: WebSocketState) { chart.stands(DemoChart.Standing(state), at: elapsed) }
 
     // MARK: - The end
 
-    /// Takes what is on the disks, when all is over.
-    func found(log: [Entry], stores: [String: [Entry]]) { (ledger.log, ledger.stores) = (log, stores) }
+    /// Sets the entries found on the disks at the end.
+    func found(log: [Entry], stores: [String: [Entry]]) { (record.log, record.stores) = (log, stores) }
 
-    /// Prints the chart and the totals; true if the promise was kept.
+    /// Prints the chart and the totals; returns true if every message arrived once and in order.
     func finish(messages: Int, clients: Int) -> Bool {
         for line in chart.lines(until: elapsed, columns: Self.columns) { say(.demo, line) }
-        let kept = ledger.keepsPromise(messages: messages, clients: clients)
-        say(.demo, ledger.summary + (ledger.isInOneOrder ? ", in one order for all" : ", NOT in one order"), kept ? .good : .bad)
+        let kept = record.keepsPromise(messages: messages, clients: clients)
+        say(.demo, record.summary + (record.isInOneOrder ? ", in one order for all" : ", NOT in one order"), kept ? .good : .bad)
         if !kept { say(.demo, "FAILED: not every message arrived once, in one order", .bad) }
         return kept
     }
@@ -72,9 +72,9 @@ extension DemoChart.Standing {
     }
 }
 
-/// How a connection stood and how long messages took to be stored, drawn over time in text.
+/// A text chart of a connection's state and of the times until messages were stored.
 struct DemoChart: Hashable, Sendable {
-    /// How a connection stands.
+    /// The state of a connection.
     enum Standing: Character, CaseIterable, Hashable, Sendable {
         case connected = "█"
         case connecting = "▒"
@@ -103,20 +103,20 @@ struct DemoChart: Hashable, Sendable {
     private var changes: [Change] = []
     private var roundTrips: [RoundTrip] = []
 
-    /// From this time on it stands so; times do not go back.
+    /// Adds a change of state; times must not go back.
     mutating func stands(_ standing: Standing, at time: Duration) { changes.append(Change(time: time, standing: standing)) }
 
-    /// A message was stored after so long.
+    /// Adds the time that a message took to be stored.
     mutating func stored(after length: Duration, at time: Duration) { roundTrips.append(RoundTrip(time: time, length: length)) }
 
-    /// A line for the standing, one for the round trips and one for the time, each `columns` wide and then its legend.
+    /// Returns a line for the state, one for the storage times and one for the time axis, each `columns` wide plus a legend.
     func lines(until end: Duration, columns: Int) -> [String] {
         guard end > .zero, columns > 0 else { return [] }
         let legend = Standing.allCases.dropLast().map { "\($0.rawValue) \($0.name)" }.joined(separator: "  ")
         return [standings(end, columns) + "  " + legend, trips(end, columns), axis(end, columns)]
     }
 
-    /// In each column what held for most of it.
+    /// Returns in each column the state that lasted longest.
     private func standings(_ end: Duration, _ columns: Int) -> String {
         String(
             (0..<columns).map { column in
@@ -134,7 +134,7 @@ struct DemoChart: Hashable, Sendable {
         }
     }
 
-    /// In each column the longest, each step of the bars a factor.
+    /// Returns in each column a bar for the longest time, on a logarithmic scale.
     private func trips(_ end: Duration, _ columns: Int) -> String {
         var longest = [Duration?](repeating: nil, count: columns)
         for trip in roundTrips {
@@ -150,7 +150,7 @@ struct DemoChart: Hashable, Sendable {
     private static func bar(_ length: Duration, from least: Duration, to greatest: Duration) -> Character {
         guard least > .zero, greatest > least else { return bars[0] }
         var (step, bound) = (0, least)
-        // The eighth root of the whole range, so that the least is the first bar and the greatest the last.
+        // The eighth root of the range, so that the smallest value gets the first bar and the greatest the last.
         let factor = eighthRoot(of: greatest / least)
         while step < bars.count - 1, length > bound * factor { (step, bound) = (step + 1, bound * factor) }
         return bars[step]

@@ -1,18 +1,18 @@
 import Holdfast
 
-/// Sends one thing on a connection of its own, and watches what the server does about it.
+/// Sends one message on its own connection, and observes how the server reacts.
 enum MessageProbe {
     private static let sample = Array("holdfast doctor: żółw 🐢".utf8)
 
-    static func run(_ trial: Trial, _ habits: Habits, _ errand: Errand) async throws -> Reaction {
-        let wire = try await Wire.open(errand)
+    static func run(_ trial: Trial, _ habits: ServerBehaviour, _ target: ProbeTarget) async throws -> CloseReaction {
+        let wire = try await Wire.open(target)
         let start = ContinuousClock.now
         var isPongInTime: Bool?
         switch trial {
         case .text: await wire.send(.text, sample)
         case .binary: await wire.send(.binary, sample)
         case .empty: await wire.send(.text)
-        // RFC 6455 §8.1: an overlong form of the slash.
+        // RFC 6455 §8.1: an overlong encoding of the slash.
         case .invalidUTF8: await wire.send(.text, [0x61, 0xC0, 0xAF])
         case .unmasked: await wire.send(.text, sample, isMasked: false)
         case .fragmented:
@@ -22,21 +22,21 @@ enum MessageProbe {
         case .pingWithin:
             await wire.send(.text, Array(sample.prefix(9)), isFinal: false)
             await wire.send(.ping, Array("within".utf8))
-            if habits.pongs != false { isPongInTime = await isPongNext(wire, errand) }
+            if habits.pongs != false { isPongInTime = await isPongNext(wire, target) }
             await wire.send(.continuation, Array(sample.dropFirst(9)))
         }
-        // What should not be answered is not waited for.
-        let habits = [.invalidUTF8, .unmasked].contains(trial) ? Habits(pongs: habits.pongs, echoes: false) : habits
+        // These messages should not be answered, so no echo is waited for.
+        let habits = [.invalidUTF8, .unmasked].contains(trial) ? ServerBehaviour(pongs: habits.pongs, echoes: false) : habits
         let expected = Wire.Expected(opcode: trial == .binary ? .binary : .text, bytes: trial == .empty ? [] : sample)
-        var reaction = await wire.reply(to: expected, since: start, habits, errand).reaction
+        var reaction = await wire.reply(to: expected, since: start, habits, target).reaction
         reaction.isPongInTime = isPongInTime
         await wire.leave()
         return reaction
     }
 
-    /// Whether the ping's pong comes though the message is not complete.
-    private static func isPongNext(_ wire: Wire, _ errand: Errand) async -> Bool {
-        let deadline = errand.deadline(min(errand.patience, .seconds(2)))
+    /// Returns whether the pong arrives although the message is not complete.
+    private static func isPongNext(_ wire: Wire, _ target: ProbeTarget) async -> Bool {
+        let deadline = target.deadline(min(target.patience, .seconds(2)))
         while case .frame(let frame) = await wire.next(until: deadline) {
             if frame.opcode == .pong { return true }
             if frame.opcode == .close { break }
@@ -45,16 +45,16 @@ enum MessageProbe {
     }
 }
 
-/// Offers permessage-deflate, and sends a sample through it.
+/// Offers permessage-deflate, and sends a compressed sample.
 enum CompressionProbe {
-    /// What apps send: JSON whose keys repeat.
+    /// A typical message of apps: JSON with repeating keys.
     static let sample = Array(
         (0..<200).map { #"{"id":\#($0),"symbol":"HLD\#($0 % 7)","price":\#(100 + $0 * 37 % 101).\#($0 % 10)5,"isOpen":true}"# }
             .joined(separator: ",").utf8)
 
-    static func run(_ habits: Habits, _ errand: Errand) async throws -> CompressionView {
-        let options = errand.options.connection.compression ?? CompressionOptions()
-        let wire = try await Wire.open(errand, deflate: options.preferences)
+    static func run(_ habits: ServerBehaviour, _ target: ProbeTarget) async throws -> CompressionView {
+        let options = target.options.connection.compression ?? CompressionOptions()
+        let wire = try await Wire.open(target, deflate: options.preferences)
         var view = CompressionView()
         guard let parameters = wire.deflate else {
             await wire.leave()
@@ -69,8 +69,8 @@ enum CompressionProbe {
         (view.sampleBytes, view.sentBytes) = (sample.count, compressed.count)
         let start = ContinuousClock.now
         await wire.send(.text, compressed, isCompressed: true)
-        let reply = await wire.reply(to: Wire.Expected(opcode: .text, bytes: sample), since: start, habits, errand) { whole in
-            // An echo is one that says the same, however it is written.
+        let reply = await wire.reply(to: Wire.Expected(opcode: .text, bytes: sample), since: start, habits, target) { whole in
+            // An echo has the same content, whether compressed or not.
             whole.isCompressed ? inflated(whole.bytes, parameters) ?? [] : whole.bytes
         }
         view.reaction = reply.reaction
@@ -95,19 +95,19 @@ enum CompressionProbe {
     }
 }
 
-/// Sends messages of growing size, and then between the largest taken and the smallest refused; a new connection after each refusal.
+/// Sends messages of growing size, then narrows the limit down; opens a new connection after each refusal.
 enum LimitProbe {
-    static func run(_ kind: MessageKind, cap: Int, _ habits: Habits, _ errand: Errand) async throws -> LimitView {
+    static func run(_ kind: MessageKind, cap: Int, _ habits: ServerBehaviour, _ target: ProbeTarget) async throws -> LimitView {
         var (search, view) = (LimitSearch(cap: cap), LimitView(cap: cap))
         (view.sentAs, view.proof) = (kind == .text ? "text" : "binary", habits.echoes == true ? "echo" : "pong")
         var wire: Wire?
-        while let size = search.next, errand.hasTime {
+        while let size = search.next, target.hasTime {
             let open: Wire
-            if let wire, await !wire.isOver { open = wire } else { open = try await Wire.open(errand) }
+            if let wire, await !wire.isOver { open = wire } else { open = try await Wire.open(target) }
             wire = open
-            let reaction = await send(size, kind, on: open, habits, errand)
-            // There was no time left to see it.
-            if reaction.kind == .nothing, !errand.hasTime { break }
+            let reaction = await send(size, kind, on: open, habits, target)
+            // There was not enough time left to see the reaction.
+            if reaction.kind == .nothing, !target.hasTime { break }
             if reaction.isSurvived, habits.echoes != true || reaction.kind == .echoed {
                 search.took(size)
             } else {
@@ -121,36 +121,38 @@ enum LimitProbe {
         return view
     }
 
-    private static func send(_ size: Int, _ kind: MessageKind, on wire: Wire, _ habits: Habits, _ errand: Errand) async -> Reaction {
+    private static func send(_ size: Int, _ kind: MessageKind, on wire: Wire, _ habits: ServerBehaviour, _ target: ProbeTarget) async
+        -> CloseReaction
+    {
         let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: size)
         let opcode = kind == .text ? Opcode.text : .binary
         let start = ContinuousClock.now
         await wire.send(opcode, bytes)
-        return await wire.reply(to: Wire.Expected(opcode: opcode, bytes: bytes), since: start, habits, errand).reaction
+        return await wire.reply(to: Wire.Expected(opcode: opcode, bytes: bytes), since: start, habits, target).reaction
     }
 }
 
-/// Finds the size of the largest message that is taken, with few questions: servers like round numbers.
+/// Searches for the size of the largest accepted message with few tries, because servers prefer round numbers.
 struct LimitSearch: Hashable, Sendable {
-    /// The first size that is tried.
+    /// The first size to try.
     static let first = 1024
 
     let cap: Int
-    /// The largest size that was taken; 0: none.
+    /// The largest accepted size; 0 if there is none.
     private(set) var taken = 0
-    /// The smallest size that was refused.
+    /// The smallest refused size.
     private(set) var refused: Int?
 
     init(cap: Int) { self.cap = cap }
 
-    /// The size to try next; nil: it is found, or all up to the cap were taken.
+    /// The next size to try; nil if the limit is found or all sizes up to the cap were accepted.
     var next: Int? {
         guard let refused else {
             if taken == cap { return nil }
             return taken == 0 ? min(Self.first, cap) : min(taken * 4, cap)
         }
         guard refused - taken > 1 else { return nil }
-        // Is the limit the round number that was just taken?
+        // Check whether the limit is the round number that was just accepted.
         if Self.isRound(taken) { return taken + 1 }
         let middle = taken + (refused - taken) / 2
         let rounds = Self.rounds.filter { taken < $0 && $0 < refused }
@@ -165,18 +167,18 @@ struct LimitSearch: Hashable, Sendable {
     private static func isRound(_ size: Int) -> Bool { rounds.contains(size) }
 }
 
-/// Sends pings one after the other; two in a row without an answer are enough.
+/// Sends pings one after another; stops after two in a row without an answer.
 enum PingProbe {
     static let count = 10
 
-    static func run(_ wire: Wire, _ errand: Errand) async -> PingView {
+    static func run(_ wire: Wire, _ target: ProbeTarget) async -> PingView {
         var (sent, misses, messages, roundTrips): (Int, Int, Int, [Double]) = (0, 0, 0, [])
-        while sent < count, misses < 2, errand.hasTime {
+        while sent < count, misses < 2, target.hasTime {
             sent += 1
             let question = Array("ping \(sent)".utf8)
             let start = ContinuousClock.now
             await wire.send(.ping, question)
-            if await isAnswered(wire, question, until: errand.deadline(), &messages) {
+            if await isAnswered(wire, question, until: target.deadline(), &messages) {
                 roundTrips.append(start.duration(to: .now).ms)
                 misses = 0
             } else {
@@ -187,7 +189,7 @@ enum PingProbe {
         return PingView(sent: sent, roundTrips: roundTrips, messages: messages)
     }
 
-    /// What the server says of its own accord is only counted.
+    /// Waits for the pong; messages that the server sends in the meantime are only counted.
     private static func isAnswered(
         _ wire: Wire, _ question: [UInt8], until deadline: ContinuousClock.Instant, _ messages: inout Int
     ) async -> Bool {
@@ -200,34 +202,34 @@ enum PingProbe {
     }
 }
 
-/// Says nothing, and sees how long the connection lives; if it is ended, sees whether pings keep another alive.
+/// Sends nothing, and measures how long the connection lives; if it ends, tests whether pings keep another connection alive.
 enum IdleProbe {
-    static func run(_ limit: Duration, _ errand: Errand) async throws -> IdleView {
+    static func run(_ limit: Duration, _ target: ProbeTarget) async throws -> IdleView {
         var view = IdleView(watchedMs: limit.ms)
-        let silent = try await Wire.open(errand)
-        let lived = await watch(silent, for: limit, pingEvery: nil, errand, &view)
+        let silent = try await Wire.open(target)
+        let lived = await watch(silent, for: limit, pingEvery: nil, target, &view)
         view.serverPings = await silent.serverPings
         await silent.leave()
         guard view.ended != nil else { return view }
         let pause = max(.milliseconds(50), lived / 3)
         var second = IdleView(watchedMs: limit.ms)
-        let spoken = try await Wire.open(errand)
-        // Longer than the silent one lived, by enough to tell.
-        _ = await watch(spoken, for: lived * 2, pingEvery: pause, errand, &second)
+        let spoken = try await Wire.open(target)
+        // Twice as long as the silent connection lived, so that the difference is clear.
+        _ = await watch(spoken, for: lived * 2, pingEvery: pause, target, &second)
         await spoken.leave()
         (view.pingEveryMs, view.isKeptByPings) = (pause.ms, second.ended == nil)
         return view
     }
 
-    /// Returns how long it lived, if it was ended.
+    /// Returns how long the connection lived, if it was ended.
     private static func watch(
-        _ wire: Wire, for limit: Duration, pingEvery pause: Duration?, _ errand: Errand, _ view: inout IdleView
+        _ wire: Wire, for limit: Duration, pingEvery pause: Duration?, _ target: ProbeTarget, _ view: inout IdleView
     ) async -> Duration {
-        let (start, end) = (ContinuousClock.now, errand.deadline(limit))
+        let (start, end) = (ContinuousClock.now, target.deadline(limit))
         var alarm = pause.map { min(start + $0, end) } ?? end
-        func ended(_ kind: Reaction.Kind, _ code: Int? = nil, _ detail: String? = nil) -> Duration {
+        func ended(_ kind: CloseReaction.Kind, _ code: Int? = nil, _ detail: String? = nil) -> Duration {
             let lived = start.duration(to: .now)
-            view.ended = Reaction(kind: kind, closeCode: code, detail: detail, ms: lived.ms)
+            view.ended = CloseReaction(kind: kind, closeCode: code, detail: detail, ms: lived.ms)
             return lived
         }
         while true {
@@ -247,11 +249,11 @@ enum IdleProbe {
     }
 }
 
-/// Closes, and watches what the server does about it.
+/// Sends a close frame, and observes how the server reacts.
 enum CloseProbe {
-    static func run(_ wire: Wire, _ errand: Errand) async -> CloseView {
+    static func run(_ wire: Wire, _ target: ProbeTarget) async -> CloseView {
         var view = CloseView()
-        let (start, deadline) = (ContinuousClock.now, errand.deadline())
+        let (start, deadline) = (ContinuousClock.now, target.deadline())
         await wire.send(CloseFrame(.normal))
         while true {
             switch await wire.next(until: deadline) {

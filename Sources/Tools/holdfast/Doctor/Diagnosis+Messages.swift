@@ -5,8 +5,8 @@ extension Diagnosis {
             + [invalidText(seen), unmasked(seen)].compactMap { $0 }
     }
 
-    /// What every server should live with.
-    private static func taken(_ trial: Trial, _ reaction: Reaction, _ seen: Observations) -> Finding {
+    /// Returns the finding for a message that every server should accept.
+    private static func taken(_ trial: Trial, _ reaction: CloseReaction, _ seen: Observations) -> Finding {
         func finding(_ severity: Finding.Severity, _ text: String, _ advice: String? = nil) -> Finding {
             Finding(.messages, trial.rawValue, severity, text, advice: advice)
         }
@@ -15,47 +15,47 @@ extension Diagnosis {
         case .echoed where reaction.isPongInTime == false:
             return finding(
                 .warning, "\(words) is answered only when the message is complete",
-                "while a long message is on its way, pings say nothing: let them take longer (WebSocketTimeouts.ping)")
+                "during a long message, pings get no answer: allow more time for them (WebSocketTimeouts.ping)")
         case .echoed: return finding(.good, "\(words): echoed in \(reaction.ms.msPhrase)")
         case .answered where seen.pings.map({ $0.messages > 0 }) ?? false:
-            return finding(.good, "\(words): taken; what came then may be an answer or not, for this server also speaks unasked")
+            return finding(.good, "\(words): accepted; the next message may not be an answer, because this server also sends unasked")
         case .answered: return finding(.good, "\(words): answered with \(reaction.detail ?? "something else")")
-        case .silent: return finding(.good, "\(words): taken, and not answered")
+        case .silent: return finding(.good, "\(words): accepted, and not answered")
         case .closed: return closed(trial, reaction, seen)
         case .hungUp:
             return finding(
                 .broken, "the server drops the connection on \(words), without a close frame",
                 trial == .text
-                    ? "look at its log: that is how a crash looks"
-                    : "do not send such messages, or mend the server: its log may say more")
-        case .garbled: return finding(.broken, "the server breaks the protocol on \(words): \(reaction.detail ?? "")")
+                    ? "check its log: this may be a crash"
+                    : "do not send such messages, or fix the server: its log may help")
+        case .garbled: return finding(.broken, "the server violates the protocol on \(words): \(reaction.detail ?? "")")
         case .nothing:
             let isMute = seen.pings?.answered == 0
             return finding(
                 isMute ? .note : .broken,
-                "\(words): no sign of life\(isMute ? ", but this server gives none in any case" : ", not even a pong")",
-                isMute ? nil : "the server hangs on it: look at its log")
+                "\(words): no reaction\(isMute ? ", but this server does not react to anything" : ", not even a pong")",
+                isMute ? nil : "the server hangs on it: check its log")
         }
     }
 
-    private static func closed(_ trial: Trial, _ reaction: Reaction, _ seen: Observations) -> Finding {
+    private static func closed(_ trial: Trial, _ reaction: CloseReaction, _ seen: Observations) -> Finding {
         let code = reaction.closeCode ?? 1005
         let reason = reaction.detail.map { ", \"\($0)\"" } ?? ""
         let text = "the server closes with \(code)\(reason) on \(trial.words)"
-        // RFC 6455 §7.4.1: 1003, and what the application's own rules say.
+        // RFC 6455 §7.4.1: 1003, and codes for an application's own rules.
         if [1003, 1007, 1008].contains(code) || code >= 3000 || code == 1000 {
             let isPlain = trial == .text || trial == .binary
             return Finding(
                 .messages, trial.rawValue, isPlain ? .note : .warning, text,
-                advice: "it takes only what it knows; what is said here of messages then says little")
+                advice: "it accepts only messages that it knows, so the findings about messages mean little")
         }
         return Finding(
             .messages, trial.rawValue, code == 1002 ? .broken : .warning, text,
             advice: code == 1011
-                ? "it failed inside: look at its log" : "RFC 6455 allows such messages: mend the server, or do not send them")
+                ? "it had an internal error: check its log" : "RFC 6455 allows such messages: fix the server, or do not send them")
     }
 
-    /// RFC 6455 §8.1.
+    /// Returns the finding for text that is not UTF-8, see RFC 6455 §8.1.
     private static func invalidText(_ seen: Observations) -> Finding? {
         guard let reaction = seen[.invalidUTF8] else { return nil }
         func finding(_ severity: Finding.Severity, _ text: String, _ advice: String? = nil) -> Finding {
@@ -68,19 +68,19 @@ extension Diagnosis {
         default:
             return finding(
                 .warning, "text that is not UTF-8 is not refused (RFC 6455 §8.1)",
-                "whoever gets it from this server may close: let the server check text, or check it before you send it on")
+                "clients that get such text from this server may close: let the server validate text, or validate it yourself")
         }
     }
 
-    /// RFC 6455 §5.1.
+    /// Returns the finding for a frame without a mask, see RFC 6455 §5.1.
     private static func unmasked(_ seen: Observations) -> Finding? {
         guard let reaction = seen[.unmasked] else { return nil }
         switch reaction.kind {
         case .closed, .hungUp: return Finding(.messages, Trial.unmasked.rawValue, .good, "frames without a mask are refused")
         default:
             return Finding(
-                .messages, Trial.unmasked.rawValue, .warning, "frames without a mask are taken (RFC 6455 §5.1)",
-                advice: "the mask protects caches on the way from clients: let the server insist on it")
+                .messages, Trial.unmasked.rawValue, .warning, "frames without a mask are accepted (RFC 6455 §5.1)",
+                advice: "masks protect caches on the way from malicious clients: let the server require them")
         }
     }
 
@@ -90,7 +90,7 @@ extension Diagnosis {
             return [
                 Finding(
                     .compression, "declined", .note, "the server does not compress (permessage-deflate was offered)",
-                    advice: "if messages are long text, switch it on, or send less")
+                    advice: "if messages are long texts, enable compression, or send less")
             ]
         }
         let parameters = [
@@ -103,7 +103,7 @@ extension Diagnosis {
         if let reaction = view.reaction, !reaction.isSurvived, reaction.kind != .nothing {
             return [
                 Finding(
-                    .compression, "broken", .broken, "the server agreed to compress, and ends the connection on a compressed message",
+                    .compression, "broken", .broken, "the server agreed to compress, but ends the connection on a compressed message",
                     details: parameters + [reaction.closeCode.map { "it closed with \($0)" } ?? "without a close frame"],
                     advice: "switch compression off: WebSocketConfiguration.compression = nil, or on the server")
             ]
@@ -130,26 +130,28 @@ extension Diagnosis {
 
     static func limit(_ seen: Observations) -> [Finding] {
         guard let view = seen.limit else { return [] }
-        let sign = view.proof == "echo" ? "its echo" : "the pong of a ping behind it"
-        let proof = ["messages of \(view.sentAs); what proves that one was taken is \(sign)"]
+        let sign = view.proof == "echo" ? "its echo" : "the pong of a ping after it"
+        let proof = ["\(view.sentAs) messages; the proof that one was accepted is \(sign)"]
         guard let refused = view.smallestRefused else {
             guard let taken = view.largestTaken else { return [] }
             if taken == view.cap {
-                return [Finding(.limit, "none", .good, "messages of \(size(taken)) are taken; larger ones were not tried", details: proof)]
+                return [
+                    Finding(.limit, "none", .good, "messages of \(size(taken)) are accepted; larger ones were not tried", details: proof)
+                ]
             }
-            let text = "messages of \(size(taken)) are taken; there was no time to try larger ones"
+            let text = "messages of \(size(taken)) are accepted; there was no time to try larger ones"
             return [Finding(.limit, "slow", .note, text, details: proof)]
         }
         guard let taken = view.largestTaken else {
             return [
                 Finding(
-                    .limit, "tiny", .warning, "not even messages of \(size(refused)) are taken", details: proof,
+                    .limit, "tiny", .warning, "not even messages of \(size(refused)) are accepted", details: proof,
                     advice: "send small messages, or raise the server's limit")
             ]
         }
         let place =
             view.isExact
-            ? "messages of \(size(taken)) are taken, and not one byte more"
+            ? "messages of \(size(taken)) are accepted, and not one byte more"
             : "the largest message has \(size(taken)) to \(size(refused - 1))"
         let advice = "keep below it, or raise the server's limit"
         switch view.refusal?.kind {
@@ -157,7 +159,7 @@ extension Diagnosis {
             return [Finding(.limit, "found", .good, "\(place); larger ones are refused with 1009", details: proof)]
         case .closed:
             let code = view.refusal?.closeCode ?? 1005
-            let text = "\(place); larger ones are refused with \(code), where 1009 says why"
+            let text = "\(place); larger ones are refused with \(code); 1009 would give the reason"
             return [Finding(.limit, "found", .note, text, details: proof)]
         case .hungUp:
             return [
@@ -166,11 +168,11 @@ extension Diagnosis {
                     advice: advice)
             ]
         default:
-            return [Finding(.limit, "silent", .warning, "\(place); larger ones vanish without a word", details: proof, advice: advice)]
+            return [Finding(.limit, "silent", .warning, "\(place); larger ones get no reaction", details: proof, advice: advice)]
         }
     }
 
-    /// In units, and to the byte if that says more.
+    /// Returns the size in units, with the exact number of bytes if that says more.
     private static func size(_ bytes: Int) -> String {
         bytes < 1000 ? bytes.bytesPhrase : "\(bytes.bytesPhrase) (\(bytes.grouped) bytes)"
     }
@@ -181,7 +183,7 @@ extension Diagnosis {
         if view.serverPings > 0 { own.append("the server sent \(view.serverPings.counted("ping")) of its own") }
         if view.serverMessages > 0 { own.append("the server sent \(view.serverMessages.counted("message")) of its own") }
         guard let end = view.ended else {
-            return [Finding(.idle, "lives", .good, "a silent connection lives for \(view.watchedMs.msPhrase) at least", details: own)]
+            return [Finding(.idle, "lives", .good, "a silent connection lives for at least \(view.watchedMs.msPhrase)", details: own)]
         }
         let how = end.kind == .closed ? "is closed with \(end.closeCode ?? 1005)" : "is dropped without a close frame"
         let text = "a silent connection \(how) after \(end.ms.msPhrase)"
@@ -189,7 +191,7 @@ extension Diagnosis {
             let advice = "ping more often than that: WebSocketTimeouts.pingInterval"
             return [Finding(.idle, "ends", .warning, text, details: own, advice: advice)]
         }
-        own.append("with a ping each \(pause.msPhrase) another \(isKept ? "lived on" : "ended as well")")
+        own.append("with a ping every \(pause.msPhrase), another connection \(isKept ? "lived on" : "ended as well")")
         return [
             isKept
                 ? Finding(
@@ -206,7 +208,7 @@ extension Diagnosis {
         guard let least = pings.minMs, let median = pings.medianMs, let most = pings.p95Ms else {
             return [
                 Finding(
-                    .pings, "never", .broken, "the server never pongs (RFC 6455 §5.5.3)",
+                    .pings, "never", .broken, "the server never answers pings (RFC 6455 §5.5.3)",
                     advice: "use an application-level ping: WebSocketConfiguration.pingMessage; without one a living connection looks dead")
             ]
         }
@@ -215,7 +217,7 @@ extension Diagnosis {
             return [
                 Finding(
                     .pings, "some", .warning, "\(pings.answered) of \(pings.sent) pings were answered in time; \(times)",
-                    advice: "let a pong take longer (WebSocketTimeouts.ping), or find out what keeps the server busy")
+                    advice: "allow more time for a pong (WebSocketTimeouts.ping), or find out what keeps the server busy")
             ]
         }
         return [Finding(.pings, "answered", .good, "\(pings.answered.counted("ping")) answered; \(times)")]
@@ -228,10 +230,10 @@ extension Diagnosis {
                 view.endsTCP
                     ? Finding(
                         .close, "unanswered", .warning, "the server ends TCP instead of answering a close frame (RFC 6455 §5.5.1)",
-                        advice: "clients take this for a loss; let the server send a close frame first")
+                        advice: "clients treat this as a lost connection; let the server send a close frame first")
                     : Finding(
                         .close, "never", .broken, "the server does not answer a close frame (RFC 6455 §5.5.1)",
-                        advice: "every close will wait in vain: keep WebSocketTimeouts.close short")
+                        advice: "every close waits for its timeout: keep WebSocketTimeouts.close short")
             ]
         }
         let time = view.answerMs.map { " in \($0.msPhrase)" } ?? ""
@@ -246,7 +248,7 @@ extension Diagnosis {
             findings.append(
                 Finding(
                     .close, "keepsTCP", .warning, "but TCP is not ended after it, as the server should (RFC 6455 §7.1.1)",
-                    advice: "sockets pile up where clients wait for it, too; let the server end TCP after the close frames"))
+                    advice: "sockets accumulate if clients also wait for it; let the server end TCP after the close frames"))
         }
         return findings
     }

@@ -1,8 +1,8 @@
 import Holdfast
 
-/// What follows from what was seen: rules only.
+/// Derives findings from observations; contains only rules.
 enum Diagnosis {
-    /// In the order in which a connection comes about.
+    /// Returns the findings in the order in which a connection is established.
     static func findings(of seen: Observations) -> [Finding] {
         let rules = [network, tls, upgrade, surroundings, pings, messages, compression, limit, close, idle]
         return rules.flatMap { $0(seen) }
@@ -14,11 +14,11 @@ enum Diagnosis {
 
     private static func proxy(_ seen: Observations) -> [Finding] {
         guard let proxy = seen.proxy else { return [] }
-        let source = proxy.isFromEnvironment ? "which the environment names" : "as told"
+        let source = proxy.isFromEnvironment ? "from the environment" : "from the command line"
         return [
             Finding(
-                .network, "proxy", .note, "all goes through the proxy \(proxy.url), \(source)",
-                details: ["names, times and what is said of the way are as the proxy has them"],
+                .network, "proxy", .note, "all connections go through the proxy \(proxy.url), \(source)",
+                details: ["names, times and the path to the server are as the proxy sees them"],
                 advice: proxy.isFromEnvironment ? "to see the server without it, use --no-proxy" : nil)
         ]
     }
@@ -30,47 +30,47 @@ enum Diagnosis {
             return [
                 Finding(
                     .network, "unresolved", .broken, "\(whose) cannot be resolved: \(error)",
-                    advice: "look whether the name is spelled right, and whether this machine's DNS works")
+                    advice: "check the spelling of the name, and whether this machine's DNS works")
             ]
         }
         let details = found.addresses.map { address in
-            let fate = address.connectMs.map { "answered in \($0.msPhrase)" } ?? "no connection: \(address.error ?? "no reason known")"
-            return "\(address.family)  \(address.address)  \(fate)"
+            let outcome = address.connectMs.map { "answered in \($0.msPhrase)" } ?? "no connection: \(address.error ?? "no reason known")"
+            return "\(address.family)  \(address.address)  \(outcome)"
         }
         let count = "\(found.addresses.count) address\(found.addresses.count == 1 ? "" : "es")"
         guard !found.answering.isEmpty else {
             return [
                 Finding(
-                    .network, "unreachable", .broken, "\(whose) leads to \(count), and none takes connections", details: details,
-                    advice: "look whether the server runs, whether the port is right, and whether a firewall is in between")
+                    .network, "unreachable", .broken, "\(whose) resolves to \(count), but none accepts connections", details: details,
+                    advice: "check whether the server runs, whether the port is right, and whether a firewall is in between")
             ]
         }
         var findings = [
-            Finding(.network, "resolved", .good, "\(whose) leads to \(count), found in \(found.lookupMs.msPhrase)", details: details)
+            Finding(.network, "resolved", .good, "\(whose) resolves to \(count), found in \(found.lookupMs.msPhrase)", details: details)
         ]
         if !found.deadFamilies.isEmpty {
             findings.append(
                 Finding(
                     .network, "deadFamily", .warning,
-                    "there are addresses of \(found.deadFamilies.joined(separator: " and ")), and none answers",
-                    advice: "clients that try them first lose time; take them out of DNS, or make the server, or this network, speak "
-                        + "that family"))
+                    "there are addresses of \(found.deadFamilies.joined(separator: " and ")), but none answers",
+                    advice: "clients that try them first lose time; remove them from DNS, or enable that family on the server or in "
+                        + "this network"))
         } else if found.answering.count < found.addresses.count {
             findings.append(
                 Finding(
                     .network, "deadAddress", .warning, "\(found.addresses.count - found.answering.count) of \(count) do not answer",
-                    advice: "clients that try them first lose time; take dead ones out of DNS"))
+                    advice: "clients that try them first lose time; remove dead ones from DNS"))
         }
         return findings
     }
 
     private static func connection(_ seen: Observations) -> [Finding] {
         guard let upgrade = seen.upgrade, let remote = upgrade.remote, let time = upgrade.connectMs else { return [] }
-        let way = seen.proxy == nil ? "" : " by the proxy"
+        let way = seen.proxy == nil ? "" : " through the proxy"
         return [Finding(.network, "connected", .good, "connected to \(remote)\(way) in \(time.msPhrase)")]
     }
 
-    /// From so many days on the end of a certificate is near.
+    /// The number of days before its expiry from which a certificate causes a warning.
     static let soon = 14
 
     static func tls(_ seen: Observations) -> [Finding] {
@@ -79,7 +79,7 @@ enum Diagnosis {
             return [
                 Finding(
                     .tls, "none", .note, "nothing is encrypted",
-                    advice: "use wss: wherever others are on the way; many proxies also break ws: and leave wss: alone")
+                    advice: "use wss: outside of trusted networks; many proxies also break ws: but leave wss: alone")
             ]
         }
         return trust(security) + version(security) + expiry(security) + weaknesses(security)
@@ -87,7 +87,7 @@ enum Diagnosis {
 
     private static func trust(_ security: SecurityView) -> [Finding] {
         if let distrust = security.distrust {
-            let rest = security.chain.isEmpty ? "" : "; --insecure examines the rest all the same"
+            let rest = security.chain.isEmpty ? "" : "; --insecure examines the rest anyway"
             return [
                 Finding(
                     .tls, distrust.code, .broken, distrust.text, details: chain(security),
@@ -95,22 +95,22 @@ enum Diagnosis {
             ]
         }
         let leaf = security.chain.first
-        let names = leaf.map { $0.names.prefix(8).joined(separator: ", ") + ($0.names.count > 8 ? ", …" : "") } ?? "nobody known"
+        let names = leaf.map { $0.names.prefix(8).joined(separator: ", ") + ($0.names.count > 8 ? ", …" : "") } ?? "no known names"
         if security.isUnverified {
             let text = "the chain was not checked (--insecure); it is for \(names)"
             return [Finding(.tls, "unverified", .warning, text, details: chain(security))]
         }
-        return [Finding(.tls, "trusted", .good, "the certificate is trusted, and for \(names)", details: chain(security))]
+        return [Finding(.tls, "trusted", .good, "the certificate is trusted, and is for \(names)", details: chain(security))]
     }
 
     private static func advice(_ code: String) -> String {
         switch code {
-        case "certificateExpired": "renew the certificate on the server, and let that happen by itself from now on"
-        case "wrongHost": "use a name that it is for, or get one for this name"
+        case "certificateExpired": "renew the certificate on the server, and automate the renewal"
+        case "wrongHost": "use a name in the certificate, or get a certificate for this name"
         case "unknownAuthority":
             "if the authority is yours, name it with --ca (TLSOptions.additionalRoots in an app); if it is public, send the whole chain"
-        case "clientCertificateWanted": "the server wants to know who you are: TLSOptions.identity in an app; doctor cannot show any"
-        default: "look whether TLS is spoken on this port, and in version 1.2 or later"
+        case "clientCertificateWanted": "the server requests a client certificate: TLSOptions.identity in an app; doctor cannot present one"
+        default: "check whether this port uses TLS, in version 1.2 or later"
         }
     }
 
@@ -125,13 +125,13 @@ enum Diagnosis {
 
     private static func version(_ security: SecurityView) -> [Finding] {
         guard let version = security.version else { return [] }
-        let http = security.choosesHTTP2 ? "the server would speak HTTP/2, too" : "the server does not choose HTTP/2 when it is offered"
+        let http = security.choosesHTTP2 ? "the server also supports HTTP/2" : "the server does not choose HTTP/2 when it is offered"
         let time = security.handshakeMs.map { " in \($0.msPhrase)" } ?? ""
         if version == "1.3" { return [Finding(.tls, "version", .good, "TLS 1.3\(time)", details: [http])] }
         return [
             Finding(
-                .tls, "version", .note, "TLS \(version)\(time): the server speaks no later version", details: [http],
-                advice: "TLS 1.3 saves a round trip at each connection; switch it on if you can")
+                .tls, "version", .note, "TLS \(version)\(time): the server supports no later version", details: [http],
+                advice: "TLS 1.3 saves a round trip for each connection; enable it if you can")
         ]
     }
 
@@ -142,7 +142,7 @@ enum Diagnosis {
         let name = first == security.chain.first ? "the certificate" : "the chain's \(first.subject)"
         let words = first.daysLeft < 0 ? "\(name) expired on \(first.notAfter)" : "\(name) expires in \(first.daysLeft.counted("day"))"
         if first.daysLeft >= soon { return [Finding(.tls, "expiry", .good, words)] }
-        return [Finding(.tls, "expiry", .warning, words, advice: "renew it now, and let that happen by itself from now on")]
+        return [Finding(.tls, "expiry", .warning, words, advice: "renew it now, and automate the renewal")]
     }
 
     private static func weaknesses(_ security: SecurityView) -> [Finding] {
@@ -173,7 +173,7 @@ enum Diagnosis {
         return [
             Finding(
                 .upgrade, "subprotocolIgnored", .warning, "the server chose none of the subprotocols \(offered.joined(separator: ", "))",
-                advice: "clients that need one will close; look how it is spelled, and whether a proxy drops Sec-WebSocket-Protocol")
+                advice: "clients that need one will close; check its spelling, and whether a proxy drops Sec-WebSocket-Protocol")
         ]
     }
 
@@ -185,9 +185,9 @@ enum Diagnosis {
     }
 
     private static func topic(of failure: UpgradeView.Failure, _ upgrade: UpgradeView) -> Finding.Topic {
-        // A server may say only after TLS that it wants to see a certificate.
+        // A server may reject a missing client certificate only after the TLS handshake.
         if WebSocketError.Code.trustFailures.contains(where: { $0.description == failure.code }) { return .tls }
-        // Without a socket it was the way that failed.
+        // If no socket was connected, the path to the server failed.
         let isWay = ["unresolved", "unreachable", "timedOut", "proxyFailed"].contains(failure.code)
         return isWay && upgrade.remote == nil ? .network : .upgrade
     }
@@ -195,40 +195,40 @@ enum Diagnosis {
     private static func advice(_ upgrade: UpgradeView, _ failure: UpgradeView.Failure) -> String? {
         switch (failure.code, upgrade.status) {
         case ("refused", 200?):
-            "a web server answers here, and knows nothing of WebSocket at this path: look at the path, and let a proxy pass Upgrade on"
+            "a web server answers here, but has no WebSocket at this path: check the path, and let proxies forward Upgrade"
         case ("refused", 301?), ("refused", 302?), ("refused", 303?), ("refused", 307?), ("refused", 308?):
-            "examine \(upgrade.values("Location").first ?? "where it leads") instead, or have the app follow redirects"
-        case ("refused", 401?): "it wants to know who you are: --bearer or --header 'Authorization: …'"
-        case ("refused", 403?): "it does not want you: look at tokens, and at the Origin that it expects (--header 'Origin: …')"
-        case ("refused", 404?): "nothing is served at this path: look how it is spelled"
+            "examine \(upgrade.values("Location").first ?? "where it leads") instead, or let the app follow redirects"
+        case ("refused", 401?): "it requires authentication: use --bearer or --header 'Authorization: …'"
+        case ("refused", 403?): "it denies access: check the tokens, and the Origin that it expects (--header 'Origin: …')"
+        case ("refused", 404?): "there is nothing at this path: check its spelling"
         case ("refused", 400?), ("refused", 426?):
-            "it does not take the request for an upgrade: a proxy in between may drop Upgrade and Connection "
+            "it does not see an upgrade request: a proxy in between may drop Upgrade and Connection "
                 + "(nginx: proxy_set_header Upgrade)"
         case ("refused", 429?):
-            "it takes no more connections from here for now" + (upgrade.values("Retry-After").first.map { "; Retry-After: \($0)" } ?? "")
+            "it accepts no more connections from here for now" + (upgrade.values("Retry-After").first.map { "; Retry-After: \($0)" } ?? "")
         case ("refused", 502?), ("refused", 503?), ("refused", 504?):
-            "the proxy in front does not reach the server behind it, or that is overloaded"
+            "the proxy in front cannot reach the server behind it, or that server is overloaded"
         case ("invalidHandshake", 101?): "the server, or a proxy on the way, does not follow RFC 6455 §4.2.2"
-        case ("invalidHandshake", _): "something else than a web server listens there: look at the port"
+        case ("invalidHandshake", _): "something other than a web server listens there: check the port"
         case ("timedOut", _):
-            "something takes connections and says nothing: look at the port, whether TLS is expected (wss:), and at the server's load"
+            "something accepts connections but does not answer: check the port, whether TLS is expected (wss:), and the server's load"
         case ("lost", _):
-            "something takes connections and hangs up: look at the port, and whether TLS is expected (wss:)"
-        case ("proxyFailed", _): "the proxy does not open the way: look at its rules, and at name and password; or use --no-proxy"
+            "something accepts connections and closes them: check the port, and whether TLS is expected (wss:)"
+        case ("proxyFailed", _): "the proxy does not connect: check its rules, and the name and password; or use --no-proxy"
         case ("clientCertificateWanted", _), ("clientCertificateRefused", _):
-            "doctor shows no certificate of its own: an app can, with TLSOptions.identity"
+            "doctor presents no client certificate; an app can, with TLSOptions.identity"
         default: nil
         }
     }
 
-    /// What names somebody between us and the server, and who that is.
+    /// Header fields that intermediaries add, and the names of these intermediaries.
     private static let marks: [(field: String, name: String)] = [
         ("cf-ray", "Cloudflare"), ("x-amz-cf-id", "Amazon CloudFront"), ("x-amzn-trace-id", "an Amazon load balancer"),
         ("x-served-by", "a cache (Fastly or Varnish)"), ("x-varnish", "Varnish"), ("x-azure-ref", "Azure Front Door"),
         ("x-envoy-upstream-service-time", "Envoy"), ("fly-request-id", "Fly.io"), ("x-vercel-id", "Vercel"), ("x-cache", "a cache"),
         ("x-proxy", "a proxy"), ("x-proxy-cache", "a caching proxy"), ("x-forwarded-server", "a proxy"),
     ]
-    /// Servers that mostly stand in front of others.
+    /// Servers that are usually reverse proxies.
     private static let fronts = [
         "nginx", "openresty", "cloudflare", "envoy", "istio-envoy", "awselb", "caddy", "traefik", "haproxy", "varnish", "apache",
     ]
@@ -244,17 +244,17 @@ enum Diagnosis {
             for value in upgrade.values(field) { signs.append("\(name) (\(field): \(value))") }
         }
         for server in upgrade.values("Server") where fronts.contains(where: { server.lowercased().hasPrefix($0) }) {
-            signs.append("Server: \(server), which mostly stands in front of another")
+            signs.append("Server: \(server), which is usually in front of another server")
         }
         if let front = malformed?.server, upgrade.failure == nil, !upgrade.values("Server").contains(front) {
             let own = upgrade.values("Server").first.map { "calls itself \($0)" } ?? "does not give its name"
-            signs.append("\(front) refuses a request without Host, and who opens the WebSocket \(own)")
+            signs.append("\(front) refuses a request without Host, but the server of the WebSocket \(own)")
         }
         guard !signs.isEmpty else { return [] }
         return [
             Finding(
-                .surroundings, "intermediaries", .note, "somebody seems to stand between you and the server", details: signs,
-                advice: "such proxies often end connections that are idle for a minute: see what --idle finds")
+                .surroundings, "intermediaries", .note, "there seems to be a proxy between you and the server", details: signs,
+                advice: "such proxies often end connections that are idle for a minute: test this with --idle")
         ]
     }
 

@@ -1,32 +1,32 @@
-/// What was seen, and what follows from it.
+/// The result of an examination: the observations and the findings.
 struct DoctorReport: Encodable, Sendable {
-    /// The format of this report; another number when a name changes.
+    /// The version of the report's format; it changes when a name changes.
     let format = 1
     let url: String
     /// Whether nothing is broken.
     let isHealthy: Bool
-    /// Whether it was stopped before its end.
+    /// Whether the examination was stopped early.
     let isPartial: Bool
     let exitStatus: Int32
     let findings: [Finding]
     let observations: Observations
 
-    /// - Parameter stopped: What stopped it before its end.
+    /// - Parameter stopped: The signal that stopped the examination early.
     init(_ observations: Observations, stopped: Outcome? = nil) {
         self.observations = observations
         url = observations.url
         findings = Diagnosis.findings(of: observations)
-        // The first thing that is broken is what keeps the rest from working.
+        // The first broken finding is the cause that keeps the rest from working.
         let worst = findings.first { $0.severity == .broken }
         isHealthy = worst == nil && stopped == nil
         isPartial = stopped != nil
         exitStatus = (stopped ?? worst?.topic.outcome ?? .clean).rawValue
     }
 
-    /// This report as JSON, its keys in order; nothing in it can drive a terminal, or fails to encode: numbers are finite.
+    /// The report as JSON with sorted keys; control sequences are escaped, and encoding cannot fail because all numbers are finite.
     var json: String { (try? inPrettyJSON().escapedWithinJSONLines) ?? "{}" }
 
-    /// The report for people; what the server sent cannot drive the terminal.
+    /// Returns the report as text for people; control sequences from the server are escaped.
     func text(_ style: Style) -> String {
         var lines: [String] = []
         for topic in Finding.Topic.allCases {
@@ -37,13 +37,13 @@ struct DoctorReport: Encodable, Sendable {
             for finding in own { lines += finding.lines(style) }
         }
         if !observations.unfinished.isEmpty {
-            lines += ["", style.paint("Not seen", .prompt)]
+            lines += ["", style.paint("Not examined", .prompt)]
             lines += observations.unfinished.map { "  - \($0.probe): \($0.why)".escapedOnOneLine }
         }
         return (lines + ["", style.paint(verdict, verdictPart)]).joined(separator: "\n") + "\n"
     }
 
-    /// One line that says it all.
+    /// The summary on one line.
     var verdict: String {
         let (broken, warnings) = (count(.broken), count(.warning))
         let counts = [
@@ -59,17 +59,17 @@ struct DoctorReport: Encodable, Sendable {
     private func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 }
 
-/// Something that the doctor says of a server.
+/// One finding about a server.
 struct Finding: Encodable, Hashable, Sendable {
-    /// How bad it is.
+    /// The severity of a finding.
     enum Severity: String, Encodable, Comparable, Sendable {
-        /// As it should be.
+        /// Works as it should.
         case good
-        /// Good to know.
+        /// Useful to know.
         case note
-        /// It works, but may hurt.
+        /// Works, but may cause problems.
         case warning
-        /// It does not work, or breaks RFC 6455.
+        /// Does not work, or violates RFC 6455.
         case broken
 
         static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -84,7 +84,7 @@ struct Finding: Encodable, Hashable, Sendable {
         }
     }
 
-    /// What it is about; also decides the exit status.
+    /// The topic of a finding; it also decides the exit status.
     enum Topic: String, Encodable, CaseIterable, Sendable {
         case network, tls, upgrade, surroundings, pings, messages, compression, limit, close, idle
 
@@ -103,7 +103,7 @@ struct Finding: Encodable, Hashable, Sendable {
             }
         }
 
-        /// The exit status if something of this is broken.
+        /// The exit status if something in this topic is broken.
         var outcome: Outcome {
             switch self {
             case .network: .unreachable
@@ -114,14 +114,14 @@ struct Finding: Encodable, Hashable, Sendable {
         }
     }
 
-    /// A stable name, such as `pings.never`: for programs.
+    /// A stable name for programs, such as `pings.never`.
     let id: String
     let topic: Topic
     let severity: Severity
     let text: String
-    /// What stands behind it, a fact to a line.
+    /// The facts behind the finding, one per line.
     var details: [String] = []
-    /// What to do.
+    /// The recommended action.
     var advice: String?
 
     init(_ topic: Topic, _ name: String, _ severity: Severity, _ text: String, details: [String] = [], advice: String? = nil) {
@@ -129,7 +129,7 @@ struct Finding: Encodable, Hashable, Sendable {
         id = "\(topic.rawValue).\(name)"
     }
 
-    /// Its line, the facts behind it, and what to do.
+    /// Returns the line of the finding, the facts behind it, and the advice.
     fileprivate func lines(_ style: Style) -> [String] {
         let (mark, part): (String, Style.Part) =
             switch severity {

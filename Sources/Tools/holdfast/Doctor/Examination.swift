@@ -1,38 +1,38 @@
 import Holdfast
 
-/// Asks one question after the other; one that comes to nothing does not keep the others from being asked.
+/// Runs the probes one after another; a failed probe does not stop the others.
 struct Examination: Sendable {
-    let errand: Errand
+    let target: ProbeTarget
     let notes: CaseNotes
-    /// Whether to look at compression.
+    /// Whether to examine compression.
     let isCompressionTried: Bool
-    /// The largest message to be tried.
+    /// The largest message to try.
     let limitCap: Int
-    /// For how long to be silent; nil: not at all.
+    /// How long to be silent; nil: no idle probe.
     let idle: Duration?
 
     func run() async {
-        let url = errand.options.url
+        let url = target.options.url
         if url.socketPath == nil {
-            await attempt("resolution") { errand in
-                let found = await ResolveProbe.run(errand)
+            await attempt("resolution") { target in
+                let found = await ResolveProbe.run(target)
                 return { $0.resolution = found }
             }
         }
         guard await isReachable else { return }
         if url.isSecure {
-            await attempt("security") { errand in
-                let view = try await SecurityProbe.run(errand)
+            await attempt("security") { target in
+                let view = try await SecurityProbe.run(target)
                 return { $0.security = view }
             }
-            // What the user would send is not for whoever answers there.
+            // The user's headers and messages must not be sent to an untrusted server.
             if let security = await notes.observations.security, security.distrust != nil, !security.isUnverified { return }
         }
         guard let wire = await upgrade() else { return }
-        var habits = Habits()
+        var habits = ServerBehaviour()
         habits.pongs = await pings(wire)
-        await attempt("close") { errand in
-            let view = await CloseProbe.run(wire, errand)
+        await attempt("close") { target in
+            let view = await CloseProbe.run(wire, target)
             return { $0.close = view }
         }
         await wire.drop()
@@ -40,8 +40,8 @@ struct Examination: Sendable {
         await sizes(habits)
         await surroundings()
         if let idle {
-            await attempt("idle") { errand in
-                let view = try await IdleProbe.run(idle, errand)
+            await attempt("idle") { target in
+                let view = try await IdleProbe.run(idle, target)
                 return { $0.idle = view }
             }
         }
@@ -50,7 +50,7 @@ struct Examination: Sendable {
     private func upgrade() async -> Wire? {
         await notes.begin("upgrade")
         do {
-            let wire = try await Wire.open(errand)
+            let wire = try await Wire.open(target)
             await notes.note { $0.upgrade = wire.view }
             return wire
         } catch {
@@ -60,83 +60,83 @@ struct Examination: Sendable {
     }
 
     private func pings(_ wire: Wire) async -> Bool? {
-        await attempt("pings") { errand in
-            let view = await PingProbe.run(wire, errand)
+        await attempt("pings") { target in
+            let view = await PingProbe.run(wire, target)
             return { $0.pings = view }
         }
         return await notes.observations.pings.map { $0.answered > 0 }
     }
 
-    private func messages(_ habits: inout Habits) async {
+    private func messages(_ habits: inout ServerBehaviour) async {
         for trial in Trial.allCases {
-            await attempt(trial.rawValue) { [habits] errand in
-                let reaction = try await MessageProbe.run(trial, habits, errand)
+            await attempt(trial.rawValue) { [habits] target in
+                let reaction = try await MessageProbe.run(trial, habits, target)
                 return { $0[trial] = reaction }
             }
             if trial == .text { habits.echoes = await notes.observations[.text].map { $0.kind == .echoed } }
         }
     }
 
-    private func sizes(_ habits: Habits) async {
+    private func sizes(_ habits: ServerBehaviour) async {
         if isCompressionTried {
-            await attempt("compression") { errand in
-                let view = try await CompressionProbe.run(habits, errand)
+            await attempt("compression") { target in
+                let view = try await CompressionProbe.run(habits, target)
                 return { $0.compression = view }
             }
         }
         let seen = await notes.observations
-        // A kind that is echoed tells most; otherwise a pong must do.
-        let kinds: [(MessageKind, Reaction?)] = [(.binary, seen[.binary]), (.text, seen[.text])]
+        // A message kind that is echoed shows the most; otherwise pongs are used.
+        let kinds: [(MessageKind, CloseReaction?)] = [(.binary, seen[.binary]), (.text, seen[.text])]
         let kind = kinds.first { $0.1?.kind == .echoed } ?? kinds.first { $0.1?.isSurvived == true && habits.pongs != false }
-        guard let kind else { return await notes.fail("limit", "nothing that it takes is answered, so there is no telling") }
-        let habits = Habits(pongs: habits.pongs, echoes: kind.1?.kind == .echoed)
-        await attempt("limit", atMost: .seconds(20)) { errand in
-            let view = try await LimitProbe.run(kind.0, cap: limitCap, habits, errand)
+        guard let kind else { return await notes.fail("limit", "accepted messages get no answer, so the limit cannot be determined") }
+        let habits = ServerBehaviour(pongs: habits.pongs, echoes: kind.1?.kind == .echoed)
+        await attempt("limit", atMost: .seconds(20)) { target in
+            let view = try await LimitProbe.run(kind.0, cap: limitCap, habits, target)
             return { $0.limit = view }
         }
     }
 
     private func surroundings() async {
-        if errand.options.url.socketPath == nil {
-            await attempt("unknownPath") { errand in
-                let view = try await RequestProbe.unknownPath(errand)
+        if target.options.url.socketPath == nil {
+            await attempt("unknownPath") { target in
+                let view = try await RequestProbe.unknownPath(target)
                 return { $0.unknownPath = view }
             }
         }
-        await attempt("wrongOrigin") { errand in
-            let view = await RequestProbe.wrongOrigin(errand)
+        await attempt("wrongOrigin") { target in
+            let view = await RequestProbe.wrongOrigin(target)
             return { $0.wrongOrigin = view }
         }
-        await attempt("malformed") { errand in
-            let view = try await MalformedProbe.run(errand)
+        await attempt("malformed") { target in
+            let view = try await MalformedProbe.run(target)
             return { $0.malformed = view }
         }
     }
 
-    /// Whether there is an address that can be connected to; where nothing was looked up, there may be.
+    /// Whether some address can be connected to; true if no lookup was done.
     private var isReachable: Bool {
         get async { await notes.observations.resolution.map { !$0.answering.isEmpty } ?? true }
     }
 
     private func attempt(
-        _ probe: String, atMost limit: Duration? = nil, _ body: (Errand) async throws -> (inout Observations) -> Void
+        _ probe: String, atMost limit: Duration? = nil, _ body: (ProbeTarget) async throws -> (inout Observations) -> Void
     ) async {
-        guard errand.hasTime else { return await notes.fail(probe, "no time was left; see --timeout") }
+        guard target.hasTime else { return await notes.fail(probe, "there was no time left; see --timeout") }
         await notes.begin(probe)
         do {
-            await notes.note(try await body(limit.map(errand.within) ?? errand))
+            await notes.note(try await body(limit.map(target.within) ?? target))
         } catch {
             await notes.fail(probe, (error as? TransportError)?.detail ?? "\(error)")
         }
     }
 }
 
-/// How to reach the server, and how long to wait for it.
-struct Errand: Sendable {
+/// The connection options of an examination, and its time limits.
+struct ProbeTarget: Sendable {
     var options: ClientOptions
-    /// For one answer.
+    /// The time limit for one answer.
     let patience: Duration
-    /// When all is over.
+    /// The time limit for the whole examination.
     let end: ContinuousClock.Instant
 
     init(options: ClientOptions, patience: Duration, end: ContinuousClock.Instant) {
@@ -144,25 +144,25 @@ struct Errand: Sendable {
         (self.options.connectTimeout, self.options.handshakeTimeout) = (patience, patience)
     }
 
-    /// Whether there is time for another question.
+    /// Whether there is time for another probe.
     var hasTime: Bool { ContinuousClock.now < end }
 
-    /// So long from now, or the patience, but not past the end.
+    /// Returns the time after the limit or the patience, but not later than the end.
     func deadline(_ limit: Duration? = nil) -> ContinuousClock.Instant { min(.now + (limit ?? patience), end) }
 
-    /// The same errand with less time.
-    func within(_ limit: Duration) -> Errand { Errand(options: options, patience: patience, end: deadline(limit)) }
+    /// Returns the same errand with less time.
+    func within(_ limit: Duration) -> ProbeTarget { ProbeTarget(options: options, patience: patience, end: deadline(limit)) }
 }
 
 extension ContinuousClock.Instant {
-    /// How long it is until then; zero once it has passed.
+    /// The time left until this instant; zero once it has passed.
     var remaining: Duration { max(.zero, ContinuousClock.now.duration(to: self)) }
 }
 
-/// A probe came to nothing.
+/// The failure of a probe.
 struct ProbeFailure: Error, CustomStringConvertible { let description: String }
 
-/// What the doctor has seen so far: there when a signal comes in the middle.
+/// The observations so far, available when a signal arrives in the middle.
 actor CaseNotes {
     private(set) var observations: Observations
     private let onProbe: @Sendable (String) -> Void

@@ -1,31 +1,31 @@
 import Foundation
 import Holdfast
 
-/// Asks for all addresses of the host that the socket is to be connected to, and tries each of them.
+/// Looks up all addresses of the host to connect to, and tries each of them.
 enum ResolveProbe {
-    static func run(_ errand: Errand) async -> Resolution {
-        let (host, port) = errand.options.proxy.map { ($0.host, $0.port) } ?? (errand.options.url.host, errand.options.url.port)
+    static func run(_ target: ProbeTarget) async -> Resolution {
+        let (host, port) = target.options.proxy.map { ($0.host, $0.port) } ?? (target.options.url.host, target.options.url.port)
         let start = ContinuousClock.now
-        let lookup = await lookUp(host, within: errand.deadline().remaining)
+        let lookup = await lookUp(host, within: target.deadline().remaining)
         var resolution = Resolution(host: host, lookupMs: start.duration(to: .now).ms)
         switch lookup {
         case .failure(let failure): resolution.error = failure.description
         case .success(let found):
-            let errand = errand.within(errand.patience)
+            let target = target.within(target.patience)
             resolution.addresses = await withTaskGroup(of: (Int, Resolution.Address).self) { group in
-                for (place, address) in found.enumerated() { group.addTask { (place, await connect(address, port, errand)) } }
+                for (place, address) in found.enumerated() { group.addTask { (place, await connect(address, port, target)) } }
                 return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
             }
         }
         return resolution
     }
 
-    private static func connect(_ address: Resolution.Address, _ port: Int, _ errand: Errand) async -> Resolution.Address {
+    private static func connect(_ address: Resolution.Address, _ port: Int, _ target: ProbeTarget) async -> Resolution.Address {
         var address = address
         do {
             let host = address.family == "IPv6" ? "[\(address.address)]" : address.address
             var options = ClientOptions(url: try WebSocketURL("ws://\(host):\(port)/"))
-            options.connectTimeout = errand.deadline().remaining
+            options.connectTimeout = target.deadline().remaining
             let link = try await NIOConnector.bytes(options)
             link.close()
             address.connectMs = link.connected.ms
@@ -37,7 +37,7 @@ enum ResolveProbe {
         return address
     }
 
-    /// The system's own lookup; it cannot be cancelled, so it is left behind when it takes too long.
+    /// Uses the system's lookup; it cannot be cancelled, so it is abandoned when it takes too long.
     private static func lookUp(_ host: String, within limit: Duration) async -> Result<[Resolution.Address], ProbeFailure> {
         let (answers, answer) = AsyncStream.makeStream(of: Result<[Resolution.Address], ProbeFailure>.self)
         let queue = DispatchQueue.global()
@@ -73,10 +73,10 @@ enum ResolveProbe {
     }
 }
 
-/// Does TLS and no more, offering HTTP/2 besides HTTP/1.1; if nobody vouches for the chain, looks at it all the same.
+/// Performs only a TLS handshake that offers HTTP/2 and HTTP/1.1; inspects an untrusted chain as well.
 enum SecurityProbe {
-    static func run(_ errand: Errand) async throws(TransportError) -> SecurityView {
-        var options = errand.options
+    static func run(_ target: ProbeTarget) async throws(TransportError) -> SecurityView {
+        var options = target.options
         options.tls.applicationProtocols = ["h2", "http/1.1"]
         var view = SecurityView(isUnverified: options.tls.isInsecure)
         options.tls.isInsecure = false
@@ -84,8 +84,8 @@ enum SecurityProbe {
             view.take(try await look(options, isUnverified: view.isUnverified))
         } catch {
             guard TransportError.Code.trustFailures.contains(error.code) else { throw error }
-            view.distrust = SecurityView.Distrust(code: error.code.description, text: error.detail)
-            // What it shows explains the failure; if TLS itself fails there is nothing more to see.
+            view.distrust = SecurityView.TrustFailure(code: error.code.description, text: error.detail)
+            // The untrusted chain explains the failure; if TLS itself fails, there is nothing more to see.
             if let link = try? await look(options, isUnverified: true) { view.take(link) }
         }
         return view
@@ -108,22 +108,22 @@ extension SecurityView {
     }
 }
 
-/// Asks for a WebSocket in another way than the user does.
+/// Requests a WebSocket with a changed request.
 enum RequestProbe {
-    static func unknownPath(_ errand: Errand) async throws -> RequestView {
-        let url = errand.options.url
+    static func unknownPath(_ target: ProbeTarget) async throws -> RequestView {
+        let url = target.options.url
         let other = try WebSocketURL("\(url.isSecure ? "wss" : "ws")://\(url.hostHeader)/holdfast-doctor/no-such-path")
-        return await run(errand) { $0.url = other }
+        return await run(target) { $0.url = other }
     }
 
-    /// RFC 6455 §10.2: browsers tell where a page is from, so that a server can refuse those of others.
-    static func wrongOrigin(_ errand: Errand) async -> RequestView {
-        await run(errand) { $0.headers["Origin"] = "https://holdfast-doctor.invalid" }
+    /// RFC 6455 §10.2: browsers send the origin of a page, so that a server can refuse pages of other sites.
+    static func wrongOrigin(_ target: ProbeTarget) async -> RequestView {
+        await run(target) { $0.headers["Origin"] = "https://holdfast-doctor.invalid" }
     }
 
-    private static func run(_ errand: Errand, _ change: (inout ClientOptions) -> Void) async -> RequestView {
+    private static func run(_ target: ProbeTarget, _ change: (inout ClientOptions) -> Void) async -> RequestView {
         do {
-            let wire = try await Wire.open(errand, change: change)
+            let wire = try await Wire.open(target, change: change)
             await wire.leave()
             return RequestView(isAccepted: true, status: wire.view.status)
         } catch {
@@ -132,13 +132,13 @@ enum RequestProbe {
     }
 }
 
-/// Sends a request without `Host`, which HTTP/1.1 demands: whoever is first on the way refuses it in his own name.
+/// Sends a request without `Host`, which HTTP/1.1 requires; the first hop on the path refuses it with its own `Server` name.
 enum MalformedProbe {
-    static func run(_ errand: Errand) async throws -> MalformedView {
-        let link = try await NIOConnector.bytes(errand.options)
+    static func run(_ target: ProbeTarget) async throws -> MalformedView {
+        let link = try await NIOConnector.bytes(target.options)
         defer { link.close() }
-        link.send(Array("GET \(errand.options.url.target) HTTP/1.1\r\n\r\n".utf8))
-        let deadline = errand.deadline(min(errand.patience, .seconds(2)))
+        link.send(Array("GET \(target.options.url.target) HTTP/1.1\r\n\r\n".utf8))
+        let deadline = target.deadline(min(target.patience, .seconds(2)))
         var parser = HeadParser<ResponseHead>()
         while case .bytes(let bytes) = await link.next(within: deadline.remaining) {
             let head = bytes.withUnsafeBytes { bytes in

@@ -1,17 +1,17 @@
 import Holdfast
 import MachineCore
 
-/// What the doctor saw of one server; what it did not look at, or could not see, is nil.
+/// The observations about one server; values that were not examined or not visible are nil.
 ///
-/// These are the names that `--json` prints: later versions may add some, and change none. Times are in milliseconds.
+/// `--json` prints these names: later versions may add names, but change none. Times are in milliseconds.
 struct Observations: Encodable, Sendable {
-    /// A probe that brought nothing, and why.
+    /// A probe without a result, and the reason.
     struct Shortfall: Encodable, Hashable, Sendable {
         let probe: String
         let why: String
     }
 
-    /// Without the query, which may hold credentials.
+    /// The URL without the query, which may contain credentials.
     var url: String
     var proxy: ProxyView?
     var resolution: Resolution?
@@ -19,13 +19,13 @@ struct Observations: Encodable, Sendable {
     var upgrade: UpgradeView?
     var pings: PingView?
     var close: CloseView?
-    /// By what was sent.
-    var messages: [String: Reaction] = [:]
+    /// The reactions by the name of the sent message.
+    var messages: [String: CloseReaction] = [:]
     var compression: CompressionView?
     var limit: LimitView?
-    /// The upgrade on a path that nobody would serve.
+    /// The upgrade on a path that no server is likely to serve.
     var unknownPath: RequestView?
-    /// The upgrade with the origin of a page elsewhere.
+    /// The upgrade with the origin of another site.
     var wrongOrigin: RequestView?
     /// A request without `Host`.
     var malformed: MalformedView?
@@ -34,17 +34,17 @@ struct Observations: Encodable, Sendable {
 
     init(url: String) { self.url = url }
 
-    subscript(_ trial: Trial) -> Reaction? {
+    subscript(_ trial: Trial) -> CloseReaction? {
         get { messages[trial.rawValue] }
         set { messages[trial.rawValue] = newValue }
     }
 }
 
-/// What is sent to see what a server makes of it.
+/// A message that is sent to observe how the server reacts.
 enum Trial: String, CaseIterable, Sendable {
     case text, binary, fragmented, pingWithin, empty, invalidUTF8, unmasked
 
-    /// In a sentence: "the server … on …".
+    /// The words for a sentence: "the server … on …".
     var words: String {
         switch self {
         case .text: "text"
@@ -58,270 +58,270 @@ enum Trial: String, CaseIterable, Sendable {
     }
 }
 
-/// Which proxy is on our side of the way.
+/// The proxy on the client's side.
 struct ProxyView: Encodable, Hashable, Sendable {
-    /// Without name and password.
+    /// The URL without name and password.
     let url: String
-    /// Whether the environment named it, and not the command line.
+    /// Whether the proxy comes from the environment instead of the command line.
     let isFromEnvironment: Bool
 }
 
-/// What a name led to.
+/// The result of a name lookup.
 struct Resolution: Encodable, Hashable, Sendable {
-    /// One address, and whether TCP could be opened to it.
+    /// One address, and whether a TCP connection to it succeeded.
     struct Address: Encodable, Hashable, Sendable {
         let address: String
         /// `IPv4` or `IPv6`.
         let family: String
-        /// How long TCP took; nil: it could not be opened.
+        /// The time to open the TCP connection; nil: it failed.
         var connectMs: Double?
         var error: String?
     }
 
     let host: String
     var lookupMs: Double
-    /// In the order in which the system would have them tried.
+    /// The addresses in the order in which the system prefers them.
     var addresses: [Address] = []
-    /// Why there is no address.
+    /// The reason why there is no address.
     var error: String?
 
     var answering: [Address] { addresses.filter { $0.connectMs != nil } }
-    /// The families with addresses of which not one answered.
+    /// The address families of which no address answered.
     var deadFamilies: [String] {
         Set(addresses.map(\.family)).subtracting(answering.map(\.family)).sorted()
     }
 }
 
-/// What came of asking for a WebSocket.
+/// The result of the upgrade request.
 struct UpgradeView: Encodable, Hashable, Sendable {
     struct Field: Encodable, Hashable, Sendable {
         let name: String
         let value: String
     }
 
-    /// Why there is no WebSocket.
+    /// The reason why there is no WebSocket.
     struct Failure: Encodable, Hashable, Sendable {
         /// A code of `TransportError`, such as `refused`.
         let code: String
         let text: String
-        /// The first bytes of what came with a refusal.
+        /// The first bytes of a refusal's body.
         var body = ""
     }
 
-    /// What the socket was connected to, such as `[::1]:9001`: the server or the proxy.
+    /// The address of the connected socket, such as `[::1]:9001`: the server or the proxy.
     var remote: String?
-    /// TCP, with the lookup of the name, and with the proxy if there is one.
+    /// The time for TCP, including the name lookup and a proxy.
     var connectMs: Double?
     var tlsMs: Double?
-    /// From the request until the answer.
+    /// The time from the request to the answer.
     var answerMs: Double?
-    /// Such as `HTTP/1.1`.
+    /// The version, such as `HTTP/1.1`.
     var httpVersion: String?
     var status: Int?
     var reason: String?
     var headers: [Field] = []
-    /// As they may be shown, like the one that was chosen.
+    /// The subprotocols with secrets masked, like the chosen one.
     private(set) var subprotocolsOffered: [String] = []
     private(set) var subprotocol: String?
     private(set) var extensions: [String] = []
     var failure: Failure?
 
-    /// Takes over what the answer says; credentials in it are left out.
+    /// Copies the response, without credentials.
     mutating func take(_ response: ResponseHead) {
         (status, reason, httpVersion) = (response.status, response.reason, "HTTP/1.\(response.minorVersion)")
         headers = response.headers.map { Field(name: $0.name, value: $0.shownValue) }
     }
 
-    /// Takes over what is offered; a name that may carry a token is left out.
+    /// Copies the offered subprotocols; masks names that may carry a token.
     mutating func offer(_ subprotocols: [String]) { subprotocolsOffered = subprotocols.map(Secrecy.subprotocol) }
 
-    /// Takes over what was agreed on.
+    /// Copies the result of the handshake.
     mutating func take(_ agreement: Agreement) {
         (subprotocol, extensions) = (agreement.subprotocol.map(Secrecy.subprotocol), agreement.extensions)
     }
 
-    /// The values of one field.
+    /// Returns the values of one field.
     func values(_ name: String) -> [String] { headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value) }
 }
 
-/// What came of another request than the one asked for.
+/// The result of a changed request.
 struct RequestView: Encodable, Hashable, Sendable {
-    /// Whether there was a WebSocket.
+    /// Whether a WebSocket was opened.
     let isAccepted: Bool
     var status: Int?
-    /// Why there was neither a WebSocket nor a status.
+    /// The reason if there was neither a WebSocket nor a status.
     var error: String?
 }
 
-/// Who answered a request that is no HTTP/1.1, and how; without a status nobody did.
+/// The answer to an invalid HTTP/1.1 request; without a status, there was none.
 struct MalformedView: Encodable, Hashable, Sendable {
     var status: Int?
-    /// As he calls himself.
+    /// The value of the answer's `Server` field.
     var server: String?
 }
 
-/// What a server does when something is sent to it.
-struct Reaction: Encodable, Hashable, Sendable {
-    /// In one word.
+/// The reaction of a server to a message.
+struct CloseReaction: Encodable, Hashable, Sendable {
+    /// The kind of a reaction.
     enum Kind: String, Encodable, Hashable, Sendable {
-        /// The same came back.
+        /// The same message came back.
         case echoed
-        /// Something else came back.
+        /// Another message came back.
         case answered
-        /// Nothing came back, but a ping that was sent behind it was answered.
+        /// No message came back, but a later ping was answered.
         case silent
-        /// It sent a close frame.
+        /// The server sent a close frame.
         case closed
-        /// It ended TCP without one.
+        /// The server ended TCP without a close frame.
         case hungUp
-        /// It broke the protocol itself.
+        /// The server violated the protocol.
         case garbled
-        /// There was no sign of life at all.
+        /// There was no reaction at all.
         case nothing
     }
 
     var kind: Kind
-    /// The code of its close frame; 1005 if that had none.
+    /// The code of the server's close frame; 1005 if it had none.
     var closeCode: Int?
-    /// What there is to say besides: the reason of a close frame, what it answered.
+    /// Further details: the reason of a close frame, or the answer.
     var detail: String?
     var ms: Double
-    /// Of a ping between fragments: whether its pong came before the message was complete.
+    /// For a ping between fragments: whether the pong came before the message was complete.
     var isPongInTime: Bool?
 
-    /// Whether the connection outlived it.
+    /// Whether the connection survived the message.
     var isSurvived: Bool { [.echoed, .answered, .silent].contains(kind) }
 }
 
-/// What became of pings.
+/// The results of the pings.
 struct PingView: Encodable, Hashable, Sendable {
     var sent = 0
     var answered = 0
-    /// Messages that came meanwhile, unasked.
+    /// Messages that arrived in the meantime without a request.
     var messages = 0
     var minMs: Double?
     var medianMs: Double?
     var p95Ms: Double?
 
-    /// Takes round trips, one for each ping that was answered.
+    /// Creates a view from the round trips of the answered pings.
     init(sent: Int, roundTrips: [Double], messages: Int = 0) {
         let sorted = roundTrips.sorted()
         (self.sent, answered, self.messages) = (sent, sorted.count, messages)
         guard !sorted.isEmpty else { return }
-        /// The nearest rank: with ten pings the 95th percentile is the longest.
+        /// Nearest rank: with ten pings, the 95th percentile is the longest.
         func rank(_ part: Double) -> Double { sorted[max(0, Int((part * Double(sorted.count)).rounded(.up)) - 1)] }
         (minMs, medianMs, p95Ms) = (sorted[0], rank(0.5), rank(0.95))
     }
 }
 
-/// What became of a close frame with 1000.
+/// The reaction to a close frame with 1000.
 struct CloseView: Encodable, Hashable, Sendable {
     var isAnswered = false
-    /// 1005: the answer had no code.
+    /// The code of the answer; 1005 if it had none.
     var code: Int?
     var answerMs: Double?
-    /// Whether it ended TCP after that, as the server should (RFC 6455 §7.1.1).
+    /// Whether the server ended TCP afterwards, as it should (RFC 6455 §7.1.1).
     var endsTCP = false
-    /// From the close frame on.
+    /// The time since the close frame was sent.
     var endMs: Double?
 }
 
-/// What permessage-deflate does for a sample.
+/// The effect of permessage-deflate on a sample.
 struct CompressionView: Encodable, Hashable, Sendable {
-    /// Whether the server agreed; nil is for what follows from that.
+    /// Whether the server agreed; if not, the other values are nil.
     var isAgreed = false
     var serverNoContextTakeover: Bool?
     var clientNoContextTakeover: Bool?
     var serverMaxWindowBits: Int?
     var clientMaxWindowBits: Int?
-    /// Of the sample, before and after; frame headers are not counted.
+    /// The size of the sample before and after compression, without frame headers.
     var sampleBytes: Int?
     var sentBytes: Int?
-    /// What the server made of the sample; `echoed` proves that it could read it.
-    var reaction: Reaction?
-    /// The payload of the echo on the wire; nil: there was none.
+    /// The server's reaction to the sample; `echoed` proves that it could read it.
+    var reaction: CloseReaction?
+    /// The payload size of the echo on the wire; nil: there was none.
     var echoBytes: Int?
-    /// Whether the echo was compressed, too.
+    /// Whether the echo was also compressed.
     var isEchoCompressed: Bool?
 }
 
-/// How large a message may be.
+/// The maximum message size of a server.
 struct LimitView: Encodable, Hashable, Sendable {
-    /// The largest that was taken; nil: not even the smallest.
+    /// The largest accepted size; nil: not even the smallest was accepted.
     var largestTaken: Int?
-    /// The smallest that was not; nil: all were taken.
+    /// The smallest refused size; nil: all were accepted.
     var smallestRefused: Int?
-    /// No larger one was tried.
+    /// The largest size to try.
     let cap: Int
-    /// How the server refuses.
-    var refusal: Reaction?
+    /// How the server refuses larger messages.
+    var refusal: CloseReaction?
     /// `text` or `binary`.
     var sentAs = "binary"
-    /// What says that a message was taken: its `echo`, or the `pong` of a ping behind it.
+    /// The proof that a message was accepted: its `echo`, or the `pong` of a ping after it.
     var proof = "echo"
 
     var isExact: Bool { largestTaken.flatMap { taken in smallestRefused.map { $0 == taken + 1 } } ?? false }
 }
 
-/// What becomes of a connection on which this side is silent.
+/// The fate of a silent connection.
 struct IdleView: Encodable, Hashable, Sendable {
-    /// For how long it was watched at most.
+    /// How long the connection was watched at most.
     let watchedMs: Double
-    /// How it ended; nil: it did not.
-    var ended: Reaction?
-    /// Pings of the server's own.
+    /// How the connection ended; nil: it did not.
+    var ended: CloseReaction?
+    /// Pings that the server sent.
     var serverPings = 0
-    /// What it sent otherwise.
+    /// Messages that the server sent.
     var serverMessages = 0
-    /// How often a second connection, which was watched for longer than the first lived, sent a ping; nil: there was none.
+    /// The ping interval of a second connection, which was watched longer than the first one lived; nil: there was none.
     var pingEveryMs: Double?
-    /// Whether that one lived.
+    /// Whether the second connection survived.
     var isKeptByPings: Bool?
 }
 
-/// What TLS showed.
+/// The result of the TLS handshake.
 struct SecurityView: Encodable, Hashable, Sendable {
     /// One certificate of the chain.
     struct Certificate: Encodable, Hashable, Sendable {
         let subject: String
         let issuer: String
-        /// The names and addresses that it is for.
+        /// The names and addresses in the certificate.
         let names: [String]
-        /// Such as `2027-06-30`.
+        /// The date, such as `2027-06-30`.
         let notBefore: String
         let notAfter: String
-        /// Whole days that are left; negative once it has expired.
+        /// The remaining whole days; negative after the expiry.
         let daysLeft: Int
         let key: String
         let signature: String
         let publicKeyPin: String
         let certificatePin: String
         let isSelfIssued: Bool
-        /// What of it is too weak, in words.
+        /// The weaknesses of the certificate, in words.
         let weaknesses: [String]
     }
 
     /// Why the chain is not trusted.
-    struct Distrust: Encodable, Hashable, Sendable {
+    struct TrustFailure: Encodable, Hashable, Sendable {
         /// A code of `TransportError`, such as `certificateExpired`.
         let code: String
         let text: String
     }
 
-    /// Such as `1.3`.
+    /// The version, such as `1.3`.
     var version: String?
-    /// The server's own first.
+    /// The chain, with the server's own certificate first.
     var chain: [Certificate] = []
-    /// Whether it chooses HTTP/2 where that is offered besides HTTP/1.1.
+    /// Whether the server chooses HTTP/2 when both it and HTTP/1.1 are offered.
     var choosesHTTP2 = false
-    var distrust: Distrust?
-    /// Whether anything is taken for trustworthy (`--insecure`).
+    var distrust: TrustFailure?
+    /// Whether the chain is not verified (`--insecure`).
     var isUnverified = false
     var handshakeMs: Double?
 }
 
 extension SecurityView.Certificate {
-    /// - Parameter now: Seconds since 1970.
+    /// - Parameter now: The time in seconds since 1970.
     init(_ certificate: ServerCertificate, now: Int64) {
         (subject, issuer, isSelfIssued) = (certificate.subject, certificate.issuer, certificate.isSelfIssued)
         names = certificate.dnsNames + certificate.addresses.map(\.writtenAddress)
@@ -339,7 +339,7 @@ extension SecurityView.Certificate {
 }
 
 extension [UInt8] {
-    /// An address of 4 or 16 bytes as people write it, without shortening.
+    /// An IP address of 4 or 16 bytes in text form, without shortening.
     fileprivate var writtenAddress: String {
         if count == 4 { return map { String($0) }.joined(separator: ".") }
         return stride(from: 0, to: count - 1, by: 2).map { String(UInt16(self[$0]) << 8 | UInt16(self[$0 + 1]), radix: 16) }
@@ -348,11 +348,11 @@ extension [UInt8] {
 }
 
 extension Duration {
-    /// In milliseconds, to a hundredth: as reports have it.
+    /// The duration in milliseconds, rounded to hundredths, as in reports.
     var ms: Double { (milliseconds * 100).rounded() / 100 }
 }
 
 extension Double {
-    /// So many milliseconds as people read them: `0.42 ms`, `1.25 s`.
+    /// The number of milliseconds as text: `0.42 ms`, `1.25 s`.
     var msPhrase: String { Duration.nanoseconds(Int64((self * 1e6).rounded())).phrase }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Holdfast
 
-/// A frame as it came.
+/// A received frame.
 struct WireFrame: Sendable {
     let opcode: Opcode
     let isFinal: Bool
@@ -9,19 +9,19 @@ struct WireFrame: Sendable {
     let payload: [UInt8]
 }
 
-/// What came of waiting for a frame.
+/// The result of waiting for a frame.
 enum WireEvent: Sendable {
     case frame(WireFrame)
-    /// The link ended; with what was wrong, if it did not just end.
+    /// The link ended; with an error message if it failed.
     case ended(String?)
-    /// What came is no frame that a server may send.
+    /// The received bytes are not a valid frame of a server.
     case nonsense(String)
     case nothing
 }
 
-/// One WebSocket seen frame by frame, and able to send what a well-behaved client would not.
+/// One WebSocket at the level of frames, which can also send what a well-behaved client would not.
 actor Wire {
-    /// The upgrade came to nothing; the view says why.
+    /// The upgrade failed; the view contains the reason.
     struct Failure: Error, CustomStringConvertible {
         let view: UpgradeView
         var description: String { view.failure?.text ?? "there is no WebSocket" }
@@ -33,9 +33,9 @@ actor Wire {
     private var buffer: [UInt8]
     private var offset = 0
     private(set) var isOver = false
-    /// Pings that the server has sent.
+    /// The number of pings that the server has sent.
     private(set) var serverPings = 0
-    /// Frames in a row that were there although the time was over.
+    /// Consecutive frames that were already there after the deadline.
     private var lateFrames = 0
 
     init(_ link: ByteLink, view: UpgradeView, deflate: DeflateParameters?, rest: [UInt8]) {
@@ -63,7 +63,7 @@ actor Wire {
 
     func send(_ close: CloseFrame) { send(.close, close.payload) }
 
-    /// Closes as is proper, and waits a moment for the answer.
+    /// Closes cleanly, and waits briefly for the answer.
     func leave() async {
         guard !isOver else { return }
         send(CloseFrame(.normal))
@@ -79,10 +79,10 @@ actor Wire {
 
     // MARK: Receiving
 
-    /// The next frame; a ping is answered first.
+    /// Returns the next frame; answers a ping first.
     ///
-    /// What has come in time is given late, too, for a busy machine may be late to look. But a server that never stops talking does not
-    /// keep anybody for ever.
+    /// Frames that arrived in time are returned even after the deadline, because a busy machine may look late. The number of such frames
+    /// is limited, so that a server that never stops sending cannot block the caller forever.
     func next(until deadline: ContinuousClock.Instant) async -> WireEvent {
         lateFrames = ContinuousClock.now < deadline ? 0 : lateFrames + 1
         if lateFrames > 64 {
@@ -121,7 +121,7 @@ actor Wire {
         guard let (header, length) = try found.get() else { return nil }
         // RFC 6455 §5.1.
         if header.mask != nil { throw ProtocolViolation(.unexpectedMask, "a server's frames have no mask") }
-        // More than any message here, and than what comes unasked may be.
+        // Larger than any message here, and than any unrequested message may be.
         guard header.payloadLength <= Self.largest else { throw ProtocolViolation(.messageTooBig, "\(header.payloadLength) bytes") }
         let start = offset + length
         guard buffer.count - start >= header.payloadLength else { return nil }
@@ -139,16 +139,16 @@ actor Wire {
         return frame
     }
 
-    /// The largest frame taken, and the largest message.
+    /// The maximum size of an accepted frame, and of a message.
     static let largest = 1 << 26
 
-    /// Connects and asks for a WebSocket.
+    /// Connects and requests a WebSocket.
     ///
-    /// - Parameter change: What is to be asked otherwise than the errand says.
+    /// - Parameter change: Changes to the options of the errand.
     static func open(
-        _ errand: Errand, deflate: DeflatePreferences? = nil, change: (inout ClientOptions) -> Void = { _ in }
+        _ target: ProbeTarget, deflate: DeflatePreferences? = nil, change: (inout ClientOptions) -> Void = { _ in }
     ) async throws(Failure) -> Wire {
-        var options = errand.options
+        var options = target.options
         change(&options)
         var view = UpgradeView()
         view.offer(options.subprotocols)
@@ -157,7 +157,7 @@ actor Wire {
             let link = try await NIOConnector.bytes(options)
             (view.remote, view.connectMs, view.tlsMs) = (link.remote, link.connected.ms, link.secured?.ms)
             do throws(TransportError) {
-                return try await upgrade(link, handshake, errand, &view)
+                return try await upgrade(link, handshake, target, &view)
             } catch {
                 link.close()
                 throw error
@@ -184,11 +184,11 @@ actor Wire {
     }
 
     private static func upgrade(
-        _ link: ByteLink, _ request: (handshake: ClientHandshake, bytes: [UInt8]), _ errand: Errand, _ view: inout UpgradeView
+        _ link: ByteLink, _ request: (handshake: ClientHandshake, bytes: [UInt8]), _ target: ProbeTarget, _ view: inout UpgradeView
     ) async throws(TransportError) -> Wire {
-        let (start, deadline) = (ContinuousClock.now, errand.deadline())
+        let (start, deadline) = (ContinuousClock.now, target.deadline())
         link.send(request.bytes)
-        var parser = HeadParser<ResponseHead>(limit: errand.options.headLimit)
+        var parser = HeadParser<ResponseHead>(limit: target.options.headLimit)
         var bytes: [UInt8] = []
         while true {
             let parsed = bytes.withUnsafeBytes { bytes in
@@ -199,7 +199,7 @@ actor Wire {
             bytes = parsed.rest
             let head: ResponseHead?
             do throws(HandshakeFailure) { head = try parsed.head.get() } catch {
-                throw TransportError(.invalidHandshake, "what the server answered is not HTTP: \(error)", underlying: error)
+                throw TransportError(.invalidHandshake, "the answer of the server is not HTTP: \(error)", underlying: error)
             }
             if let head, !head.isInterim {
                 view.answerMs = start.duration(to: .now).ms
@@ -215,7 +215,7 @@ actor Wire {
         switch await link.next(within: deadline.remaining) {
         case .bytes(let bytes): return bytes
         case .nothing: throw TransportError(.timedOut, "the server did not answer the upgrade in time")
-        case .end(let error): throw error ?? TransportError(.lost, "the server hung up without an answer to the upgrade")
+        case .end(let error): throw error ?? TransportError(.lost, "the server closed the connection without an answer to the upgrade")
         }
     }
 
@@ -233,11 +233,11 @@ actor Wire {
             failure.body = await body(of: head, rest, link, deadline)
             throw failure
         } catch {
-            throw TransportError(.invalidHandshake, "the server answered 101, but wrongly: \(error)", underlying: error)
+            throw TransportError(.invalidHandshake, "the server answered 101, but the answer is invalid: \(error)", underlying: error)
         }
     }
 
-    /// The first bytes of a refusal's body, as far as they come soon.
+    /// Returns the first bytes of a refusal's body, as far as they arrive soon.
     private static func body(
         of head: ResponseHead, _ rest: [UInt8], _ link: ByteLink, _ deadline: ContinuousClock.Instant
     ) async -> [UInt8] {
@@ -250,31 +250,33 @@ actor Wire {
         return body.bytes
     }
 
-    /// What may come back.
+    /// The expected echo.
     struct Expected: Sendable {
         let opcode: Opcode
         let bytes: [UInt8]
     }
 
-    /// What a server did, and the last message that came meanwhile.
+    /// The server's reaction, and the last message that arrived in the meantime.
     struct Reply: Sendable {
-        let reaction: Reaction
-        var message: Joined.Whole?
+        let reaction: CloseReaction
+        var message: Joined.CompleteMessage?
     }
 
-    /// Waits for what the server does about what was sent at `start`; a ping is sent behind it, to see when it has been read.
+    /// Waits for the reaction to a message that was sent at `start`; sends a ping after it, to see when the server has read it.
     func reply(
-        to expected: Expected, since start: ContinuousClock.Instant, _ habits: Habits, _ errand: Errand,
-        reading: (Joined.Whole) -> [UInt8] = { $0.bytes }
+        to expected: Expected, since start: ContinuousClock.Instant, _ habits: ServerBehaviour, _ target: ProbeTarget,
+        reading: (Joined.CompleteMessage) -> [UInt8] = { $0.bytes }
     ) async -> Reply {
         let question = Array("behind \(UInt32.random(in: .min ... .max))".utf8)
         let isAsked = habits.pongs != false
         if isAsked { send(.ping, question) }
-        // Without an answer to hope for, silence is soon long enough.
-        var deadline = errand.deadline(!isAsked && habits.echoes == false ? min(errand.patience, .seconds(1)) : nil)
+        // If no answer is expected, a short silence is enough.
+        var deadline = target.deadline(!isAsked && habits.echoes == false ? min(target.patience, .seconds(1)) : nil)
         var (isAlive, parts, other) = (false, Joined(), Reply?.none)
-        func reply(_ kind: Reaction.Kind, _ code: Int? = nil, _ detail: String? = nil, _ message: Joined.Whole? = nil) -> Reply {
-            let reaction = Reaction(kind: kind, closeCode: code, detail: detail, ms: start.duration(to: .now).ms)
+        func reply(_ kind: CloseReaction.Kind, _ code: Int? = nil, _ detail: String? = nil, _ message: Joined.CompleteMessage? = nil)
+            -> Reply
+        {
+            let reaction = CloseReaction(kind: kind, closeCode: code, detail: detail, ms: start.duration(to: .now).ms)
             return Reply(reaction: reaction, message: message)
         }
         while true {
@@ -286,7 +288,7 @@ actor Wire {
                 let close = frame.payload.withUnsafeBytes { bytes in try? CloseFrame(payload: bytes) }
                 send(CloseFrame(close?.code ?? .normal))
                 drop()
-                guard let close else { return reply(.garbled, nil, "its close frame cannot be read") }
+                guard let close else { return reply(.garbled, nil, "its close frame is invalid") }
                 return reply(.closed, Int((close.code ?? .noStatus).rawValue), close.reason.isEmpty ? nil : close.reason)
             case .frame(let frame) where frame.opcode == .pong:
                 guard frame.payload == question else { break }
@@ -301,14 +303,14 @@ actor Wire {
     }
 }
 
-/// What is known of a server, so that nobody waits for what never comes.
-struct Habits: Hashable, Sendable {
-    /// Whether it answers pings; nil: not known yet.
+/// The known habits of a server, so that no probe waits for answers that never come.
+struct ServerBehaviour: Hashable, Sendable {
+    /// Whether the server answers pings; nil: unknown.
     var pongs: Bool?
-    /// Whether it sends back what it gets; nil: not known yet.
+    /// Whether the server echoes messages; nil: unknown.
     var echoes: Bool?
 
-    /// How long something may come after the pong of a ping that was sent behind a message: a server may hand the message to others first.
+    /// How long to wait for an answer after the pong, because a server may pass the message on before it answers.
     var quiet: Duration {
         switch echoes {
         case nil: .seconds(1)
@@ -318,9 +320,9 @@ struct Habits: Hashable, Sendable {
     }
 }
 
-/// Puts the fragments of messages together.
+/// Assembles the fragments of messages.
 struct Joined {
-    struct Whole: Sendable {
+    struct CompleteMessage: Sendable {
         let opcode: Opcode
         let isCompressed: Bool
         let bytes: [UInt8]
@@ -335,18 +337,18 @@ struct Joined {
     private var first: WireFrame?
     private var bytes: [UInt8] = []
 
-    /// The message that the frame completes; control frames pass.
-    mutating func take(_ frame: WireFrame) -> Whole? {
+    /// Returns the message that the frame completes; ignores control frames.
+    mutating func take(_ frame: WireFrame) -> CompleteMessage? {
         guard !frame.opcode.isControl else { return nil }
         if frame.opcode != .continuation { (first, bytes) = (frame, []) }
         if bytes.count < Wire.largest { bytes += frame.payload }
         guard frame.isFinal, let first else { return nil }
         self.first = nil
-        return Whole(opcode: first.opcode, isCompressed: first.isCompressed, bytes: bytes)
+        return CompleteMessage(opcode: first.opcode, isCompressed: first.isCompressed, bytes: bytes)
     }
 }
 
 extension [UInt8] {
-    /// At the speed of `memcmp`, for there may be megabytes.
+    /// Compares with `memcmp`, because there may be megabytes.
     fileprivate func isSame(as other: [UInt8]) -> Bool { count == other.count && memcmp(self, other, count) == 0 }
 }

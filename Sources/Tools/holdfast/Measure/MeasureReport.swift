@@ -1,10 +1,10 @@
-/// What messages cost in each format, as `holdfast measure --json` prints it; times are of one message, in microseconds.
+/// The costs of messages in each format, as `holdfast measure --json` prints them; times are per message, in microseconds.
 struct MeasureReport: Hashable, Sendable, Codable {
-    /// What all messages take.
+    /// The size of all messages.
     struct Size: Hashable, Sendable, Codable {
         let bytes: Int
         let bytesPerMessage: Double
-        /// Beside JSON as it is.
+        /// The ratio to plain JSON.
         let ratio: Double
 
         init(bytes: Int, messages: Int, plainJSON: Int) {
@@ -17,19 +17,19 @@ struct MeasureReport: Hashable, Sendable, Codable {
     struct Row: Hashable, Sendable, Codable {
         let format: String
         let plain: Size
-        /// With permessage-deflate, each message by itself.
+        /// With permessage-deflate, each message on its own.
         let deflated: Size
         /// With permessage-deflate and context takeover.
         let deflatedWithTakeover: Size
         let encode: Double
         let decode: Double
-        /// To deflate and to inflate.
+        /// The time to deflate and inflate.
         let deflate: Double
         let deflateWithTakeover: Double
     }
 
     let messages: Int
-    /// JSON first.
+    /// The formats, JSON first.
     let rows: [Row]
     let advice: [String]
 
@@ -47,14 +47,14 @@ struct MeasureReport: Hashable, Sendable, Codable {
         advice = FormatAdvice(rows)?.sentences ?? []
     }
 
-    /// This report as JSON, its keys in order; nothing in it fails to encode: numbers are finite, and the rest is text.
+    /// The report as JSON with sorted keys; encoding cannot fail because all numbers are finite and the rest is text.
     var json: String { (try? inPrettyJSON()) ?? "{}" }
 
     private static let nameWidth = 13
     private static let cellWidth = 18
     private static let barWidth = 40
 
-    /// This report for people.
+    /// Returns the report as text for people.
     func lines(style: Style) -> [String] {
         let heading = [style.paint("\(messages.grouped) \(messages == 1 ? "message" : "messages")", .prompt)]
         let blocks = [heading, sizes, times(style), chart(style), advice]
@@ -63,18 +63,18 @@ struct MeasureReport: Hashable, Sendable, Codable {
 
     private var sizes: [String] {
         let titles = ["plain", "deflate", "with takeover"]
-        return [Self.row("bytes a message", titles)]
+        return [Self.row("bytes/message", titles)]
             + rows.map { row in
                 Self.row(row.format, row.sizes.map { "\($0.bytesPerMessage.bytes)  \($0.percent)" })
             }
     }
 
     private func times(_ style: Style) -> [String] {
-        let titles = ["encode", "decode", "de- and inflate", "with takeover"]
-        return [Self.row("CPU a message", titles)]
+        let titles = ["encode", "decode", "deflate+inflate", "with takeover"]
+        return [Self.row("CPU/message", titles)]
             + rows.map { row in
                 Self.row(row.format, [row.encode, row.decode, row.deflate, row.deflateWithTakeover].map(\.microseconds))
-            } + [style.paint("of values whose shape is unknown; of types that are known less", .dim)]
+            } + [style.paint("for values of unknown types; known types take less", .dim)]
     }
 
     private func chart(_ style: Style) -> [String] {
@@ -94,7 +94,7 @@ struct MeasureReport: Hashable, Sendable, Codable {
     }
 }
 
-/// A figure without digits that nobody measured.
+/// Rounds a figure to the digits that are significant.
 private func rounded(_ value: Double, _ parts: Double) -> Double { (value * parts).rounded() / parts }
 
 extension MeasureReport.Row {
@@ -106,13 +106,13 @@ extension MeasureReport.Size {
 }
 
 extension Double {
-    /// This number of bytes: `9.5 B`, `183 B`, `20,480 B`.
+    /// The number of bytes as text: `9.5 B`, `183 B`, `20,480 B`.
     fileprivate var bytes: String {
         if self >= 100 || self == rounded() { return Int(rounded()).grouped + " B" }
         return "\((self * 10).rounded() / 10) B"
     }
 
-    /// This number of microseconds, to three figures: `0.21 µs`, `12.3 µs`, `1.25 ms`.
+    /// The number of microseconds with three significant digits: `0.21 µs`, `12.3 µs`, `1.25 ms`.
     var microseconds: String {
         if self >= 1000 { return Duration.microseconds(self).phrase }
         let decimals = self < 10 ? 100.0 : self < 100 ? 10.0 : 1.0
@@ -120,31 +120,31 @@ extension Double {
         return (figures == figures.rounded() ? String(Int(figures)) : String(figures)) + " µs"
     }
 
-    /// `2.5`, `12`.
+    /// The number with at most one decimal: `2.5`, `12`.
     fileprivate var inTenths: String {
         let tenths = (self * 10).rounded() / 10
         return tenths == tenths.rounded() ? String(Int(tenths)) : String(tenths)
     }
 }
 
-/// The answer to "JSON or binary?" that figures give.
+/// The answer to "JSON or binary?", derived from the figures.
 struct FormatAdvice {
-    /// A difference below this is none: people can read JSON, and that is worth more.
+    /// Smaller differences are ignored, because readable JSON is worth more.
     private static let worthwhile = 0.1
-    /// What is shorter is by default not compressed, see `CompressionOptions.threshold`.
+    /// Shorter messages are not compressed by default, see `CompressionOptions.threshold`.
     private static let threshold = 256.0
 
     private let json: MeasureReport.Row
     private let binary: MeasureReport.Row
 
-    /// Nil unless there is JSON, which comes first, and something beside it.
+    /// Creates advice; nil unless there is JSON, which comes first, and another format.
     init?(_ rows: [MeasureReport.Row]) {
         let others = rows.dropFirst()
         guard let json = rows.first, let binary = others.min(by: { $0.plain.bytes < $1.plain.bytes }) else { return nil }
         (self.json, self.binary) = (json, binary)
     }
 
-    /// Which to take and why, then what compression does about it.
+    /// The recommended format and the reason, then the effect of compression.
     var sentences: [String] { [verdict, compression] + (json.plain.bytesPerMessage < Self.threshold ? [shortness] : []) }
 
     private var verdict: String {
@@ -153,23 +153,23 @@ struct FormatAdvice {
         let savesPacked = 1 - packedShare >= Self.worthwhile
         if saves, savesPacked { return "Binary: \(figures)" }
         if saves { return "Binary if you do not compress: \(figures)" }
-        if speed >= 2 { return "Binary if the processor counts: \(figures)" }
+        if speed >= 2 { return "Binary if processor time matters: \(figures)" }
         return "JSON: \(figures)"
     }
 
     private var compression: String {
         let packed = json.deflatedWithTakeover
         let time = json.deflateWithTakeover.microseconds
-        let cost = "permessage-deflate with context takeover makes \(percent(packed.ratio)) of JSON, for \(time) more a message"
+        let cost = "permessage-deflate with context takeover reduces JSON to \(percent(packed.ratio)), for \(time) more per message"
         let difference = abs(1 - packedShare) < Self.worthwhile ? "about as much" : percent(binary.deflatedWithTakeover.ratio)
-        return "\(cost); \(binary.format) then takes \(difference)."
+        return "\(cost); \(binary.format) then needs \(difference)."
     }
 
     private var shortness: String {
-        "By default messages under 256 bytes are sent as they are: lower the threshold if these are to be compressed."
+        "By default, messages under 256 bytes are sent uncompressed: lower the threshold to compress these."
     }
 
-    /// Of JSON's bytes.
+    /// The size of the binary format relative to JSON.
     private var share: Double { binary.plain.ratio }
 
     private var packedShare: Double {
@@ -177,7 +177,7 @@ struct FormatAdvice {
         return whole > 0 ? Double(binary.deflatedWithTakeover.bytes) / Double(whole) : 1
     }
 
-    /// How many times faster it is to encode and to decode.
+    /// How many times faster the binary format is to encode and decode.
     private var speed: Double {
         let time = binary.encode + binary.decode
         return time > 0 ? (json.encode + json.decode) / time : 1
@@ -193,7 +193,7 @@ struct FormatAdvice {
     private func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 }
 
-/// What all messages cost in one format: bytes, and processor time.
+/// The costs of all messages in one format: bytes, and processor time.
 struct FormatCost: Hashable, Sendable {
     let format: String
     let plain: Int

@@ -2,12 +2,12 @@ import CodecCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// What messages cost in every format.
+/// Measures the costs of messages in every format.
 struct Measurement {
     let messages: [Value]
     let stopwatch: Stopwatch
 
-    /// Writes all messages in all formats, and times each step; what is measured is done on the caller's thread.
+    /// Encodes all messages in all formats, and times each step; all work runs on the caller's thread.
     func report() throws -> MeasureReport {
         let payloads = try MeasuredFormat.allCases.map { format in try messages.map { try format.encode($0) } }
         let deflated = payloads.map {
@@ -27,7 +27,9 @@ struct Measurement {
         return MeasureReport(costs, messages: messages.count)
     }
 
-    /// To encode, to decode, to deflate and inflate, and that with context takeover; what fails here fails when bytes are counted, too.
+    /// Returns the steps to time: encode, decode, deflate and inflate, and the same with context takeover.
+    ///
+    /// Errors are ignored here, because they also occur when the bytes are counted.
     private func steps(_ format: MeasuredFormat, payloads: [[UInt8]], deflated: [DeflatedMessages]) -> [() -> Void] {
         [
             { for message in messages { _ = try? format.encode(message) } },
@@ -38,37 +40,37 @@ struct Measurement {
     }
 }
 
-/// The messages of a file: the elements of one array, one JSON value a line, or one value.
+/// The messages of a file: the elements of one array, one JSON value per line, or one value.
 struct MeasureInput {
-    /// Why nothing can be measured.
+    /// The reason why nothing can be measured.
     enum Problem: Error, Hashable, CustomStringConvertible {
-        /// Longer than allowed.
+        /// The input is longer than allowed.
         case tooLarge(limit: Int)
-        /// No JSON; lines and columns count from 1, columns in bytes, and so does the offset from 0.
+        /// Not JSON; lines and columns count from 1, columns in bytes; the offset in bytes counts from 0.
         case malformed(CodecError.Code, line: Int, column: Int, offset: Int)
-        /// Not a single message.
+        /// There is no message.
         case empty
 
         var description: String {
             switch self {
             case .tooLarge(let limit): "more than \(limit.bytesPhrase); see --max-size"
             case .malformed(let code, let line, let column, let offset):
-                "no JSON: \(code) (line \(line), column \(column); byte \(offset))"
-            case .empty: "no message in it: give an array of messages, or one message a line"
+                "not JSON: \(code) (line \(line), column \(column); byte \(offset))"
+            case .empty: "it contains no message: give an array of messages, or one message per line"
             }
         }
     }
 
     let messages: [Value]
 
-    /// Reads what a file holds, up to so many bytes.
+    /// Parses the content of a file, up to a number of bytes.
     init(_ bytes: [UInt8], limit: Int) throws(Problem) {
         guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
         switch Self.value(bytes[...]) {
         case .success(.array(let items)): messages = items
         case .success(let value): messages = [value]
         case .failure(let error):
-            // A first line that is complete by itself says that there is a value on each.
+            // If the first line is a complete value, each line is expected to be a value.
             guard let lines = Self.lines(bytes), lines.count > 1, case .success = Self.value(lines[0]) else {
                 throw Self.problem(error, in: bytes)
             }
@@ -84,7 +86,7 @@ struct MeasureInput {
         if messages.isEmpty { throw .empty }
     }
 
-    /// What is between line ends, without lines of white space; nil if there is no such line.
+    /// Returns the lines without those of only white space; nil if there are none.
     private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>]? {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { $0.contains { !" \t\r".utf8.contains($0) } }
         return lines.isEmpty ? nil : lines
@@ -107,13 +109,13 @@ struct MeasureInput {
     }
 }
 
-/// A format that messages are measured in.
+/// A format to measure.
 enum MeasuredFormat: String, CaseIterable, Sendable {
     case json = "JSON"
     case messagePack = "MessagePack"
     case cbor = "CBOR"
 
-    /// The bytes of a value that came out of JSON, which every format can say.
+    /// Encodes a value from JSON; every format can represent it.
     func encode(_ value: Value) throws(CodecError) -> [UInt8] {
         switch self {
         case .json: try value.json()
@@ -122,7 +124,7 @@ enum MeasuredFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The value that bytes of ``encode(_:)`` stand for.
+    /// Decodes the bytes of ``encode(_:)``.
     func decode(_ bytes: [UInt8]) throws -> Value {
         let limits = CodecLimits(maximumBytes: .max)
         return try bytes.withUnsafeBytes { bytes in
@@ -135,15 +137,15 @@ enum MeasuredFormat: String, CaseIterable, Sendable {
     }
 }
 
-/// What permessage-deflate makes of payloads, with a window of 32 KiB and the default level.
+/// Payloads that are compressed with permessage-deflate, with a window of 32 KiB and the default level.
 struct DeflatedMessages {
     let payloads: [[UInt8]]
-    /// Whether a message may refer to those before it.
+    /// Whether a message may refer to earlier ones.
     let takesContextOver: Bool
 
-    /// Deflates and inflates all, as one connection does with its two ends.
+    /// Deflates and inflates all payloads, as the two ends of one connection do.
     ///
-    /// - Returns: The bytes that were on the way.
+    /// - Returns: The number of compressed bytes.
     func exchange() throws -> Int {
         let parameters = DeflateParameters(
             serverNoContextTakeover: !takesContextOver, clientNoContextTakeover: !takesContextOver, serverMaxWindowBits: 15,
@@ -163,19 +165,19 @@ struct DeflatedMessages {
     }
 }
 
-/// How long pieces of work take, by a clock that is given.
+/// Measures how long pieces of work take, with a given clock.
 struct Stopwatch {
-    /// How often each piece is timed; the median counts.
+    /// The number of rounds per piece of work; the median counts.
     var rounds = 5
-    /// The least that is timed at once: a shorter piece is done over and over, for a clock is not sharp.
+    /// The minimum time of a sample: shorter work is repeated, because clocks are not exact.
     var atLeast = Duration.milliseconds(10)
-    /// No further round begins for a piece that has taken this long in all; the first always does.
+    /// The total time for one piece of work after which no further round begins; the first round always runs.
     var patience = Duration.seconds(2)
     let now: () -> Duration
 
     init(now: @escaping () -> Duration) { self.now = now }
 
-    /// The time of one run of each, timed in turn round by round, so that a machine that is slow for a while is so for all.
+    /// Returns the time of one run of each work; the works alternate, so that a temporarily slow machine affects all of them.
     func times(of works: [() -> Void]) -> [Duration] {
         var samples = [[Duration]](repeating: [], count: works.count)
         var spent = [Duration](repeating: .zero, count: works.count)
@@ -190,7 +192,7 @@ struct Stopwatch {
         return samples.map { $0.sorted()[$0.count / 2] }
     }
 
-    /// How often a work has to be done to be long enough; trying that also warms it up.
+    /// Returns how often the work must be repeated to take long enough; this also warms it up.
     private func repetitions(_ work: () -> Void) -> Int {
         var count = 1
         while count < 1 << 24, time(of: work, count) < atLeast { count *= 2 }

@@ -6,18 +6,18 @@ import HoldfastTesting
 
 /// The URL to connect to.
 enum URLArgument {
-    /// Reads a URL; what is wrong with it becomes the parser's message.
+    /// Parses a URL; the error becomes the parser's message.
     static func parse(_ text: String) throws -> WebSocketURL {
         do throws(URLProblem) { return try WebSocketURL(text) } catch { throw ValidationError(error.description) }
     }
 }
 
-/// Where a relay leads: `host:port`, `[::1]:port`.
+/// The target of a relay: `host:port` or `[::1]:port`.
 struct HostAndPort: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertible {
     let host: String
     let port: Int
 
-    /// Reads a host and a port from 1 to 65535; nil for anything else.
+    /// Parses a host and a port from 1 to 65535; returns nil for anything else.
     init?(argument: String) {
         guard let colon = argument.lastIndex(of: ":") else { return nil }
         let digits = argument[argument.index(after: colon)...]
@@ -28,21 +28,21 @@ struct HostAndPort: Hashable, Sendable, ExpressibleByArgument, CustomStringConve
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(":") {
-            return nil  // Where an IPv6 address ends would be a guess.
+            return nil  // Without brackets, the end of an IPv6 address is ambiguous.
         }
         guard !host.isEmpty, host.unicodeScalars.allSatisfy({ $0.isASCII && $0.value > 0x20 && $0.value != 0x7F }) else { return nil }
         (self.host, self.port) = (String(host), port)
     }
 
-    /// As it is written on the command line.
+    /// The text form as on the command line.
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// A header field as it is given on the command line: `Name: value`.
+/// A header field on the command line: `Name: value`.
 struct HeaderArgument: Hashable, Sendable, ExpressibleByArgument {
     let field: HeaderField
 
-    /// Reads a field; nil when the name is no token (RFC 9110 §5.6.2) or the value has control characters.
+    /// Parses a field; returns nil if the name is not a token (RFC 9110 §5.6.2) or the value has control characters.
     init?(argument: String) {
         guard let colon = argument.firstIndex(of: ":") else { return nil }
         let name = argument[..<colon]
@@ -64,7 +64,7 @@ struct HeaderArgument: Hashable, Sendable, ExpressibleByArgument {
 struct ByteCount: Hashable, Sendable, ExpressibleByArgument {
     let bytes: Int
 
-    /// Reads a count of at least one byte; nil for anything else, overflow included.
+    /// Parses a count of at least one byte; returns nil for anything else, including overflow.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let shift: Int
@@ -82,7 +82,7 @@ struct ByteCount: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// How many bytes are left alone: as a ``ByteCount``, or 0 for none.
+/// A number of bytes to leave free: a ``ByteCount``, or 0 for none.
 struct SpareBytes: Hashable, Sendable, ExpressibleByArgument {
     let bytes: Int
 
@@ -98,7 +98,7 @@ struct Seconds: Hashable, Sendable, ExpressibleByArgument {
 
     init(_ seconds: Int) { duration = .seconds(seconds) }
 
-    /// Reads a number from 0 to 86400; nil for anything else.
+    /// Parses a number from 0 to 86400; returns nil for anything else.
     init?(argument: String) {
         guard let value = Double(argument), value.isFinite, 0...86_400 ~= value else { return nil }
         duration = .seconds(value)
@@ -106,19 +106,19 @@ struct Seconds: Hashable, Sendable, ExpressibleByArgument {
 }
 
 extension Seconds: CustomStringConvertible {
-    /// A time that an option has by default.
+    /// Creates the default value of an option.
     init(_ duration: Duration) { self.duration = duration }
 
-    /// As it is written on the command line, for the help.
+    /// The value as written on the command line, for the help.
     var description: String { duration.phrase }
 }
 
 /// A script of faults on the command line: the text itself, or `@file`.
 enum ScriptArgument {
-    /// A longer script is a mistake in the file's name.
+    /// The maximum length; a longer file is probably the wrong one.
     private static let limit = 1 << 20
 
-    /// Reads a script; what is wrong with it becomes the parser's message.
+    /// Parses a script; the error becomes the parser's message.
     static func parse(_ argument: String) throws -> FaultScript {
         let text = argument.hasPrefix("@") ? try read(String(argument.dropFirst())) : argument
         do throws(FaultScriptError) {
@@ -133,11 +133,11 @@ enum ScriptArgument {
             throw ValidationError("cannot read \(path.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
         guard data.count <= limit, let text = String(data: data, encoding: .utf8) else {
-            throw ValidationError("\(path.escapedOnOneLine) is not a text of at most 1 MiB.")
+            throw ValidationError("\(path.escapedOnOneLine) is not UTF-8 text of at most 1 MiB.")
         }
         return text
     }
 }
 
-/// On the command line an encoding has the name that ends its subprotocol: `json`, `msgpack`, `protobuf`.
+/// On the command line, an encoding has the last part of its subprotocol's name: `json`, `msgpack`, `protobuf`.
 extension QuotesEncoding: ExpressibleByArgument {}

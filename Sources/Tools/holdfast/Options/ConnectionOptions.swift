@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 
-/// What decides how a connection is made.
+/// The options that configure a connection.
 struct ConnectionOptions: ParsableArguments {
     static let bearerVariable = "HOLDFAST_BEARER"
 
@@ -15,8 +15,8 @@ struct ConnectionOptions: ParsableArguments {
         name: [.short, .long],
         help: ArgumentHelp(
             """
-            A subprotocol to offer, in order of preference; repeatable. One that is not well known may be a token: it stays behind where a \
-            redirect leaves the origin.
+            A subprotocol to offer, in order of preference; repeatable. One that is not well known may be a token, so it is not sent to \
+            another origin after a redirect.
             """,
             valueName: "name"))
     var subprotocol: [String] = []
@@ -32,21 +32,21 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Trust only the authorities in this PEM file.", valueName: "file"))
     var ca: String?
 
-    @Flag(help: "Take any certificate for any host. Anyone on the way can then read and change everything.")
+    @Flag(help: "Accept any certificate for any host. Anyone on the way can then read and change everything.")
     var insecure = false
 
     @OptionGroup var handshake: HandshakeOptions
 
     @OptionGroup var pins: PinOptions
 
-    @OptionGroup var way: WayOptions
+    @OptionGroup var way: RouteOptions
 
     @OptionGroup var http: HTTPVersionOptions
 
     @Flag(help: "Do not offer permessage-deflate.")
     var noCompression = false
 
-    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The largest message to accept, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
     var maxMessage: ByteCount?
 
     func validate() throws {
@@ -58,7 +58,7 @@ struct ConnectionOptions: ParsableArguments {
             throw ValidationError("--ca: cannot read \(ca.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
         for (index, name) in subprotocol.enumerated() where name.isEmpty || !name.unicodeScalars.allSatisfy(HeaderArgument.isTokenPart) {
-            // Its name is not told: it may be a secret.
+            // The error does not contain the name, because it may be a secret.
             throw ValidationError("--subprotocol: number \(index + 1) is not a token; use letters, digits and - . _")
         }
         let authorizations = [
@@ -69,7 +69,7 @@ struct ConnectionOptions: ParsableArguments {
         if given.count > 1 { throw ValidationError("\(given.joined(separator: " and ")) exclude each other.") }
     }
 
-    /// Checks what only matters with this URL.
+    /// Checks the options that depend on the URL.
     func validate(for url: WebSocketURL) throws {
         guard !url.isSecure else { return }
         if ca != nil { throw ValidationError("--ca is for wss: URLs; ws: is not encrypted.") }
@@ -79,15 +79,15 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// The configuration that the options ask for; the token comes from `environment` unless given.
+    /// Returns the configuration for the options; the token comes from `environment` unless it is given.
     func configuration(for url: WebSocketURL, environment: [String: String]) throws -> WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
         for header in header { configuration.headers.add(header.field) }
         try login.apply(to: &configuration, environment: environment)
         if let token = bearer ?? (configuration.headers["Authorization"] == nil ? environment[Self.bearerVariable] : nil) {
-            // The token must not stand in the message.
+            // The error must not contain the token.
             guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-                throw ValidationError("the bearer token is empty, or has characters that a header cannot carry (spaces, line ends).")
+                throw ValidationError("the bearer token is empty, or has characters that a header cannot contain (spaces, line breaks).")
             }
             configuration.headers["Authorization"] = "Bearer \(token)"
         }
@@ -103,24 +103,24 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
-/// How both sides introduce themselves over TLS: what is asked of the server, and what it is shown.
+/// The options of the TLS handshake: the requirements for the server, and the client's certificate.
 struct HandshakeOptions: ParsableArguments {
     static let passphraseVariable = "HOLDFAST_PASSPHRASE"
 
-    @Option(help: ArgumentHelp("Ask for this name, and check the certificate for it, instead of the URL's host.", valueName: "name"))
+    @Option(help: ArgumentHelp("Request this name and check the certificate for it, instead of the URL's host.", valueName: "name"))
     var serverName: String?
 
-    @Option(help: ArgumentHelp("Speak no older TLS than this: 1.2 or 1.3 (default: 1.2).", valueName: "version"), transform: Self.version)
+    @Option(help: ArgumentHelp("The minimum TLS version: 1.2 or 1.3 (default: 1.2).", valueName: "version"), transform: Self.version)
     var tlsMin: TLSOptions.Version?
 
     @Option(
         help: ArgumentHelp(
-            "Show this client certificate: a PEM file with its chain, or a PKCS#12 file (.p12, .pfx). The passphrase of its key comes "
+            "Present this client certificate: a PEM file with its chain, or a PKCS#12 file (.p12, .pfx). The passphrase of its key comes "
                 + "from $\(Self.passphraseVariable).",
             valueName: "file"))
     var cert: String?
 
-    @Option(help: ArgumentHelp("The client certificate's private key, in PEM (default: it is in the file of --cert).", valueName: "file"))
+    @Option(help: ArgumentHelp("The client certificate's private key, in PEM (default: in the file of --cert).", valueName: "file"))
     var key: String?
 
     func validate() throws {
@@ -132,7 +132,7 @@ struct HandshakeOptions: ParsableArguments {
         }
     }
 
-    /// The first option given that has no meaning without TLS.
+    /// The first given option that has no meaning without TLS.
     var secureOption: String? {
         [("--server-name", serverName), ("--tls-min", tlsMin.map { "\($0)" }), ("--cert", cert)].first { $0.1 != nil }?.0
     }
@@ -157,19 +157,19 @@ struct HandshakeOptions: ParsableArguments {
         switch text {
         case "1.2": .tls12
         case "1.3": .tls13
-        default: throw ValidationError("\"\(text.escapedOnOneLine)\" is no version of TLS; use 1.2 or 1.3.")
+        default: throw ValidationError("\"\(text.escapedOnOneLine)\" is not a version of TLS; use 1.2 or 1.3.")
         }
     }
 }
 
-/// Cookies in a file that only its owner may read, as JSON.
+/// Stores cookies as JSON, in a file that only its owner may read.
 struct CookieFile: Sendable {
     let path: String
 
-    /// A store with what is in the file, which follows what becomes of it.
+    /// Returns a store with the cookies of the file; later changes are written to the file.
     func store() throws -> CookieStore {
         CookieStore(CookieJar(try read())) { store in
-            if !write(store.jar.cookies) { StandardOutput.warn("the cookies could not be kept in \(path.escapedOnOneLine)") }
+            if !write(store.jar.cookies) { StandardOutput.warn("the cookies could not be saved in \(path.escapedOnOneLine)") }
         }
     }
 
@@ -178,11 +178,11 @@ struct CookieFile: Sendable {
         do {
             return try JSONDecoder().decode([Cookie].self, from: Data(contentsOf: URL(filePath: path)))
         } catch {
-            throw ValidationError("--cookies: \(path.escapedOnOneLine) cannot be read, or is no list of cookies.")
+            throw ValidationError("--cookies: \(path.escapedOnOneLine) cannot be read, or is not a list of cookies.")
         }
     }
 
-    /// Beside the file first, so that it is whole or as it was; closed to others from its first moment on.
+    /// Writes a new file and renames it, so that the file is always complete; only the owner has access from the beginning.
     private func write(_ cookies: [Cookie]) -> Bool {
         let part = "\(path).\(UInt32.random(in: .min ... .max))"
         guard let text = try? cookies.inPrettyJSON() else { return false }
@@ -195,20 +195,20 @@ struct CookieFile: Sendable {
     }
 }
 
-/// Who opens TCP connections on our behalf.
+/// The proxy options.
 struct ProxyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Go through this proxy, as http://, https:// or socks5://[name:password@]host:port (default: what HTTPS_PROXY, HTTP_PROXY, "
-                + "ALL_PROXY and NO_PROXY say).",
+            "Go through this proxy, as http://, https:// or socks5://[name:password@]host:port (default: from HTTPS_PROXY, HTTP_PROXY, "
+                + "ALL_PROXY and NO_PROXY).",
             valueName: "url"),
         transform: Self.proxy)
     var proxy: Proxy?
 
-    @Flag(help: "Go through no proxy, whatever the environment says.")
+    @Flag(help: "Use no proxy, whatever the environment says.")
     var noProxy = false
 
-    @Option(help: ArgumentHelp("Trust only the authorities in this PEM file to vouch for an https:// proxy.", valueName: "file"))
+    @Option(help: ArgumentHelp("For an https:// proxy, trust only the authorities in this PEM file.", valueName: "file"))
     var proxyCa: String?
 
     func validate() throws {
@@ -222,25 +222,25 @@ struct ProxyOptions: ParsableArguments {
         proxy.map { .through($0) } ?? (noProxy ? .direct : .environment(ProxyEnvironment(environment)))
     }
 
-    /// How a proxy is checked that speaks TLS.
+    /// The TLS options for a proxy that uses TLS.
     var tls: TLSOptions { TLSOptions(trust: proxyCa.map { .file($0) } ?? .system) }
 
-    /// What is wrong with the URL becomes the parser's message.
+    /// Parses a proxy URL; the error becomes the parser's message.
     private static func proxy(_ text: String) throws -> Proxy {
         do throws(URLProblem) { return try Proxy(text) } catch { throw ValidationError(error.description) }
     }
 }
 
-/// Which HTTP a WebSocket begins with.
+/// The HTTP version of the upgrade.
 struct HTTPVersionOptions: ParsableArguments {
     enum Choice: EnumerableFlag {
         case http1, http2, httpAuto
 
         static func help(for value: Choice) -> ArgumentHelp? {
             switch value {
-            case .http1: "Speak HTTP/1.1 only (the default)."
-            case .http2: "Speak HTTP/2 only (RFC 8441); without TLS by prior knowledge."
-            case .httpAuto: "Speak HTTP/2 where the other side does, otherwise HTTP/1.1."
+            case .http1: "Use HTTP/1.1 only (the default)."
+            case .http2: "Use HTTP/2 only (RFC 8441); without TLS with prior knowledge."
+            case .httpAuto: "Use HTTP/2 if the other side supports it, otherwise HTTP/1.1."
             }
         }
     }
@@ -256,14 +256,14 @@ struct HTTPVersionOptions: ParsableArguments {
     }
 }
 
-/// What decides by which way a server is reached.
-struct WayOptions: ParsableArguments {
+/// The options for the path to the server: proxies and redirects.
+struct RouteOptions: ParsableArguments {
     @OptionGroup var proxies: ProxyOptions
 
     @Flag(help: "Follow redirects on the same host, up to five in a row.")
     var follow = false
 
-    @Flag(help: "Follow redirects to any host, up to five in a row; tokens and other header fields stay behind.")
+    @Flag(help: "Follow redirects to any host, up to five in a row; tokens and other header fields are not sent there.")
     var followAnywhere = false
 
     func validate() throws {

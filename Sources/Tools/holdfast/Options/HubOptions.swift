@@ -3,7 +3,7 @@ import Foundation
 import HoldfastHub
 import Logging
 
-/// What a hub keeps, whom it lets in, and what it allows.
+/// The options of a hub: storage, authentication and limits.
 struct HubOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep the log in this directory (default: holdfast-data).", valueName: "directory"))
     var data: String?
@@ -11,74 +11,75 @@ struct HubOptions: ParsableArguments {
     @Flag(
         help: ArgumentHelp(
             "Give all rooms new epochs: all clients get snapshots.",
-            discussion: "For a log that was put back by what leaves no trace in its directory, such as a snapshot of the whole disk."))
+            discussion: "For a log that was restored without a trace in its directory, such as from a snapshot of the whole disk."))
     var newEpochs = false
 
-    @Flag(help: "Take dev:NAME as a token of clients on this machine. Only while listening on this machine.")
+    @Flag(help: "Accept dev:NAME as a token from clients on this machine. Only if the hub listens on this machine only.")
     var dev = false
 
-    @Option(help: ArgumentHelp("Take tokens signed with this secret (HS256): a file of at least 32 bytes.", valueName: "file"))
+    @Option(help: ArgumentHelp("Accept tokens signed with this secret (HS256): a file of at least 32 bytes.", valueName: "file"))
     var secretFile: String?
 
-    @Option(help: ArgumentHelp("Take tokens signed with this key (RS256, ES256, EdDSA): its public half as PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("Accept tokens signed with this key (RS256, ES256, EdDSA): its public half as PEM.", valueName: "file"))
     var publicKey: String?
 
-    @Option(help: ArgumentHelp("Take tokens signed with a key of this JSON Web Key Set; read again when it changes.", valueName: "file"))
+    @Option(help: ArgumentHelp("Accept tokens signed with a key of this JSON Web Key Set; reloaded when it changes.", valueName: "file"))
     var jwks: String?
 
-    @Option(help: ArgumentHelp("What the claim iss of tokens has to be.", valueName: "name"))
+    @Option(help: ArgumentHelp("The required value of the tokens' claim iss.", valueName: "name"))
     var issuer: String?
 
-    @Option(help: ArgumentHelp("What the claim aud of tokens has to hold.", valueName: "name"))
+    @Option(help: ArgumentHelp("The value that the tokens' claim aud must contain.", valueName: "name"))
     var audience: String?
 
-    @Option(help: ArgumentHelp("Let programs use the HTTP API: a file with a key of 16 or more bytes on each line.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Allow programs to use the HTTP API: a file with a key of 16 or more bytes on each line.", valueName: "file"))
     var apiKeyFile: String?
 
-    @Option(help: ArgumentHelp("Where POST /api/backup puts copies of the log.", valueName: "directory"))
+    @Option(help: ArgumentHelp("The directory for the backups of POST /api/backup.", valueName: "directory"))
     var backupTo: String?
 
-    @Option(help: ArgumentHelp("Keep at most so many entries of a room.", valueName: "count"))
+    @Option(help: ArgumentHelp("Keep at most this many entries of a room.", valueName: "count"))
     var keepCount: Int64?
 
-    @Option(help: ArgumentHelp("Keep entries for at most so many days.", valueName: "days"))
+    @Option(help: ArgumentHelp("Keep entries for at most this many days.", valueName: "days"))
     var keepDays: Int64?
 
-    @Option(help: ArgumentHelp("Keep at most so many bytes of a room, such as 64M.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Keep at most this many bytes of a room, such as 64M.", valueName: "bytes"))
     var keepBytes: ByteCount?
 
-    @Option(help: ArgumentHelp("Store at most so many bytes of a user in a day (default: 1G).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Store at most this many bytes per user and day (default: 1G).", valueName: "bytes"))
     var quotaUser: ByteCount?
 
-    @Option(help: ArgumentHelp("Store at most so many bytes of a room (default: 16G).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Store at most this many bytes of a room (default: 16G).", valueName: "bytes"))
     var quotaRoom: ByteCount?
 
-    @Option(help: ArgumentHelp("Let the log take at most so many bytes in all (default: any number).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The maximum size of the log in bytes (default: no limit).", valueName: "bytes"))
     var quotaTotal: ByteCount?
 
-    @Option(help: ArgumentHelp("Leave so many bytes of the log's disk free, 0 for none (default: 256M).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("Leave this many bytes free on the log's disk; 0 for none (default: 256M).", valueName: "bytes"))
     var keepFree: SpareBytes?
 
-    @Option(help: ArgumentHelp("How many connections may be open at once (default: 10000).", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of simultaneous connections (default: 10000).", valueName: "count"))
     var maxConnections: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Change a limit of each connection, user or address, such as user.connections=5; may be repeated. There are \(HubLimit.names).",
+            "Change a limit of each connection, user or address, such as user.connections=5; repeatable. Limits: \(HubLimit.names).",
             discussion: """
-                Messages, bytes and joins are by the second. An address has 1000 connections at most unless it is said otherwise, and \
-                never more than half of all; beside them 100 of plain HTTP (address.http), of which the hub takes 1000 in all (hub.http).
+                Messages, bytes and joins are per second. By default, an address may have 1000 connections, but never more than half of \
+                all. In addition, it may have 100 connections of plain HTTP (address.http); the hub accepts 1000 of these in all (hub.http).
                 """,
             valueName: "name=number"))
     var limit: [HubLimit] = []
 
     @Flag(
         help: ArgumentHelp(
-            "All clients come through a proxy that adds their address to X-Forwarded-For.",
-            discussion: "That address is what limits count, and nobody is taken for this machine: status and metrics ask for an API key."))
+            "All clients connect through a proxy that adds their address to X-Forwarded-For.",
+            discussion: "Limits count this address, and no client counts as local: status and metrics require an API key."))
     var behindProxy = false
 
-    @Option(help: ArgumentHelp("The name of this process among those of the hub.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of this process among the processes of the hub.", valueName: "name"))
     var node: String?
 
     @Option(help: ArgumentHelp("Read options from this JSON file.", valueName: "file"))
@@ -92,21 +93,21 @@ struct HubOptions: ParsableArguments {
         if let keepDays, !(1...36_500 ~= keepDays) { throw ValidationError("--keep-days: 1 to 36500.") }
         if let maxConnections, !(1...1_000_000 ~= maxConnections) { throw ValidationError("--max-connections: 1 to 1000000.") }
         if config == nil, ![secretFile, publicKey, jwks].contains(where: { $0 != nil }), !dev {
-            throw ValidationError("nobody could join: give --jwks, --public-key or --secret-file, or --dev while developing.")
+            throw ValidationError("nobody could join: give --jwks, --public-key or --secret-file, or --dev during development.")
         }
     }
 
-    /// What the file says; nothing without one.
+    /// Returns the settings in the file; empty settings without a file.
     func settings() throws -> HubSettings {
         guard let config else { return HubSettings() }
         do {
             return try JSONDecoder().decode(HubSettings.self, from: Data(contentsOf: URL(fileURLWithPath: config)))
         } catch {
-            throw ValidationError("\(config.escapedOnOneLine) is no configuration: \(HubSettings.words(error)).")
+            throw ValidationError("\(config.escapedOnOneLine) is not a configuration: \(HubSettings.words(error)).")
         }
     }
 
-    /// The configuration that the options ask for.
+    /// Returns the configuration for the options.
     func configuration(_ server: WebSocketServerConfiguration, isQuiet: Bool) async throws -> HubConfiguration {
         var configuration = HubConfiguration(data: data ?? "holdfast-data")
         configuration.drawsNewEpochs = newEpochs
@@ -115,7 +116,7 @@ struct HubOptions: ParsableArguments {
         configuration.server.unsentLimit = HubConfiguration(data: "").server.unsentLimit
         configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: maxConnections ?? 10_000)
         for limit in limit { limit.apply(to: &configuration) }
-        // One address does not take them all.
+        // One address must not use up all connections.
         let share = OpenFiles.share(ofConnections: configuration.server.maximumConnections)
         configuration.perAddress.connections = min(configuration.perAddress.connections, Int64(share))
         configuration.isBehindProxy = behindProxy
@@ -150,9 +151,9 @@ struct HubOptions: ParsableArguments {
     }
 }
 
-/// A limit of a hub with a number of one's own: `address.connections=500`.
+/// A limit of a hub with a chosen value: `address.connections=500`.
 struct HubLimit: Hashable, Sendable, ExpressibleByArgument {
-    /// The limits that can be chosen; what is by the second says so in ``HubAllowance``.
+    /// The limits that can be chosen; ``HubAllowance`` says which ones are per second.
     private static let paths: [(name: String, path: any WritableKeyPath<HubConfiguration, Int64> & Sendable)] = [
         ("connection.rooms", \.limits.rooms), ("connection.messages", \.perConnection.messages),
         ("connection.bytes", \.perConnection.bytes), ("connection.joins", \.perConnection.joins),
@@ -168,13 +169,13 @@ struct HubLimit: Hashable, Sendable, ExpressibleByArgument {
     let name: String
     let value: Int64
 
-    /// Nil if there is no such limit, or it cannot have that value.
+    /// Creates a limit; nil if there is no such limit or the value is out of range.
     init?(name: String, value: Int64) {
         guard Self.paths.contains(where: { $0.name == name }), Self.values ~= value else { return nil }
         (self.name, self.value) = (name, value)
     }
 
-    /// Reads `name=value`.
+    /// Parses `name=value`.
     init?(argument: String) {
         let parts = argument.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, let value = Int64(parts[1]) else { return nil }

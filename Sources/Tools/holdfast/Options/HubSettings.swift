@@ -3,12 +3,12 @@ import Foundation
 import Holdfast
 
 extension ByteCount: Decodable {
-    /// A number, or a text with a unit.
+    /// Decodes a number, or a text with a unit.
     init(from decoder: any Decoder) throws { self = try decoder.bytes { ByteCount(argument: $0) } }
 }
 
 extension SpareBytes: Decodable {
-    /// A number, or a text with a unit.
+    /// Decodes a number, or a text with a unit.
     init(from decoder: any Decoder) throws { self = try decoder.bytes { SpareBytes(argument: $0) } }
 }
 
@@ -17,13 +17,13 @@ extension Decoder {
         let value = try singleValueContainer()
         let text = try (try? value.decode(Int.self)).map(String.init) ?? value.decode(String.self)
         guard let count = read(text) else {
-            throw DecodingError.dataCorruptedError(in: value, debugDescription: "\(text) is no number of bytes")
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "\(text) is not a number of bytes")
         }
         return count
     }
 }
 
-/// The options of a hub as a file has them.
+/// The options of a hub in a configuration file.
 struct HubSettings: Decodable {
     var host: String?
     var port: Int?
@@ -83,7 +83,7 @@ struct HubSettings: Decodable {
     init() {}
 
     init(from decoder: any Decoder) throws {
-        // What is misspelt would have no effect, and nobody would notice.
+        // A misspelt name would silently have no effect.
         let names = Set(CodingKeys.allCases.map(\.rawValue))
         if let unknown = try decoder.container(keyedBy: AnyKey.self).allKeys.first(where: { !names.contains($0.stringValue) }) {
             throw DecodingError.dataCorrupted(
@@ -98,7 +98,7 @@ struct HubSettings: Decodable {
         tlsKey = try values.decodeIfPresent(String.self, forKey: .tlsKey)
         tlsMin = try values.decodeIfPresent(String.self, forKey: .tlsMin).map { text in
             guard let version = try? HandshakeOptions.version(text) else {
-                throw DecodingError.dataCorruptedError(forKey: .tlsMin, in: values, debugDescription: "there is 1.2 and 1.3")
+                throw DecodingError.dataCorruptedError(forKey: .tlsMin, in: values, debugDescription: "use 1.2 or 1.3")
             }
             return version
         }
@@ -125,7 +125,7 @@ struct HubSettings: Decodable {
         node = try values.decodeIfPresent(String.self, forKey: .node)
     }
 
-    /// Options, with what they leave out from here.
+    /// Returns the options, completed with these settings.
     func completing(_ options: ServeOptions) throws -> ServeOptions {
         var options = options
         if options.unix == nil, options.host == nil, options.port == nil { options.unix = unix }
@@ -139,7 +139,7 @@ struct HubSettings: Decodable {
         return options
     }
 
-    /// The same.
+    /// Returns the options, completed with these settings.
     func completing(_ options: HubOptions) throws -> HubOptions {
         var options = options
         options.data = options.data ?? data
@@ -158,7 +158,7 @@ struct HubSettings: Decodable {
         options.quotaRoom = options.quotaRoom ?? quotaRoom
         options.quotaTotal = options.quotaTotal ?? quotaTotal
         options.keepFree = options.keepFree ?? keepFree
-        // The last one of a name holds.
+        // If a name occurs twice, the last value is used.
         options.limit = try limits() + options.limit
         options.behindProxy = options.behindProxy || behindProxy == true
         options.maxConnections = options.maxConnections ?? maxConnections
@@ -171,18 +171,18 @@ struct HubSettings: Decodable {
     private func limits() throws -> [HubLimit] {
         try (limit ?? [:]).map { name, value in
             guard let limit = HubLimit(name: name, value: value) else {
-                throw ValidationError("limit: no \(name.escapedOnOneLine) of \(value); there are \(HubLimit.names), from 1 to 1000000000.")
+                throw ValidationError("limit: \(name.escapedOnOneLine) cannot be \(value); use \(HubLimit.names), 1 to 1000000000.")
             }
             return limit
         }
     }
 
-    /// What is wrong with a file, in few words.
+    /// Returns the error in a file in a few words.
     static func words(_ error: any Error) -> String {
         guard let error = error as? DecodingError else { return "it cannot be read" }
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            return "\(context.codingPath.last?.stringValue ?? "it") has a value of another kind"
+            return "\(context.codingPath.last?.stringValue ?? "it") has a value of the wrong kind"
         case .dataCorrupted(let context):
             return (context.codingPath.last.map { "\($0.stringValue): " } ?? "") + context.debugDescription
         default: return "it cannot be read"

@@ -3,7 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastRooms
 
-/// What decides which rooms, as whom, and what is kept on disk.
+/// The options for rooms: the room, the user and the local store.
 struct RoomOptions: ParsableArguments {
     static let tokenVariable = "HOLDFAST_TOKEN"
 
@@ -15,7 +15,7 @@ struct RoomOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Your name at a hub that takes development tokens ('holdfast serve hub --dev').", valueName: "name"))
+            "Your name at a hub that accepts development tokens ('holdfast serve hub --dev').", valueName: "name"))
     var name: String?
 
     @Option(
@@ -25,7 +25,7 @@ struct RoomOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Keep the outbox and the history in this directory: what was sent survives the end of this program. One for each user.",
+            "Keep the outbox and the history in this directory, so that unsent messages survive the end of the program. One for each user.",
             valueName: "directory"))
     var store: String?
 
@@ -33,13 +33,13 @@ struct RoomOptions: ParsableArguments {
 
     func validate() throws {
         try connection.validate(for: url)
-        if !connection.subprotocol.isEmpty { throw ValidationError("--subprotocol: a hub knows its own.") }
+        if !connection.subprotocol.isEmpty { throw ValidationError("--subprotocol: a hub has its own subprotocols.") }
         if RoomName(room) == nil { throw ValidationError("--room: use 1 to 128 bytes without control characters.") }
         if let name, UserName(name) == nil { throw ValidationError("--name: use 1 to 128 bytes without control characters.") }
-        if name != nil, token != nil { throw ValidationError("--name and --token exclude each other: a token has a name in it.") }
+        if name != nil, token != nil { throw ValidationError("--name and --token exclude each other: a token contains a name.") }
     }
 
-    /// The rooms that the options ask for; the token comes from `environment` unless given.
+    /// Returns the rooms for the options; the token comes from `environment` unless it is given.
     func rooms(environment: [String: String]) async throws -> Rooms {
         var connecting = try connection.configuration(for: url, environment: environment)
         if connection.insecure {
@@ -66,13 +66,13 @@ struct RoomOptions: ParsableArguments {
     private func secret(_ environment: [String: String]) throws -> String {
         if let name { return "dev:\(name)" }
         guard let token = token ?? environment[Self.tokenVariable], !token.isEmpty else {
-            throw ValidationError("say who you are: --name with a hub for development, or a token in $\(Self.tokenVariable).")
+            throw ValidationError("say who you are: --name with a development hub, or a token in $\(Self.tokenVariable).")
         }
         return token
     }
 }
 
-/// Who we are to the server, and what it remembers of us.
+/// The login options: HTTP authentication and cookies.
 struct LoginOptions: ParsableArguments {
     static let passwordVariable = "HOLDFAST_PASSWORD"
 
@@ -88,12 +88,12 @@ struct LoginOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Keep cookies in this file, and send those that are in it; it is made if it is not there.", valueName: "file"))
+            "Send the cookies in this file, and save new ones there; the file is created if it does not exist.", valueName: "file"))
     var cookies: String?
 
     func validate() throws {
         guard let passwordFile else { return }
-        guard let basic else { throw ValidationError("--password-file goes with --basic.") }
+        guard let basic else { throw ValidationError("--password-file needs --basic.") }
         if basic.contains(":") { throw ValidationError("--password-file: --basic has a password already.") }
         if access(passwordFile, R_OK) != 0 {
             throw ValidationError("--password-file: cannot read \(passwordFile.escapedOnOneLine): \(String(cString: strerror(errno))).")
@@ -116,7 +116,7 @@ struct LoginOptions: ParsableArguments {
     private func password(_ environment: [String: String]) throws -> String {
         if let passwordFile {
             guard let bytes = FileManager.default.contents(atPath: passwordFile), let text = String(bytes: bytes, encoding: .utf8) else {
-                throw ValidationError("--password-file: \(passwordFile.escapedOnOneLine) is no text in UTF-8.")
+                throw ValidationError("--password-file: \(passwordFile.escapedOnOneLine) is not UTF-8 text.")
             }
             return String(text.prefix { !$0.isNewline })
         }

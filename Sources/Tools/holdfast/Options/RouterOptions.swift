@@ -7,9 +7,9 @@ import Logging
 import MachineCore
 import WAMPSigning
 
-/// Whom a router lets in, and how it behaves.
+/// The options of a router: users, limits and behaviour.
 struct RouterOptions: ParsableArguments {
-    /// Whose quirks a router has.
+    /// The router whose behaviour to imitate.
     enum Quirks: String, CaseIterable, ExpressibleByArgument {
         case none, crossbar, nexus
 
@@ -22,48 +22,48 @@ struct RouterOptions: ParsableArguments {
         }
     }
 
-    @Option(help: ArgumentHelp("Let clients join this realm only; may be repeated (default: any realm).", valueName: "name"))
+    @Option(help: ArgumentHelp("Allow clients to join only this realm; repeatable (default: any realm).", valueName: "name"))
     var realm: [String] = []
 
-    @Option(help: ArgumentHelp("Add a user with a ticket; may be repeated.", valueName: "name:ticket"))
+    @Option(help: ArgumentHelp("Add a user with a ticket; repeatable.", valueName: "name:ticket"))
     var user: [UserArgument] = []
 
-    @Option(help: ArgumentHelp("Add a user who signs with a secret (WAMP-CRA); may be repeated.", valueName: "name:secret"))
+    @Option(help: ArgumentHelp("Add a user who signs with a secret (WAMP-CRA); repeatable.", valueName: "name:secret"))
     var cra: [UserArgument] = []
 
-    @Option(help: ArgumentHelp("Add the users of this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Add the users in this file.", valueName: "file"))
     var users: String?
 
-    @Flag(help: "Let anonymous clients join, though there are users.")
+    @Flag(help: "Allow anonymous clients to join although users are given.")
     var anonymous = false
 
-    @Option(help: "Behave as another router does: \(Quirks.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Imitate another router: \(Quirks.allCases.map(\.rawValue).joined(separator: ", ")).")
     var quirks = Quirks.none
 
-    @Option(help: ArgumentHelp("Keep so many of the last events of each topic, for get_events (default: 0).", valueName: "count"))
+    @Option(help: ArgumentHelp("Keep this many of the last events of each topic, for get_events (default: 0).", valueName: "count"))
     var history = 0
 
-    @Flag(help: "Take URIs of lower-case letters, digits and _ only.")
+    @Flag(help: "Accept only URIs of lower-case letters, digits and _.")
     var strictUris = false
 
     @Flag(help: "Offer neither the meta API nor its events.")
     var noMeta = false
 
-    @Flag(help: "Let every client end the sessions of others, by wamp.session.kill and its kin.")
+    @Flag(help: "Allow every client to end the sessions of others, with wamp.session.kill and related procedures.")
     var allowKill = false
 
     @Option(
         help: ArgumentHelp(
-            "Let one address have so many connections, at most half of all that there may be (default: 1000).", valueName: "count"))
+            "The maximum number of connections of one address, at most half of all (default: 1000).", valueName: "count"))
     var addressConnections: Int?
 
     @Flag(
         help: ArgumentHelp(
-            "All clients come through a proxy that adds their address to X-Forwarded-For.",
-            discussion: "That address is what limits count, of connections, of failed logins and of what is kept."))
+            "All clients connect through a proxy that adds their address to X-Forwarded-For.",
+            discussion: "Limits of connections, failed logins and stored data count this address."))
     var behindProxy = false
 
-    @Flag(help: "Log each message, in words: kinds, names and numbers, not what they carry.")
+    @Flag(help: "Log each message in words: kinds, names and numbers, without the payload.")
     var trace = false
 
     func validate() throws {
@@ -71,14 +71,14 @@ struct RouterOptions: ParsableArguments {
         guard 0...1_000_000 ~= history else { throw ValidationError("--history: 0 to 1000000.") }
         for (option, names) in [("--user", user.map(\.name)), ("--cra", cra.map(\.name)), ("--realm", realm)] {
             guard let hidden = names.lazy.compactMap(\.firstHidden).first else { continue }
-            throw ValidationError("\(option): a name holds a character that nobody sees (\(hidden)).")
+            throw ValidationError("\(option): a name contains an invisible character (\(hidden)).")
         }
         if let users, access(users, R_OK) != 0 {
             throw ValidationError("cannot read \(users.escapedOnOneLine): \(String(cString: strerror(errno))).")
         }
     }
 
-    /// The configuration that the options ask for.
+    /// Returns the configuration for the options.
     func configuration(_ server: WebSocketServerConfiguration, _ log: ServerLog) throws -> WAMPRouterConfiguration {
         var policy = RouterPolicy()
         if !realm.isEmpty { policy.realms = Set(realm) }
@@ -89,16 +89,16 @@ struct RouterOptions: ParsableArguments {
         configuration.server = server
         configuration.server.unsentLimit = defaults.unsentLimit
         configuration.server.maximumConnections = OpenFiles.makeRoom(forConnections: server.maximumConnections)
-        // One address does not take them all.
+        // One address must not use up all connections.
         let wanted = addressConnections ?? defaults.maximumConnectionsPerAddress ?? .max
         let share = OpenFiles.share(ofConnections: configuration.server.maximumConnections, allowed: wanted)
         configuration.server.maximumConnectionsPerAddress = share
         if addressConnections != nil, share < wanted {
-            log.note("one address may have \(share) connections: half of the \(configuration.server.maximumConnections) that there may be")
+            log.note("one address may have \(share) connections: half of the maximum of \(configuration.server.maximumConnections)")
         }
         configuration.isBehindProxy = behindProxy
         configuration.server.compression = nil
-        // Two long messages in a row are no sign of a slow client.
+        // Two long messages in a row do not mean that a client is slow.
         configuration.limits.waiting = max(configuration.limits.waiting, 4 * min(server.limits.message, .max / 4))
         configuration.limits.waitingPerAddress = max(configuration.limits.waitingPerAddress, configuration.limits.waiting)
         configuration.authenticator = try roster(log)
@@ -112,7 +112,7 @@ struct RouterOptions: ParsableArguments {
             do throws(DecoyKey.Problem) {
                 key = try DecoyKey.kept(beside: users).bytes
             } catch {
-                log.note("challenges of names that are not on the list are others after a restart: \(error.description)")
+                log.note("challenges for unknown names change after a restart: \(error.description)")
             }
         }
         let list = try users.map { try UserList(file: $0, decoyKey: key).users } ?? []
@@ -125,7 +125,7 @@ struct RouterOptions: ParsableArguments {
     }
 }
 
-/// A user and what it proves itself with: `name:secret`.
+/// A user and its secret: `name:secret`.
 struct UserArgument: ExpressibleByArgument, Hashable, Sendable {
     let name: String
     let secret: String
@@ -137,9 +137,9 @@ struct UserArgument: ExpressibleByArgument, Hashable, Sendable {
     }
 }
 
-/// The users of a file: on each line a method, a name, a secret, and perhaps a role; `#` begins a line that says nothing.
+/// The users of a file: each line has a method, a name, a secret, and optionally a role; lines that begin with `#` are comments.
 ///
-/// The secret of `cryptosign` is none: it is the public key, in hexadecimal.
+/// For `cryptosign`, the secret is the public key in hexadecimal, which is not secret.
 struct UserList {
     struct User {
         let name: String
@@ -148,19 +148,19 @@ struct UserList {
     }
     let users: [User]
 
-    /// Reads a file; with a key salts are the same each time.
+    /// Reads a file; with a key, the salts are the same each time.
     init(file: String, decoyKey: [UInt8]? = nil) throws {
         users = try Self.users(in: try String(contentsOfFile: file, encoding: .utf8), of: file, decoyKey: decoyKey)
     }
 
     static func users(in text: String, of file: String, decoyKey: [UInt8]? = nil) throws -> [User] {
-        // As those have theirs who are not on the list.
+        // The salts are derived in the same way as those of unknown users.
         let salts = decoyKey.map { Decoys(key: $0) } ?? Decoys()
         var users: [User] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
-            // The line itself holds a secret, and is not shown.
+            // The error does not contain the line, because it contains a secret.
             guard 3...4 ~= words.count, let proofs = try? proofs(first, words[1], words[2], salts), !proofs.isEmpty else {
                 throw ValidationError(
                     "\(file.escapedOnOneLine), line \(index + 1): use METHOD NAME SECRET [ROLE], METHOD ticket, cra, salted or scram, or "
@@ -168,14 +168,14 @@ struct UserList {
             }
             if let hidden = words[1].firstHidden ?? words.dropFirst(3).first?.firstHidden {
                 throw ValidationError(
-                    "\(file.escapedOnOneLine), line \(index + 1): the name or the role holds a character that nobody sees (\(hidden)).")
+                    "\(file.escapedOnOneLine), line \(index + 1): the name or the role contains an invisible character (\(hidden)).")
             }
             users += proofs.map { User(name: words[1], proof: $0, role: words.count == 4 ? words[3] : "user") }
         }
         return users
     }
 
-    /// What a line stands for; nothing if it is none.
+    /// Returns the proofs of a line; empty if it is invalid.
     private static func proofs(_ method: String, _ name: String, _ secret: String, _ salts: Decoys) throws -> [WAMPUsers.Proof] {
         switch method {
         case "ticket": return [.ticket(secret)]
@@ -195,9 +195,9 @@ struct UserList {
     }
 }
 
-/// What salts follow from, and the challenges of those who are not on a list of users: kept in a file beside the list.
+/// The key for salts and for the challenges of unknown users; it is stored in a file beside the list of users.
 struct DecoyKey {
-    /// Why it cannot be kept.
+    /// The reason why the key cannot be stored.
     struct Problem: Error, CustomStringConvertible {
         let description: String
 
@@ -207,23 +207,23 @@ struct DecoyKey {
     private static let length = 32
     let bytes: [UInt8]
 
-    /// The key beside a list of users; it is drawn when it is not there, and only its owner may read it.
+    /// Returns the key beside a list of users; creates it if it does not exist, readable only by its owner.
     static func kept(beside users: String) throws(Problem) -> DecoyKey {
         let path = users + ".key"
-        // A pipe has no place beside it.
-        guard isFile(URL(filePath: users).resolvingSymlinksInPath().path) else { throw Problem(users, "it is no file") }
+        // A list in a pipe has no directory for the key.
+        guard isFile(URL(filePath: users).resolvingSymlinksInPath().path) else { throw Problem(users, "it is not a regular file") }
         if let key = try read(path) { return key }
         if let key = try made(at: path) { return key }
-        // Another process was first.
+        // Another process created the key first.
         if let key = try read(path) { return key }
-        throw Problem(path, "it comes and goes")
+        throw Problem(path, "it appears and disappears")
     }
 
     private static func isFile(_ path: String) -> Bool {
         (try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType) == .typeRegular
     }
 
-    /// What is in the file; nil if there is none.
+    /// Returns the key in the file; nil if there is no file.
     private static func read(_ path: String) throws(Problem) -> DecoyKey? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -231,18 +231,18 @@ struct DecoyKey {
             throw Problem(path, String(cString: strerror(errno)))
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        guard isFile(path) else { throw Problem(path, "it is no file") }
-        // Who reads it can tell names on the list from others.
-        if fchmod(descriptor, 0o600) != 0 { throw Problem(path, "it cannot be closed to others") }
+        guard isFile(path) else { throw Problem(path, "it is not a regular file") }
+        // Anyone who can read the key can tell which names are on the list.
+        if fchmod(descriptor, 0o600) != 0 { throw Problem(path, "its permissions cannot be restricted to the owner") }
         let text = (try? file.read(upToCount: 1024)).flatMap { $0 }.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let digits = text.utf8.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         guard let bytes = Hexadecimal.bytes(digits), bytes.count == length else {
-            throw Problem(path, "it holds no key of 64 hexadecimal digits")
+            throw Problem(path, "it does not contain a key of 64 hexadecimal digits")
         }
         return DecoyKey(bytes: bytes)
     }
 
-    /// A new key; nil if there is one by now.
+    /// Creates a new key; returns nil if a key exists by now.
     private static func made(at path: String) throws(Problem) -> DecoyKey? {
         let bytes = (0..<length).map { _ in UInt8.random(in: 0 ... .max) }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

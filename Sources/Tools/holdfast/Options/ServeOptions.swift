@@ -3,7 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastServer
 
-/// Where a development server listens, how it speaks, and what it tells.
+/// The options of a server: address, TLS and logging.
 struct ServeOptions: ParsableArguments {
     @Option(help: "The address to listen on; 0.0.0.0 for every IPv4 network of this machine (default: 127.0.0.1).")
     var host: String?
@@ -14,32 +14,32 @@ struct ServeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Listen on this Unix domain socket instead of a port.", valueName: "path"))
     var unix: String?
 
-    @Option(help: ArgumentHelp("Speak wss: the certificate chain, as a PEM file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Use wss: the certificate chain, as a PEM file.", valueName: "file"))
     var tlsCert: String?
 
-    @Option(help: ArgumentHelp("Speak wss: the certificate's private key, as a PEM file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Use wss: the certificate's private key, as a PEM file.", valueName: "file"))
     var tlsKey: String?
 
-    @Flag(help: "Speak wss with a certificate for localhost made on the spot (needs the openssl program).")
+    @Flag(help: "Use wss with a new self-signed certificate for localhost (needs the openssl program).")
     var tlsSelfSigned = false
 
     @Option(
-        help: ArgumentHelp("Speak no older TLS than this: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
+        help: ArgumentHelp("The minimum TLS version: 1.2 or 1.3 (default: 1.2).", valueName: "version"),
         transform: HandshakeOptions.version)
     var tlsMin: TLSOptions.Version?
 
     @Option(
         help: ArgumentHelp(
-            "Let pages of this origin connect, such as https://example.org; * is every. May be repeated.",
+            "Allow pages of this origin to connect, such as https://example.org; * allows every origin. Repeatable.",
             discussion: """
-                Pages on the server's own host may connect in any case, if that is an address, localhost, or the host of an origin given here.
+                Pages on the server's own host are always allowed if it is an address, localhost, or the host of an origin given here.
                 """, valueName: "origin"))
     var origin: [String] = []
 
     @Option(
         defaultAsFlag: 0,
         help: ArgumentHelp(
-            "Serve metrics to Prometheus at http://127.0.0.1:<port>/metrics; without a port, or with 0, on any free one.",
+            "Serve metrics to Prometheus at http://127.0.0.1:<port>/metrics; without a port, or with 0, on any free port.",
             valueName: "port"))
     var metrics: Int?
 
@@ -52,7 +52,7 @@ struct ServeOptions: ParsableArguments {
         if (tlsCert == nil) != (tlsKey == nil) { throw ValidationError("--tls-cert and --tls-key go together.") }
         if let odd = OriginPolicy(allowed: origin).firstInvalid {
             throw ValidationError(
-                "--origin: \(odd.escapedOnOneLine) is no origin; use one like https://example.org, without a path, null, or *.")
+                "--origin: \(odd.escapedOnOneLine) is not an origin; use one like https://example.org, without a path, null, or *.")
         }
         if tlsCert != nil, tlsSelfSigned { throw ValidationError("--tls-self-signed and --tls-cert exclude each other.") }
         for file in [tlsCert, tlsKey].compactMap(\.self) where access(file, R_OK) != 0 {
@@ -60,7 +60,7 @@ struct ServeOptions: ParsableArguments {
         }
     }
 
-    /// The configuration that the options ask for.
+    /// Returns the configuration for the options.
     func configuration(_ certificate: SelfSignedCertificate?) -> WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration()
         (configuration.host, configuration.port, configuration.unixSocket) = (host ?? "127.0.0.1", port ?? 9001, unix)
@@ -73,14 +73,14 @@ struct ServeOptions: ParsableArguments {
     }
 }
 
-/// How a server takes messages; a hub has none of these, for its protocol leaves nothing of it open.
+/// The options for messages; a hub does not have these, because its protocol fixes them.
 struct ServeMessageOptions: ParsableArguments {
     @OptionGroup var http: HTTPVersionOptions
 
-    @Option(help: ArgumentHelp("The largest message taken, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The largest message to accept, such as 65536, 64K or 16M (default: 1M).", valueName: "bytes"))
     var maxMessage: ByteCount?
 
-    @Flag(help: "Do not agree to permessage-deflate.")
+    @Flag(help: "Do not accept permessage-deflate.")
     var noCompression = false
 
     func apply(to configuration: inout WebSocketServerConfiguration) {

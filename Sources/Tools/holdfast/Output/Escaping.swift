@@ -2,9 +2,9 @@ import MachineCore
 import RoomCore
 
 extension StringProtocol {
-    /// This text with every character that could drive a terminal written out as `\u{1B}`, so that a peer's text is only text.
+    /// The text with control characters written as `\u{1B}`, so that text from a peer cannot control the terminal.
     ///
-    /// Line ends stay, each followed by `indent`, so that no line of a message looks like one of ours. Tabs stay.
+    /// Line breaks stay, each followed by `indent`, so that no line of a message looks like one of the tool's own. Tabs stay.
     func escapedForTerminal(indent: String = "  ") -> String {
         var result = ""
         result.reserveCapacity(utf8.count)
@@ -22,7 +22,7 @@ extension StringProtocol {
         return afterReturn ? result + Unicode.Scalar(0x0D).written : result
     }
 
-    /// The same on one line, for reasons and header values: line ends are written out too.
+    /// The text on one line, for reasons and header values: line breaks are escaped too.
     var escapedOnOneLine: String {
         unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {
@@ -33,26 +33,26 @@ extension StringProtocol {
         }
     }
 
-    /// JSON on one line that means the same, with what could drive a terminal written out as `\u009B`.
+    /// The same JSON on one line, with characters that control a terminal escaped, such as `\u009B`.
     ///
-    /// Below U+0020 there is only what stands between the values: a space.
+    /// Characters below U+0020 only occur between values, and become spaces.
     var escapedWithinJSON: String {
         unicodeScalars.reduce(into: "") { result, scalar in
             result += !scalar.drivesTerminal ? String(scalar) : scalar.value < 0x20 ? " " : scalar.escapedInJSON
         }
     }
 
-    /// Columns this text takes on one row of a terminal.
+    /// The number of terminal columns of the text.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 }
 
 extension String {
-    /// JSON on several lines that means the same, with what could drive a terminal written out, but for the ends of the lines.
+    /// The same JSON on several lines, with characters that control a terminal escaped, except line breaks.
     var escapedWithinJSONLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map(\.escapedWithinJSON).joined(separator: "\n")
     }
 
-    /// A bar, `width` columns long for the greatest value there is, to an eighth of a column; what is there at all is seen.
+    /// A bar with `width` columns for the greatest value, exact to an eighth of a column; every positive value is visible.
     init(bar value: Double, of most: Double, width: Int) {
         guard value > 0, most > 0 else {
             self = ""
@@ -65,12 +65,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// The escape of JSON that stands for it, such as `\u202E`; beyond U+FFFF two of them.
+    /// The JSON escape of the scalar, such as `\u202E`; two escapes beyond U+FFFF.
     var escapedInJSON: String {
         utf16.map { "\\u" + Hexadecimal.text([UInt8($0 >> 8), UInt8($0 & 0xFF)]).uppercased() }.joined()
     }
 
-    /// True for what moves the cursor, changes its state, or reorders what follows (bidirectional overrides).
+    /// Whether the scalar moves the cursor, changes the terminal's state, or reorders text (bidirectional overrides).
     var drivesTerminal: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFFF9...0xFFFB: true
@@ -97,7 +97,7 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-    /// Columns this character takes on a terminal: 0 for lone marks, 2 for wide East Asian characters and emoji, otherwise 1.
+    /// The number of terminal columns: 0 for lone marks, 2 for wide East Asian characters and emoji, otherwise 1.
     ///
     /// Follows Unicode Standard Annex #11 (East Asian Width) in the ranges that terminals agree on.
     var columns: Int {

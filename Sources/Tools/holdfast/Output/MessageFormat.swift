@@ -4,22 +4,24 @@ import Foundation
 import Holdfast
 import MachineCore
 
-/// How messages look: one shape for a terminal, one for a pipe.
+/// The format of printed messages: one for terminals, one for pipes.
 ///
-/// On a terminal a mark tells the direction and nothing a peer sends can drive the terminal. Into a pipe text goes
-/// unmarked and unchanged, so that `| jq` and `| head` see what the peer sent.
+/// On a terminal, a mark shows the direction, and control sequences from the peer are escaped. In a pipe, text is printed unmarked and
+/// unchanged, so that `
+///  jq` and `
+///  head` see what the peer sent.
 struct MessageFormat: Hashable, Sendable {
     enum Direction: Hashable, Sendable { case sent, received }
 
-    /// Lay JSON out over lines.
+    /// Whether JSON is formatted over several lines.
     var isJSONPretty = false
-    /// Dump binary messages whole.
+    /// Whether binary messages are dumped completely.
     var isBinaryDumped = false
-    /// The reader is a person at a terminal.
+    /// Whether the output is for a person at a terminal.
     var isForTerminal: Bool
     var style: Style = .plain
 
-    /// The lines that show a message, without a last line end.
+    /// Returns the lines of a message, without a final line break.
     ///
     /// `stamp` is the time of day, or empty.
     func text(of message: Message, _ direction: Direction, stamp: String = "") -> String {
@@ -41,9 +43,9 @@ struct MessageFormat: Hashable, Sendable {
     }
 }
 
-/// What decides how messages and notes look.
+/// The options for the display of messages and notes.
 struct DisplayOptions: ParsableArguments {
-    @Flag(help: "Lay messages that are JSON out over several lines.")
+    @Flag(help: "Format JSON messages over several lines.")
     var json = false
 
     @Flag(help: "Dump binary messages in hexadecimal.")
@@ -55,7 +57,7 @@ struct DisplayOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Print messages and errors only.")
     var quiet = false
 
-    /// A console for these options, with a prompt if `isInteractive`.
+    /// Creates a console for these options, with a prompt if `isInteractive`.
     func console(isInteractive: Bool, environment: [String: String]) -> Console {
         let isTerminal = StandardOutput.isTerminal
         let style = Style(isTerminal: isTerminal, environment: environment)
@@ -67,12 +69,12 @@ struct DisplayOptions: ParsableArguments {
     }
 }
 
-/// Lays JSON text out over lines without touching its values: keys keep their order, numbers keep their digits.
+/// Formats JSON text over several lines without changing its values: keys keep their order, numbers keep their digits.
 enum JSONLayout {
-    /// Deeper nesting than this is shown as it came: a peer must not choose how deep the recursion of the check goes.
+    /// The maximum nesting depth; deeper JSON is shown unformatted, because a peer must not control the recursion depth.
     private static let depthLimit = 256
 
-    /// The text over several lines, two spaces to a level, or nil when it is not JSON.
+    /// Returns the text over several lines, with two spaces per level; nil if it is not JSON.
     static func pretty(_ text: String) -> String? {
         Array(text.utf8).withUnsafeBytes { bytes in
             guard isJSON(bytes) else { return nil }
@@ -90,7 +92,7 @@ enum JSONLayout {
                     output += bytes[start..<reader.position]
                 case UInt8(ascii: "{"), UInt8(ascii: "["):
                     output.append(byte)
-                    // In ASCII, a bracket that closes is the second behind the one that opens.
+                    // In ASCII, the code of a closing bracket is that of the opening one plus two.
                     if reader.skipSpace(to: byte + 2) {
                         output.append(byte + 2)
                     } else {
@@ -123,11 +125,13 @@ enum JSONLayout {
     }
 }
 
-/// Bytes as people read them: `00000000  48 65 6c 6c  |Hell|`.
+/// Formats bytes as a hex dump: `00000000  48 65 6c 6c
+/// Hell
+/// `.
 enum HexDump {
     private static let rowLength = 16
 
-    /// Sixteen bytes to a row: offset, values, and the printable ASCII among them.
+    /// Returns rows of sixteen bytes: offset, values, and the printable ASCII characters.
     static func rows(of bytes: [UInt8]) -> [String] {
         stride(from: 0, to: bytes.count, by: rowLength).map { offset in
             let row = bytes[offset..<min(offset + rowLength, bytes.count)]
@@ -140,14 +144,14 @@ enum HexDump {
         }
     }
 
-    /// The first bytes on one line, for a message that is not dumped whole.
+    /// Returns the first bytes on one line, for a message that is not dumped completely.
     static func preview(of bytes: [UInt8], limit: Int = 16) -> String {
         Hexadecimal.text(bytes.prefix(limit), separator: " ") + (bytes.count > limit ? " …" : "")
     }
 }
 
 extension Encodable {
-    /// This as JSON over several lines, its keys in the order of the alphabet.
+    /// Returns the value as JSON over several lines, with sorted keys.
     func inPrettyJSON() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

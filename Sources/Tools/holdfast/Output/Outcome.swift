@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastRooms
 import HoldfastWAMP
 
-/// How the tool ended, for scripts.
+/// The exit status of the tool, for scripts.
 enum Outcome: Int32, CaseIterable, Sendable {
     case clean = 0
     case failed = 1
@@ -23,17 +23,17 @@ enum Outcome: Int32, CaseIterable, Sendable {
     var meaning: String {
         switch self {
         case .clean: "closed cleanly (1000, 1001, or no code)"
-        case .failed: "something else went wrong; the message says what"
+        case .failed: "another error; see the message"
         case .lost: "the connection was lost, or ended without a close handshake"
-        case .refused: "the server refused: another HTTP status than 101, a wrong answer, a realm"
+        case .refused: "the server refused: an HTTP status other than 101, an invalid answer, or a realm"
         case .unreachable: "no connection: unknown name, refused port, or a timeout"
         case .tls: "TLS failed: the certificate is not trusted, or the handshake broke"
         case .closedWithError: "the peer closed with an error code (1002 to 1015, 3000 to 4999)"
-        case .violation: "one side broke the protocol or a limit, and this side closed"
-        case .unanswered: "no answer came in time"
-        case .answeredWithError: "the answer was an error: of a procedure, or of the router"
+        case .violation: "one side violated the protocol or a limit, and this side closed"
+        case .unanswered: "no answer arrived in time"
+        case .answeredWithError: "the answer was an error, from a procedure or from the router"
         case .usage: "wrong usage: a bad option, value or URL"
-        case .badInput: "a line of standard input is not UTF-8, or a file is no JSON"
+        case .badInput: "a line of standard input is not UTF-8, or a file is not JSON"
         case .interrupted: "stopped by SIGINT"
         case .terminated: "stopped by SIGTERM or SIGHUP"
         }
@@ -41,7 +41,7 @@ enum Outcome: Int32, CaseIterable, Sendable {
 
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// How a finished close handshake counts.
+    /// Returns the outcome of a finished close handshake.
     init(closing record: CloseRecord) {
         let quiet: [CloseCode] = [.normal, .goingAway, .noStatus]
         if !record.isClean {
@@ -53,7 +53,7 @@ enum Outcome: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// The table that `--help` ends with.
+    /// The table at the end of `--help`.
     static var table: String {
         let rows = allCases.map { status in
             let number = String(status.rawValue)
@@ -62,7 +62,7 @@ enum Outcome: Int32, CaseIterable, Sendable {
         return (["EXIT STATUS:"] + rows).joined(separator: "\n")
     }
 
-    /// How a failure counts.
+    /// Returns the outcome of an error.
     init(_ error: WebSocketError) {
         self =
             switch error.code {
@@ -78,7 +78,7 @@ enum Outcome: Int32, CaseIterable, Sendable {
             }
     }
 
-    /// How a failure counts.
+    /// Returns the outcome of an error.
     init(_ error: RoomsError) {
         self =
             switch error {
@@ -91,12 +91,12 @@ enum Outcome: Int32, CaseIterable, Sendable {
             }
     }
 
-    /// How a failure counts.
+    /// Returns the outcome of an error.
     init(_ error: WAMPError) {
         self =
             switch error.code {
             case .refused: .answeredWithError
-            case .dismissed, .imposter, .unsupported: .refused
+            case .dismissed, .untrustedServer, .unsupported: .refused
             case .timedOut: error.wasSent == false ? .unreachable : .unanswered
             case .notJoined: .unreachable
             case .connectionLost: .lost

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The local time of day, as it stands before a line.
+/// The local time of day, as printed before a line.
 enum TimeOfDay {
-    /// Now, to the millisecond: `14:03:07.250`.
+    /// The current time, to the millisecond: `14:03:07.250`.
     static var now: String {
         let now = Date().timeIntervalSince1970
         var (seconds, fields) = (time_t(now), tm())
@@ -20,7 +20,7 @@ enum TimeOfDay {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// The local time of a moment in milliseconds since 1970 UTC, such as `09:05`.
+    /// Returns the local time of a moment in milliseconds since 1970 UTC, such as `09:05`.
     static func minutes(of milliseconds: Int64) -> String {
         var (seconds, parts) = (time_t(milliseconds / 1000), tm())
         guard localtime_r(&seconds, &parts) != nil else { return "--:--" }
@@ -31,15 +31,15 @@ enum TimeOfDay {
 }
 
 extension Duration {
-    /// This duration in milliseconds.
+    /// The duration in milliseconds.
     var milliseconds: Double { Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15 }
 
-    /// Three figures and a unit: `0.42 ms`, `12.3 ms`, `1.25 s`.
+    /// The duration with three significant digits and a unit: `0.42 ms`, `12.3 ms`, `1.25 s`.
     var phrase: String {
         milliseconds >= 1000 ? (milliseconds / 1000).inThreeFigures + " s" : milliseconds.inThreeFigures + " ms"
     }
 
-    /// Seconds with three decimals, right-aligned in eight columns, as a timeline shows them.
+    /// The duration in seconds with three decimals, right-aligned in eight columns, for a timeline.
     var timelineColumn: String {
         let total = Int(milliseconds.rounded())
         let thousandths = String(total % 1000)
@@ -49,7 +49,7 @@ extension Duration {
 }
 
 extension Double {
-    /// This number to three figures: `0.42`, `12.3`, `125`.
+    /// The number with three significant digits: `0.42`, `12.3`, `125`.
     var inThreeFigures: String {
         let decimals = self < 10 ? 100.0 : self < 100 ? 10.0 : 1.0
         let rounded = (self * decimals).rounded() / decimals
@@ -58,6 +58,6 @@ extension Double {
 }
 
 extension Int {
-    /// This count with its noun: `1 byte`, `2 bytes`.
+    /// Returns the count with its noun: `1 byte`, `2 bytes`.
     func counted(_ noun: String) -> String { self == 1 ? "1 \(noun)" : "\(self) \(noun)s" }
 }

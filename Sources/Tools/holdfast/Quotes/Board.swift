@@ -2,16 +2,16 @@ import Foundation
 import HoldfastQuotes
 import QuotesCore
 
-/// The table of quotes as it is drawn: what it shows, and how far it is scrolled.
+/// The table of quotes on the screen: its rows and its scroll position.
 struct Board: Sendable {
     private let title: String
     private let style: Style
-    /// No more rows than this, however high the terminal is.
+    /// The maximum number of rows, however high the terminal is.
     private let mostRows: Int
-    /// In the order in which they were first shown.
+    /// The rows in the order in which they were first shown.
     private var rows: [BoardRow] = []
     private var places: [String: Int] = [:]
-    /// The places of the rows in the order of their names; shorter while there are new ones.
+    /// The indices of the rows ordered by name; shorter than `rows` when rows were added.
     private var order: [Int] = []
     private var top = 0
     private var height = 24
@@ -30,7 +30,7 @@ struct Board: Sendable {
         }
     }
 
-    /// Shows a symbol no more.
+    /// Removes a symbol.
     mutating func remove(_ symbol: String) {
         guard let place = places.removeValue(forKey: symbol) else { return }
         rows.remove(at: place)
@@ -38,10 +38,10 @@ struct Board: Sendable {
         for later in place..<rows.count { places[rows[later].quote.symbol] = later }
     }
 
-    /// Lets all sparklines go on by one column.
+    /// Moves all sparklines on by one column.
     mutating func sample() { for place in rows.indices { rows[place].sample() } }
 
-    /// Takes a key; false if it ends the board.
+    /// Processes a key; returns false if it ends the board.
     mutating func press(_ key: Key) -> Bool {
         switch key {
         case .text("q"), .text("Q"), .control("c"), .control("d"): return false
@@ -56,10 +56,10 @@ struct Board: Sendable {
         return true
     }
 
-    /// How many symbols it has.
+    /// The number of symbols.
     var count: Int { rows.count }
 
-    /// All lines of a picture of this size; none is wider than `columns`, if there are 20 at least.
+    /// Returns all lines of a picture of this size; no line is wider than `columns` if there are at least 20.
     mutating func lines(_ figures: BoardFigures, ticksPerSecond: Int, columns: Int, height: Int) -> [String] {
         self.height = height
         scroll(by: 0)
@@ -99,7 +99,7 @@ struct BoardRow: Hashable, Sendable {
     enum Direction: Hashable, Sendable { case up, down, none }
 
     private(set) var quote: Quote
-    /// What the change counts from: the first price seen.
+    /// The first price seen, from which the change is counted.
     private let base: Int64
     private(set) var direction = Direction.none
     private(set) var history = Sparkline()
@@ -109,18 +109,18 @@ struct BoardRow: Hashable, Sendable {
         history.append(quote.last)
     }
 
-    /// Takes the newest quote.
+    /// Shows the newest quote.
     mutating func show(_ new: Quote) {
         if new.last != quote.last { direction = new.last > quote.last ? .up : .down }
         quote = new
     }
 
-    /// Lets the sparkline go on by one column.
+    /// Moves the sparkline on by one column.
     mutating func sample() { history.append(quote.last) }
 
     private var isCurrent: Bool { quote.isCurrent }
 
-    /// The row as text, at most `columns` wide: what does not fit is left out from the right.
+    /// Returns the row as text, at most `columns` wide: cells that do not fit are left out from the right.
     func text(columns: Int, _ style: Style) -> String {
         let way = Price.change(of: quote.last, from: base)
         let colour: Style.Part? =
@@ -154,7 +154,7 @@ struct BoardRow: Hashable, Sendable {
         }
     }
 
-    /// What stands above the rows.
+    /// Returns the heading above the rows.
     static func heading(columns: Int) -> String {
         let cells = [("SYMBOL", -9), ("LAST", 12), ("CHANGE", 11), ("BID", 12), ("ASK", 12), ("VOLUME", 14)]
         var (line, left) = ("", columns)
@@ -166,7 +166,7 @@ struct BoardRow: Hashable, Sendable {
     }
 }
 
-/// The owner of the board and of the terminal that it is drawn on.
+/// Owns the board and the terminal that it is drawn on.
 actor BoardScreen {
     private var board: Board
     private var decoder = KeyDecoder()
@@ -177,19 +177,19 @@ actor BoardScreen {
 
     init(_ board: Board) { self.board = board }
 
-    /// Takes the screen; false if standard input is no terminal.
+    /// Takes over the screen; returns false if standard input is not a terminal.
     func open() -> Bool { RawMode.enter(for: .screen) }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     func close() { RawMode.leave() }
 
-    /// Takes what is to be shown in the next picture.
+    /// Applies an update for the next picture.
     func take(_ update: QuoteUpdate) {
         for quote in update.quotes { board.show(quote) }
         for symbol in update.removed { board.remove(symbol) }
     }
 
-    /// Draws, if there is anything new to see.
+    /// Draws the board if anything has changed.
     func draw(_ figures: BoardFigures) {
         let now = ContinuousClock.now
         rate.note(figures.ticks, at: now)
@@ -204,7 +204,7 @@ actor BoardScreen {
         StandardOutput.write(ScreenPicture.drawing(lines))
     }
 
-    /// Takes what was typed; false if that ends the board.
+    /// Processes typed bytes; returns false if they end the board.
     func type(_ bytes: [UInt8]) -> Bool {
         for key in decoder.decode(bytes) {
             if key == .control("z") {
@@ -220,19 +220,19 @@ actor BoardScreen {
     }
 }
 
-/// Prices of the quotes protocol, which count ten-thousandths, as people read them.
+/// Formats prices of the quotes protocol, which are in ten-thousandths.
 enum Price {
-    /// Two decimals, or four where there is more to tell: `189.50`, `0.7312`.
+    /// Formats a price with two decimals, or four if needed: `189.50`, `0.7312`.
     static func text(_ price: Int64) -> String {
         let (whole, part) = price.magnitude.quotientAndRemainder(dividingBy: 10_000)
         let digits = part.isMultiple(of: 100) ? padded(part / 100, 2) : padded(part, 4)
         return "\(price < 0 ? "-" : "")\(whole).\(digits)"
     }
 
-    /// How far `price` is from `base`, in percent with two decimals and a sign: `+0.31 %`; empty without a base.
+    /// Formats the change from `base` to `price` in percent, with two decimals and a sign: `+0.31 %`; empty without a base.
     static func change(of price: Int64, from base: Int64) -> String {
         guard base > 0 else { return "" }
-        // A peer may say that a price has grown by more than an integer holds.
+        // A peer may report a change that is too large for an integer.
         let hundredths = Int64(min(Double(price - base) / Double(base) * 10_000, 0x1p53).rounded())
         let (whole, part) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
         return "\(hundredths < 0 ? "-" : "+")\(whole).\(padded(part, 2)) %"
@@ -246,7 +246,7 @@ enum Price {
 
 /// The last prices of a symbol, drawn in one row of text.
 struct Sparkline: Hashable, Sendable {
-    /// How many prices it keeps.
+    /// The number of prices to keep.
     static let capacity = 32
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
@@ -257,7 +257,7 @@ struct Sparkline: Hashable, Sendable {
         prices.append(price)
     }
 
-    /// The newest prices, one to a column, from the least (▁) to the greatest (█) of them; a flat line is low.
+    /// Returns the newest prices, one per column, from the lowest (▁) to the highest (█) of them; a flat line is low.
     func text(columns: Int) -> String {
         let shown = prices.suffix(max(0, columns))
         guard let least = shown.min(), let greatest = shown.max() else { return "" }
@@ -270,12 +270,12 @@ struct Sparkline: Hashable, Sendable {
     }
 }
 
-/// How many ticks come in a second, from a count that only grows.
+/// Calculates the ticks per second from a counter that only grows.
 struct TickRate: Sendable {
     private static let window = Duration.seconds(1)
 
     private var since: (count: Int, time: ContinuousClock.Instant)?
-    /// Over the last whole second.
+    /// The rate over the last whole second.
     private(set) var perSecond = 0
 
     mutating func note(_ count: Int, at now: ContinuousClock.Instant) {

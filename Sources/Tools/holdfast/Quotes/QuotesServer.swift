@@ -6,7 +6,7 @@ import MachineCore
 import QuotesCore
 import WebSocketRuntime
 
-/// Serves the quotes of a market to everybody who asks.
+/// Serves the quotes of a market to any client.
 struct QuotesServer: Sendable {
     let floor: MarketFloor
     /// The share of tick messages that are dropped on purpose, from 0 to 1.
@@ -14,11 +14,11 @@ struct QuotesServer: Sendable {
     let seed: UInt64
     let log: ServerLog
 
-    /// What runs it; see ``MarketFloor/run()`` for the market.
+    /// Creates the server; ``MarketFloor/run()`` runs the market.
     func server(_ configuration: WebSocketServerConfiguration) -> WebSocketServer {
         var configuration = configuration
         configuration.limits.message = min(configuration.limits.message, QuotesLimits.requestBytes)
-        // What waits in buffers is old when it arrives; what waits in the feed's list of changes is not.
+        // Buffered data is outdated when it arrives, so the changes wait in the feed, where newer ones replace older ones.
         configuration.unsentLimit = 16 * 1024
         return WebSocketServer(configuration: configuration, upgrade: { Self.decide($0) }, http: { Self.answer($0) }, handler: serve)
     }
@@ -42,33 +42,33 @@ struct QuotesServer: Sendable {
         guard let encoding = connection.subprotocol.flatMap(QuotesEncoding.init(subprotocol:)) else { return }
         let peer = (request.remoteAddress ?? "a client").escapedOnOneLine
         log.note("\(peer) opened \(request.path.escapedOnOneLine), \(encoding.subprotocol)")
-        let (number, visitor) = floor.welcome()
+        let (number, client) = floor.welcome()
         defer { floor.leave(number) }
-        let end = await converse(connection, visitor, QuotesCodec(encoding), SplitMix64(seed: seed &+ UInt64(number)))
-        let counts = visitor.counts
+        let end = await converse(connection, client, QuotesCodec(encoding), SplitMix64(seed: seed &+ UInt64(number)))
+        let counts = client.counts
         let figures = "\(Int(counts.ticks).grouped) ticks, \(Int(counts.conflated).grouped) conflated"
         log.note("\(peer) \(end ?? connection.closeRecord?.phrase ?? "left") (\(figures))")
     }
 
-    /// Talks to a client until it leaves or is sent away; what went wrong, if anything.
+    /// Serves a client until it leaves or is closed; returns what went wrong, if anything.
     private func converse(
-        _ connection: WebSocketConnection, _ visitor: QuotesVisitor, _ codec: QuotesCodec, _ chance: SplitMix64
+        _ connection: WebSocketConnection, _ client: QuotesClient, _ codec: QuotesCodec, _ chance: SplitMix64
     ) async -> String? {
         await withTaskGroup(of: String?.self) { group in
-            group.addTask { await listen(to: connection, visitor, codec) }
-            group.addTask { await tell(connection, visitor, codec, chance) }
+            group.addTask { await listen(to: connection, client, codec) }
+            group.addTask { await notify(connection, client, codec, chance) }
             let end = await group.next()
             group.cancelAll()
             return end ?? nil
         }
     }
 
-    private func listen(to connection: WebSocketConnection, _ visitor: QuotesVisitor, _ codec: QuotesCodec) async -> String? {
+    private func listen(to connection: WebSocketConnection, _ client: QuotesClient, _ codec: QuotesCodec) async -> String? {
         do {
             for try await message in connection.messages {
-                guard Self.hear(message, visitor, codec) else {
+                guard Self.handle(message, client, codec) else {
                     await connection.close(code: .policyViolation, reason: "too many bad requests")
-                    return "asked for nonsense, and was sent away"
+                    return "sent too many bad requests, and was closed"
                 }
             }
             return nil
@@ -77,24 +77,24 @@ struct QuotesServer: Sendable {
         }
     }
 
-    private static func hear(_ message: Message, _ visitor: QuotesVisitor, _ codec: QuotesCodec) -> Bool {
+    private static func handle(_ message: Message, _ client: QuotesClient, _ codec: QuotesCodec) -> Bool {
         do {
-            // What a later version has is ignored.
+            // Requests of later protocol versions are ignored.
             guard let request = try codec.request(from: message) else { return true }
-            return visitor.receive(request)
+            return client.receive(request)
         } catch {
-            return visitor.receive(nil)
+            return client.receive(nil)
         }
     }
 
-    /// Sends what the feed has to say, a message when the one before has left.
-    private func tell(
-        _ connection: WebSocketConnection, _ visitor: QuotesVisitor, _ codec: QuotesCodec, _ chance: SplitMix64
+    /// Sends the messages of the feed; each message waits until the previous one has left.
+    private func notify(
+        _ connection: WebSocketConnection, _ client: QuotesClient, _ codec: QuotesCodec, _ chance: SplitMix64
     ) async -> String? {
         var chance = chance
         do {
-            for await _ in visitor.bell {
-                while let reply = visitor.next(from: floor) {
+            for await _ in client.bell {
+                while let reply = client.next(from: floor) {
                     if case .ticks = reply, drop > 0, Double.random(in: 0..<1, using: &chance) < drop { continue }
                     try await connection.send(codec.encode(reply))
                     await connection.written()
@@ -108,20 +108,20 @@ struct QuotesServer: Sendable {
 }
 
 extension WebSocketConnection {
-    /// Waits until the system has taken all that was sent, or the connection is over.
+    /// Waits until the system has taken everything that was sent, or the connection is over.
     fileprivate func written() async {
         await withCheckedContinuation { continuation in transport.whenWritten { _ in continuation.resume() } }
     }
 }
 
-/// The market of a server, beating in real time, and everybody who watches it.
+/// The market of a server in real time, and the clients that watch it.
 final class MarketFloor: Sendable {
     private struct State {
         var market: Market
-        var visitors: [Int: QuotesVisitor] = [:]
-        var nextVisitor = 0
+        var clients: [Int: QuotesClient] = [:]
+        var nextClient = 0
     }
-    /// A machine that slept does not make up for more beats than these.
+    /// The maximum number of missed beats that are made up for, for example after the machine slept.
     private static let mostBeatsAtOnce = 100
 
     private let state: LockedValue<State>
@@ -129,19 +129,19 @@ final class MarketFloor: Sendable {
     private let clock: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - plan: What the market is like.
-    ///   - clock: What time its quotes have, in milliseconds since 1970.
-    init(_ plan: MarketPlan, clock: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }) {
+    ///   - plan: The properties of the market.
+    ///   - clock: Returns the time for quotes, in milliseconds since 1970.
+    init(_ plan: MarketPlan, clock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds }) {
         (state, self.clock) = (LockedValue(State(market: Market(plan))), clock)
     }
 
-    /// All symbols with their quotes, as they are now.
+    /// All symbols with their current quotes.
     var table: QuoteTable { state.withLockedValue { $0.market.table } }
 
-    /// The time that feeds count from when the market began.
+    /// The time since the market began, which feeds use.
     var now: Moment { Moment(start.duration(to: .now)) }
 
-    /// Lets the market go on until the task is cancelled.
+    /// Runs the market until the task is cancelled.
     func run() async {
         var next = ContinuousClock.now + Market.beat
         while (try? await Task.sleep(until: next, clock: .continuous)) != nil {
@@ -151,34 +151,34 @@ final class MarketFloor: Sendable {
         }
     }
 
-    /// Lets the market go on by one beat, and tells everybody.
+    /// Advances the market by one beat, and notifies all clients.
     func beat() {
-        let (changed, visitors) = state.withLockedValue { state in
+        let (changed, clients) = state.withLockedValue { state in
             var changed: [Int] = []
             state.market.beat(at: clock(), into: &changed)
-            return (changed, Array(state.visitors.values))
+            return (changed, Array(state.clients.values))
         }
-        for visitor in visitors { visitor.note(changed) }
+        for client in clients { client.note(changed) }
     }
 
-    /// A new client, who hears of all changes from now on.
-    func welcome() -> (number: Int, visitor: QuotesVisitor) {
+    /// Adds a client, which gets all changes from now on.
+    func welcome() -> (number: Int, client: QuotesClient) {
         state.withLockedValue { state in
-            let visitor = QuotesVisitor(Feed(of: state.market.table))
-            defer { state.nextVisitor += 1 }
-            state.visitors[state.nextVisitor] = visitor
-            return (state.nextVisitor, visitor)
+            let client = QuotesClient(Feed(of: state.market.table))
+            defer { state.nextClient += 1 }
+            state.clients[state.nextClient] = client
+            return (state.nextClient, client)
         }
     }
 
-    /// The client is gone.
-    func leave(_ number: Int) { state.withLockedValue { $0.visitors[number] = nil } }
+    /// Removes a client.
+    func leave(_ number: Int) { state.withLockedValue { $0.clients[number] = nil } }
 }
 
-/// One client of the market: its feed, and the bell that says that the feed may have something to say.
-final class QuotesVisitor: Sendable {
+/// One client of the market: its feed, and the signal that the feed may have something to send.
+final class QuotesClient: Sendable {
     private let feed: LockedValue<Feed>
-    /// Rings once for any number of causes.
+    /// Signals once for any number of causes.
     let bell: AsyncStream<Void>
     private let rope: AsyncStream<Void>.Continuation
 
@@ -188,7 +188,7 @@ final class QuotesVisitor: Sendable {
         rope.yield()
     }
 
-    /// Hears which symbols have changed; to be called in every beat, for a feed may have waited for its time.
+    /// Notes which symbols have changed; call it in every beat, because a feed may be waiting for its time.
     func note(_ changed: [Int]) {
         feed.withLockedValue { feed in
             for symbol in changed { feed.note(changed: symbol) }
@@ -196,18 +196,18 @@ final class QuotesVisitor: Sendable {
         rope.yield()
     }
 
-    /// Hears what its client asks for, nil for what cannot be read; false if that is nonsense without an end.
+    /// Processes a request, nil for an unreadable one; returns false if the client sent too many bad requests.
     func receive(_ request: QuotesRequest?) -> Bool {
         defer { rope.yield() }
         return feed.withLockedValue { feed in
-            if let request { feed.receive(request) } else { feed.receiveMalformed("this is no message of the protocol") }
+            if let request { feed.receive(request) } else { feed.receiveMalformed("this is not a message of the protocol") }
             return !feed.isAbused
         }
     }
 
-    /// What goes out next.
+    /// Returns the next message to send.
     ///
-    /// The table is read only when no change can be noted: one from before a change that the feed knows of would lose it.
+    /// The table is read while the feed is locked: a table from before a change that the feed has noted would lose that change.
     func next(from floor: MarketFloor) -> QuotesReply? {
         feed.withLockedValue { $0.next(from: floor.table, at: floor.now) }
     }
@@ -215,9 +215,9 @@ final class QuotesVisitor: Sendable {
     var counts: FeedCounts { feed.withLockedValue { $0.counts } }
 }
 
-/// The web page that shows a market live, at `/quotes`: its document and what the document loads.
+/// The web page that shows a market live, at `/quotes`, with the files that it loads.
 enum QuotesPage {
-    /// The answer to a request for the page or a part of it, or nothing if the request is for something else.
+    /// Returns the response to a request for the page or one of its files; nil for other requests.
     static func response(for request: RequestHead) -> HTTPResponse? {
         guard let part = parts[request.path] else { return nil }
         guard ["GET", "HEAD"].contains(request.method) else { return HTTPResponse(status: 405, headers: ["Allow": "GET, HEAD"]) }
@@ -228,7 +228,7 @@ enum QuotesPage {
         let type: String
         let body: [UInt8]
 
-        /// Nothing is loaded from elsewhere or written into the page, and another build is seen at once.
+        /// Pages load nothing from elsewhere, contain no inline scripts, and notice a new build at once.
         var headers: HeaderFields {
             [
                 "Content-Type": type, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",

@@ -3,13 +3,13 @@ import HoldfastQuotes
 import QuotesCore
 import WebSocketRuntime
 
-/// One `quotes` command at work: what the feed knows is shown, until somebody ends it.
+/// One run of `quotes`: shows the quotes of the feed until somebody ends it.
 struct QuotesSession: Sendable {
-    /// How quotes are shown.
+    /// The way quotes are displayed.
     enum Display: Sendable {
         /// On the whole screen, with keys.
         case screen(Board)
-        /// As lines of those that have changed, this often.
+        /// As lines for the changed quotes, at this interval.
         case lines(QuoteLines, every: Duration)
     }
 
@@ -19,7 +19,7 @@ struct QuotesSession: Sendable {
     let noteStyle: Style
     private let input = StandardInput()
     private let figures = LockedValue(BoardFigures())
-    /// Why there is no connection, to be told when the board is gone.
+    /// The reason why there is no connection, which is printed after the board has closed.
     private let problem = LockedValue<WebSocketError?>(nil)
 
     private static let framesPerSecond = 30
@@ -28,7 +28,7 @@ struct QuotesSession: Sendable {
         (self.feed, self.display, self.duration, self.noteStyle) = (feed, display, duration, noteStyle)
     }
 
-    /// Shows quotes until a key, a signal, or the end of the time or the feed.
+    /// Shows quotes until a key, a signal, the time limit, or the end of the feed.
     func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await follow() }
@@ -44,7 +44,7 @@ struct QuotesSession: Sendable {
         }
     }
 
-    /// Closes, and says how it went.
+    /// Closes the feed, and prints a summary.
     private func end(_ outcome: Outcome) async -> Outcome {
         let (figures, symbols) = (present, feed.quotes.count)
         await feed.close()
@@ -54,7 +54,7 @@ struct QuotesSession: Sendable {
         return outcome == .clean && figures.connections == 0 ? Outcome(problem) : outcome
     }
 
-    /// The figures as they are now.
+    /// The current figures.
     private var present: BoardFigures {
         let counts = feed.counts
         return figures.withLockedValue { figures in
@@ -63,7 +63,7 @@ struct QuotesSession: Sendable {
         }
     }
 
-    /// Keeps in mind how the connection stands, until it is over.
+    /// Follows the state of the connection, until it is over.
     private func follow() async -> Outcome? {
         for await state in feed.socket.states {
             figures.withLockedValue { $0.standing = BoardFigures.Standing(state) }
@@ -139,9 +139,9 @@ extension BoardFigures.Standing {
     }
 }
 
-/// What the board tells of its feed, above the quotes.
+/// The figures of the feed that the board shows above the quotes.
 struct BoardFigures: Hashable, Sendable {
-    /// How the connection stands.
+    /// The state of the connection.
     enum Standing: Hashable, Sendable {
         case connecting
         case connected
@@ -168,7 +168,7 @@ struct BoardFigures: Hashable, Sendable {
     var garbage = 0
     var roundTrip: Duration?
 
-    /// One line on how it went.
+    /// Returns a summary on one line.
     func summary(symbols: Int) -> String {
         let parts = [
             "\(ticks.grouped) \(ticks == 1 ? "tick" : "ticks") of \(symbols.counted("symbol"))", connections.counted("connection"),
@@ -177,22 +177,22 @@ struct BoardFigures: Hashable, Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// Takes what the feed has counted.
+    /// Copies the counts of the feed.
     mutating func count(_ counts: QuoteCounts) {
-        // How many were conflated is what the server says.
+        // The server reports the number of conflated quotes.
         (connections, ticks, conflated) = (Int(counts.connections), Int(counts.ticks), Int(clamping: counts.conflated))
         (gaps, resyncs, stale, garbage) = (Int(counts.gaps), Int(counts.resyncs), Int(counts.stale), Int(counts.garbage))
     }
 }
 
-/// Quotes as lines of text or JSON, for pipes: those that have changed since they were told last.
+/// Formats quotes as lines of text or JSON, for pipes: those that have changed since the last call.
 struct QuoteLines: Sendable {
     let isJSON: Bool
     private var told: [String: Quote] = [:]
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// A line for each quote that is another one than before, in the order given.
+    /// Returns a line for each changed quote, in the given order.
     mutating func lines(_ quotes: [Quote]) -> [String] {
         quotes.compactMap { quote in
             guard told[quote.symbol] != quote else { return nil }
@@ -207,7 +207,7 @@ struct QuoteLines: Sendable {
         return quote.symbol.paddedRight(to: 9) + prices + volume + (quote.isCurrent ? "" : "  old")
     }
 
-    /// The names of symbols need no escaping: see docs/quotes-protocol.md.
+    /// Symbol names need no escaping: see docs/quotes-protocol.md.
     private static func json(_ quote: Quote) -> String {
         #"{"symbol":"\#(quote.symbol)","version":\#(quote.version),"bid":\#(Price.text(quote.bid)),"ask":\#(Price.text(quote.ask)),"#
             + #""last":\#(Price.text(quote.last)),"volume":\#(quote.volume),"time":\#(quote.time),"current":\#(quote.isCurrent)}"#

@@ -5,10 +5,10 @@ import HoldfastServer
 import Logging
 import Metrics
 
-/// Runs a server for development as its options say, until a signal comes.
+/// Runs a development server until a signal arrives.
 struct DevelopmentServer: Sendable {
     let messages: ServeMessageOptions
-    /// The path of the URL that is printed.
+    /// The path of the printed URL.
     let path: String
     private let runner: ServerRunner
     var log: ServerLog { runner.log }
@@ -17,7 +17,7 @@ struct DevelopmentServer: Sendable {
         (self.messages, self.path, runner) = (messages, path, ServerRunner(options))
     }
 
-    /// Prints the URL once it listens, and returns when all connections are closed; a problem is told, and ends with its status.
+    /// Prints the URL once the server listens, and returns when all connections are closed; an error is printed and sets the exit status.
     func run(_ make: (WebSocketServerConfiguration) -> WebSocketServer) async throws {
         try await runner.run { configuration, certificate in
             try await make(settings(configuration)).withRunning { running in
@@ -29,7 +29,7 @@ struct DevelopmentServer: Sendable {
         }
     }
 
-    /// With as many connections as there can be files, and where others than this machine may come, half for each.
+    /// Adapts the configuration to the file limit; if other machines can connect, one address may use half of the connections.
     private func settings(_ configuration: WebSocketServerConfiguration) -> WebSocketServerConfiguration {
         var configuration = configuration
         messages.apply(to: &configuration)
@@ -41,7 +41,7 @@ struct DevelopmentServer: Sendable {
     }
 }
 
-/// Runs a server as its options say, with its certificate, its metrics and its log.
+/// Runs a server with its certificate, metrics and log.
 struct ServerRunner: Sendable {
     let options: ServeOptions
     let log: ServerLog
@@ -51,7 +51,7 @@ struct ServerRunner: Sendable {
         (self.options, log) = (options, ServerLog(style: style, isQuiet: options.quiet))
     }
 
-    /// Returns when `serve` does; a problem is told, and ends with its status.
+    /// Runs `serve`; an error is printed and sets the exit status.
     func run(_ serve: (WebSocketServerConfiguration, SelfSignedCertificate?) async throws -> Void) async throws {
         do {
             let certificate = try options.tlsSelfSigned ? SelfSignedCertificate.make() : nil
@@ -71,9 +71,9 @@ struct ServerRunner: Sendable {
     }
 }
 
-/// A certificate for this machine that vouches for itself, in a directory of its own that only this user can read.
+/// A self-signed certificate for this machine, in its own directory that only this user can read.
 struct SelfSignedCertificate: Sendable {
-    /// Why there is none.
+    /// The reason why there is no certificate.
     struct Failure: Error, CustomStringConvertible { let description: String }
 
     private let directory: URL
@@ -81,10 +81,10 @@ struct SelfSignedCertificate: Sendable {
     var certificateFile: String { directory.appendingPathComponent("certificate.pem").path }
     var keyFile: String { directory.appendingPathComponent("key.pem").path }
 
-    /// Has the `openssl` program make one: for localhost, 127.0.0.1 and ::1, good for 30 days.
+    /// Runs the `openssl` program to create a certificate for localhost, 127.0.0.1 and ::1, valid for 30 days.
     static func make() throws -> SelfSignedCertificate {
         var template = Array(FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-XXXXXX").path.utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(description: "cannot make a directory for the certificate") }
+        guard mkdtemp(&template) != nil else { throw Failure(description: "cannot create a directory for the certificate") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let certificate = SelfSignedCertificate(directory: URL(fileURLWithPath: path, isDirectory: true))
         do {
@@ -114,13 +114,13 @@ struct SelfSignedCertificate: Sendable {
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
             throw Failure(
-                description: "the openssl program made no certificate (status \(process.terminationStatus)); "
+                description: "the openssl program created no certificate (status \(process.terminationStatus)); "
                     + "install it, or give --tls-cert and --tls-key")
         }
     }
 }
 
-/// What a development server says on standard error, one line per event.
+/// The log of a development server on standard error, one line per event.
 struct ServerLog: Sendable {
     let style: Style
     let isQuiet: Bool
@@ -134,7 +134,7 @@ struct ServerLog: Sendable {
     private func write(_ text: String) { StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + text) }
 }
 
-/// Shows what a library logs among the lines of a development server.
+/// Writes the log messages of a library to the log of a development server.
 struct ServerLogHandler: LogHandler {
     let lines: ServerLog
     var logLevel: Logger.Level
@@ -151,25 +151,25 @@ struct ServerLogHandler: LogHandler {
     }
 }
 
-/// Serves the registry to Prometheus: `/metrics` on a port of its own, on this machine only.
+/// Serves the metrics registry to Prometheus at `/metrics`, on its own port, on this machine only.
 struct MetricsPage: Sendable {
     let registry: PrometheusRegistry
     let port: Int
 
-    /// The server of the page; of what it costs itself the registry is not told.
+    /// The server of the page; its own activity is not counted in the registry.
     var server: WebSocketServer {
         var configuration = WebSocketServerConfiguration()
         (configuration.port, configuration.metrics) = (port, NOOPMetricsHandler.instance)
-        // Those that say nothing do not keep others out for long.
+        // A short timeout, so that silent connections do not keep others out for long.
         (configuration.maximumConnections, configuration.timeouts.handshake) = (64, .seconds(2))
         return WebSocketServer(
             configuration: configuration, upgrade: { _ in .refuse(.notFound) }, http: { Self.answer($0, registry) }, handler: { _, _ in })
     }
 
     static func answer(_ request: RequestHead, _ registry: PrometheusRegistry) -> HTTPResponse {
-        // A page on the web can make a name of its own lead here; its browser says that name.
+        // A web page can make its own name resolve to this machine; its browser then sends that name.
         guard request.headers["Host"].map({ OriginPolicy.isLoopback(host: $0) }) ?? true else {
-            return HTTPResponse(status: 403, text: "The metrics are for this machine: ask for 127.0.0.1 or localhost.\n")
+            return HTTPResponse(status: 403, text: "The metrics are only for this machine: use 127.0.0.1 or localhost.\n")
         }
         guard request.path == "/metrics" else { return HTTPResponse(status: 404, text: "The metrics are at /metrics.\n") }
         guard ["GET", "HEAD"].contains(request.method) else {

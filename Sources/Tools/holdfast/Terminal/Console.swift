@@ -2,22 +2,22 @@ import Foundation
 import Holdfast
 import MachineCore
 
-/// The one owner of the terminal: prints messages and notes, and keeps the prompt below them.
+/// Owns the terminal: prints messages and notes, and keeps the prompt below them.
 ///
-/// With a prompt everything goes to standard output, above the line being typed. Without one, messages go to standard
-/// output and notes to standard error, so that a pipe sees messages only.
+/// With a prompt, everything goes to standard output, above the line being typed. Without one, messages go to standard output and notes
+/// to standard error, so that a pipe gets only messages.
 actor Console {
     let format: MessageFormat
     private let isQuiet: Bool
     private let hasTimestamps: Bool
     private let noteStyle: Style
-    /// There is a terminal to show a status on.
+    /// Whether there is a terminal for a status line.
     let showsStatus: Bool
     private var editor: LineEditor?
     private var decoder = KeyDecoder()
-    /// What stands below all that was printed, above the prompt if there is one; empty: nothing.
+    /// The status line below all printed lines and above the prompt; empty: none.
     private var status = ""
-    /// When the last message came.
+    /// When the last message arrived.
     private(set) var lastReceived: ContinuousClock.Instant?
 
     init(format: MessageFormat, isInteractive: Bool, isQuiet: Bool, hasTimestamps: Bool, noteStyle: Style, showsStatus: Bool) {
@@ -32,7 +32,7 @@ actor Console {
         apply(.show)
     }
 
-    /// Erases the prompt and gives the terminal back.
+    /// Erases the prompt and restores the terminal.
     func close() {
         show(status: "")
         apply(.hide)
@@ -45,19 +45,19 @@ actor Console {
         print { if editor != nil { apply(.incoming(text)) } else { StandardOutput.write(text + "\n") } }
     }
 
-    /// Shows a line in place of the last one.
+    /// Shows a new status line.
     func show(status text: String) {
         let columns = editor?.columns ?? StandardOutput.columns(of: STDERR_FILENO)
-        // One row: a longer one could not be erased.
+        // At most one row, because a longer one could not be erased.
         print(status: String(text.prefix(columns > 1 ? columns - 1 : 79)))
     }
 
-    /// Prints lines that were asked for.
-    func tell(_ lines: [String]) {
+    /// Prints lines that the user asked for.
+    func notify(_ lines: [String]) {
         for line in lines { print(line: noteStyle.paint("* " + line, .note)) }
     }
 
-    /// Prints a line of the tool's own; `--quiet` leaves out all but bad news.
+    /// Prints a note of the tool; `--quiet` leaves out everything but errors.
     func note(_ text: String, _ part: Style.Part = .note) {
         guard !isQuiet || part == .bad else { return }
         let time = stamp.isEmpty ? "" : noteStyle.paint(stamp, .dim) + " "
@@ -68,7 +68,7 @@ actor Console {
         print { if editor != nil { apply(.incoming(line)) } else { StandardOutput.warn(line) } }
     }
 
-    /// Prints above the status, and renews that.
+    /// Prints above the status line, and redraws it.
     private func print(status new: String? = nil, _ body: () -> Void = {}) {
         guard !status.isEmpty || !(new ?? "").isEmpty else { return body() }
         let isPromptShown = editor?.isShown ?? false
@@ -83,14 +83,14 @@ actor Console {
 
     private func write(status: String) { StandardOutput.write(status, to: editor == nil ? STDERR_FILENO : STDOUT_FILENO) }
 
-    /// Feeds bytes from the keyboard in; answers with what they ask for besides editing.
+    /// Processes bytes from the keyboard; returns the effects other than editing.
     func type(_ bytes: [UInt8]) -> [LineEditor.Effect] {
         decoder.decode(bytes).flatMap { apply(.key($0)) }
     }
 
     func windowChanged() { apply(.resized(columns: StandardOutput.columns)) }
 
-    /// Control-Z: the shell gets its terminal, and the prompt comes back with the job.
+    /// Suspends the process as Control-Z does: the shell gets its terminal, and the prompt comes back with the job.
     func suspend() {
         close()
         Signals.suspendProcess()
@@ -115,7 +115,7 @@ actor Console {
         return effects
     }
 
-    /// Says what was agreed on.
+    /// Prints the result of the handshake.
     func note(_ connection: WebSocketConnection, to url: WebSocketURL) {
         let parts =
             ["connected to \(url)"] + (connection.subprotocol.map { ["subprotocol \(Secrecy.subprotocol($0))"] } ?? [])
@@ -123,44 +123,44 @@ actor Console {
         note(parts.joined(separator: ", "), .good)
     }
 
-    /// Says what went wrong.
+    /// Prints an error.
     func note(_ error: WebSocketError) {
         for line in error.lines { note(line, .bad) }
     }
 }
 
-/// Pictures of the whole screen.
+/// Draws pictures of the whole screen.
 enum ScreenPicture {
-    /// What draws these lines over those before, all at once on terminals that can.
+    /// Returns the output that draws these lines over the previous ones, all at once on terminals that support this.
     ///
-    /// - Parameter cursor: The column of the last line where the cursor is to be seen, from 0; nil: it stays hidden.
+    /// - Parameter cursor: The column of the visible cursor on the last line, from 0; nil: it stays hidden.
     static func drawing(_ lines: [String], cursor: Int? = nil) -> String {
         let place = cursor.map { "\u{1B}[\(lines.count);\($0 + 1)H\u{1B}[?25h" } ?? ""
         return "\u{1B}[?2026h\u{1B}[?25l\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J" + place + "\u{1B}[?2026l"
     }
 
-    /// The terminal's columns and rows; those of a common one if it does not say.
+    /// The terminal's columns and rows; 80 and 24 if it does not report them.
     ///
-    /// Asked anew for each picture, so a window that changes is no event.
+    /// It is read again for each picture, so that no event is needed when the window changes.
     static var size: (columns: Int, rows: Int) {
         let size = StandardOutput.size()
         return (size.columns > 0 ? size.columns : 80, size.rows > 0 ? size.rows : 24)
     }
 }
 
-/// Whole writes to standard output and standard error.
+/// Writes complete texts to standard output and standard error.
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Columns of the terminal, or 0 when it does not say.
+    /// Columns of the terminal, or 0 if it does not report them.
     static var columns: Int { columns(of: STDOUT_FILENO) }
 
-    /// The same of another file.
+    /// Returns the columns of another file.
     static func columns(of file: Int32) -> Int {
         size(of: file).columns
     }
 
-    /// Columns and rows of the terminal, or 0 when it does not say.
+    /// Returns the columns and rows of the terminal, or 0 if it does not report them.
     static func size(of file: Int32 = STDOUT_FILENO) -> (columns: Int, rows: Int) {
         var size = winsize()
         return ioctl(file, UInt(TIOCGWINSZ), &size) == 0 ? (Int(size.ws_col), Int(size.ws_row)) : (0, 0)
@@ -168,7 +168,7 @@ enum StandardOutput {
 
     /// Writes all of the text.
     ///
-    /// When the reader of a pipe is gone the process ends as SIGPIPE would end it: nobody is left to tell.
+    /// When the reader of a pipe is gone, the process ends as SIGPIPE would end it, because there is no reader left.
     static func write(_ text: String, to file: Int32 = STDOUT_FILENO) {
         var text = text
         text.withUTF8 { bytes in
@@ -195,9 +195,9 @@ enum StandardOutput {
     static func warn(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 }
 
-/// Colours, or none.
+/// The colours of the output, or none.
 struct Style: Hashable, Sendable {
-    /// What a piece of text is, not how it looks.
+    /// The meaning of a piece of text; the style decides how it looks.
     enum Part: Hashable, Sendable { case prompt, sent, received, note, good, bad, dim }
 
     static let plain = Style(isColoured: false)
@@ -207,7 +207,7 @@ struct Style: Hashable, Sendable {
 
     private init(isColoured: Bool) { self.isColoured = isColoured }
 
-    /// Colours only on a terminal that can show them and whose owner did not refuse them (no-color.org).
+    /// Uses colours only on a terminal that supports them and whose owner has not refused them (no-color.org).
     init(isTerminal: Bool, environment: [String: String]) {
         let refused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
         isColoured = isTerminal && !refused && environment["TERM"] != "dumb"
@@ -217,7 +217,7 @@ struct Style: Hashable, Sendable {
         isColoured && !text.isEmpty ? "\u{1B}[\(Self.code(of: part))m\(text)\u{1B}[0m" : text
     }
 
-    /// Only the terminal's own palette, which its owner chose to be readable.
+    /// Uses only the terminal's own palette, which its owner chose to be readable.
     private static func code(of part: Part) -> String {
         switch part {
         case .prompt: "1"

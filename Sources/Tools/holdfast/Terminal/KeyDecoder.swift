@@ -1,7 +1,7 @@
-/// Turns the bytes of a terminal in raw mode into keys, at whatever points the reads cut them.
+/// Turns the bytes of a terminal in raw mode into keys, wherever the reads split them.
 ///
-/// Escape sequences follow ECMA-48 §5.4 (`ESC [` parameters, intermediates, final byte); unknown ones are swallowed whole.
-/// A lone Escape waits for its next byte, for Escape alone means nothing to the editor.
+/// Escape sequences follow ECMA-48 §5.4 (`ESC [` parameters, intermediates, final byte); unknown ones are skipped completely. A lone
+/// Escape waits for its next byte, because Escape alone has no meaning for the editor.
 struct KeyDecoder: Hashable, Sendable {
     private enum State: Hashable, Sendable {
         case ground
@@ -12,14 +12,14 @@ struct KeyDecoder: Hashable, Sendable {
         case paste([UInt8])
     }
 
-    /// More parameter bytes than this are no key.
+    /// The maximum number of parameter bytes of a key.
     private static let sequenceLimit = 32
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
 
     private var state = State.ground
     private var afterReturn = false
 
-    /// Keys completed by these bytes, in order; typed characters that arrive together are one `.text`.
+    /// Returns the keys that these bytes complete, in order; typed characters that arrive together are one `.text`.
     mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes { step(byte, into: &keys) }
@@ -138,11 +138,11 @@ struct KeyDecoder: Hashable, Sendable {
     }
 }
 
-/// What the person at the terminal did: one key, one run of typed text, or one paste.
+/// An action of the user: one key, one run of typed text, or one paste.
 enum Key: Hashable, Sendable {
     /// Printable characters, as typed.
     case text(String)
-    /// Text between the marks of bracketed paste; it may hold line ends.
+    /// Text between the marks of bracketed paste; it may contain line breaks.
     case paste(String)
     /// Control and a lower-case letter.
     case control(Character)

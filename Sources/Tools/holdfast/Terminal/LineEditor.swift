@@ -1,7 +1,7 @@
-/// A prompt whose line survives whatever is printed above it: keys and arriving lines in, screen updates out.
+/// A line editor with a prompt: turns keys and incoming lines into screen updates, and keeps its line while others are printed above it.
 ///
-/// It does no I/O. The prompt takes exactly one row and scrolls sideways, so that erasing it never needs to know how the
-/// terminal wrapped it.
+/// It does no I/O. The prompt takes exactly one row and scrolls sideways, so that erasing it does not depend on how the terminal wrapped
+/// it.
 struct LineEditor: Hashable, Sendable {
     enum Input: Hashable, Sendable {
         /// Draw the prompt: at the start, and after a suspension.
@@ -32,7 +32,7 @@ struct LineEditor: Hashable, Sendable {
     private(set) var history = LineHistory()
     private(set) var isShown = false
 
-    /// A terminal that claims fewer columns than 2 is taken for a common one.
+    /// Creates an editor; a width of less than 2 columns counts as 80.
     init(prompt: String = "> ", columns: Int, style: Style = .plain) {
         (self.prompt, self.style) = (prompt, style)
         self.columns = columns >= 2 ? columns : 80
@@ -72,7 +72,7 @@ struct LineEditor: Hashable, Sendable {
         }
     }
 
-    /// An empty line sends nothing: pressing Enter to make room is a habit, not a message.
+    /// Submits the line; an empty line sends nothing, because people press Enter to make room.
     private mutating func submit(into effects: inout [Effect]) {
         let text = line.text
         guard !text.isEmpty else { return }
@@ -88,7 +88,7 @@ struct LineEditor: Hashable, Sendable {
 
     static let eraseRow = "\r\u{1B}[K"
 
-    /// Bytes that draw the prompt row over whatever the row held and leave the cursor in its place.
+    /// The output that draws the prompt row over the current row and puts the cursor in its place.
     ///
     /// The last column stays free: a character there makes terminals wrap, some at once and some later.
     var promptRow: String {
@@ -98,14 +98,14 @@ struct LineEditor: Hashable, Sendable {
     }
 }
 
-/// The line being typed and the place of the cursor in it.
+/// The line being typed, with the position of the cursor.
 ///
-/// Two strings with the cursor between them: characters made of several scalars stay whole, and a combining mark joins the
-/// character it is typed after.
+/// It consists of two strings with the cursor between them: characters made of several scalars stay whole, and a combining mark joins the
+/// character before it.
 struct EditedLine: Hashable, Sendable {
     private(set) var before = ""
     private(set) var after = ""
-    /// The text last cut by a killing command, for ``yank()``.
+    /// The text that the last kill command cut, for ``yank()``.
     private(set) var killed = ""
 
     var text: String { before + after }
@@ -146,7 +146,7 @@ struct EditedLine: Hashable, Sendable {
         after = ""
     }
 
-    /// Cuts back to the last space, as shells do: a whole URL or JSON token goes at once.
+    /// Cuts back to the last space, as shells do: a whole URL or JSON token is removed at once.
     mutating func killTokenBackward() {
         let trimmed = before.lastIndex { !$0.isWhitespace }.map { before[...$0] } ?? ""
         let start = trimmed.lastIndex(where: \.isWhitespace).map { before.index(after: $0) } ?? before.startIndex
@@ -172,7 +172,7 @@ struct EditedLine: Hashable, Sendable {
         return text[first...].firstIndex { !$0.isWordPart } ?? text.endIndex
     }
 
-    /// Does what a key asks for, as shells do; what only a program understands changes nothing.
+    /// Edits the line as a shell does for this key; keys for the program change nothing.
     mutating func edit(_ key: Key, _ history: inout LineHistory) {
         switch key {
         case .text(let text), .paste(let text): insert(text)
@@ -197,9 +197,9 @@ struct EditedLine: Hashable, Sendable {
         }
     }
 
-    /// What is to be seen of the line on a row of so many columns: the text before the cursor and the text after it.
+    /// Returns the visible part of the line on a row of this width: the text before the cursor and the text after it.
     ///
-    /// It scrolls sideways, and looks at no more of the line than it shows.
+    /// The line scrolls sideways, and only its visible part is examined.
     func row(columns room: Int) -> (left: String, right: String) {
         let left = Self.cells(before.reversed(), room: room)
         let right = Self.cells(after, room: room - left.columns)
@@ -218,7 +218,7 @@ struct EditedLine: Hashable, Sendable {
         return (cells, columns)
     }
 
-    /// What stands for a character in the row: control characters show as their pictures (U+2400 block), one column each.
+    /// Returns the visible form of a character: control characters become their symbols (U+2400 block), one column each.
     private static func picture(of character: Character) -> String {
         guard let scalar = character.unicodeScalars.first else { return "" }
         if character == "\r\n" { return "\u{240A}" }
@@ -232,9 +232,9 @@ extension Character {
     fileprivate var isWordPart: Bool { isLetter || isNumber || self == "_" }
 }
 
-/// The lines sent so far, oldest first, and where the person is in them.
+/// The lines sent so far, oldest first, and the current position in them.
 ///
-/// It lives in memory only: messages often carry secrets, and a file would keep them.
+/// They are only in memory: messages often carry secrets, and a file would keep them.
 struct LineHistory: Hashable, Sendable {
     private(set) var lines: [String] = []
     /// Index into `lines`; `lines.count` is the line being typed.
@@ -242,17 +242,17 @@ struct LineHistory: Hashable, Sendable {
     private var draft = ""
     private let limit: Int
 
-    /// Remembers at most `limit` lines.
+    /// Creates a history of at most `limit` lines.
     init(limit: Int = 1000) { self.limit = max(1, limit) }
 
-    /// Remembers a line, unless it repeats the last one, and goes back to the newest end.
+    /// Adds a line, unless it repeats the last one, and moves the position to the end.
     mutating func add(_ line: String) {
         if line != lines.last { lines.append(line) }
         if lines.count > limit { lines.removeFirst(lines.count - limit) }
         (position, draft) = (lines.count, "")
     }
 
-    /// The line before; `current` is kept as a draft when it is the one being typed.
+    /// Returns the previous line; `current` is kept as a draft if it is the line being typed.
     mutating func older(than current: String) -> String? {
         guard position > 0 else { return nil }
         if position == lines.count { draft = current }
@@ -260,7 +260,7 @@ struct LineHistory: Hashable, Sendable {
         return lines[position]
     }
 
-    /// The line after, at last the draft; nil at the newest end.
+    /// Returns the next line, and finally the draft; nil at the end.
     mutating func newer() -> String? {
         guard position < lines.count else { return nil }
         position += 1

@@ -1,35 +1,35 @@
 import Dispatch
 import Foundation
 
-/// The terminal's raw mode: every key arrives at once, and the terminal gets its old settings back however the process ends.
+/// The terminal's raw mode: every key arrives at once, and the old settings are restored however the process ends.
 enum RawMode {
-    /// What else changes about the terminal meanwhile: what turns it on, and off again.
+    /// Further changes of the terminal: the sequences that turn them on and off.
     struct Use: Sendable {
-        /// A line is edited: what is pasted comes between marks.
+        /// For editing a line: pasted text is bracketed by marks.
         static let prompt = Use(on: "\u{1B}[?2004h", off: "\u{1B}[?2004l")
-        /// The whole screen is drawn, without a cursor and without wrapping; what stood there before comes back.
+        /// For drawing on the whole screen, without cursor and wrapping; the previous content is restored afterwards.
         static let screen = Use(on: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l", off: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
-        /// The same with a line to edit on it.
+        /// Like `screen`, with a line to edit.
         static let conversation = Use(
             on: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h", off: "\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
 
         let on: StaticString
         let off: StaticString
     }
-    /// A crash or a signal that nothing else catches must not leave the shell without echo.
+    /// Signals after which the terminal is restored, so that a crash does not leave the shell without echo.
     private static let fatalSignals = [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP]
 
-    // SAFETY: written by `enter` before the handlers that read it are installed, and only there.
+    // SAFETY: only `enter` writes it, before it installs the handlers that read it.
     private nonisolated(unsafe) static var original = termios()
-    // SAFETY: the same.
+    // SAFETY: the same as for `original`.
     private nonisolated(unsafe) static var use = Use.prompt
-    // SAFETY: a sig_atomic_t is what C lets a signal handler share with the program.
+    // SAFETY: C lets a signal handler share a sig_atomic_t with the program.
     private nonisolated(unsafe) static var isActive: sig_atomic_t = 0
-    // SAFETY: each slot is written once, before its signal's handler can run.
+    // SAFETY: each slot is written once, before the handler of its signal can run.
     private nonisolated(unsafe) static let previous = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
     private static let restoreAtExit: Bool = atexit { RawMode.leave() } == 0
 
-    /// Enters raw mode on standard input; false when that is no terminal.
+    /// Enters raw mode on standard input; returns false if it is not a terminal.
     static func enter(for use: Use = .prompt) -> Bool {
         guard isActive == 0, tcgetattr(STDIN_FILENO, &original) == 0 else { return isActive != 0 }
         _ = restoreAtExit
@@ -44,9 +44,9 @@ enum RawMode {
         return true
     }
 
-    /// Gives the terminal back; harmless when raw mode is off.
+    /// Restores the terminal; does nothing if raw mode is off.
     ///
-    /// Safe in a signal handler.
+    /// It is safe in a signal handler.
     static func leave() {
         guard isActive != 0 else { return }
         isActive = 0
@@ -68,7 +68,7 @@ enum RawMode {
         }
     }
 
-    /// Gives the terminal back and lets whoever handled the signal before (a backtracer, the system) have it.
+    /// Restores the terminal and passes the signal to the previous handler (a backtracer, or the system).
     private static let die: @convention(c) (Int32) -> Void = { signal in
         RawMode.leave()
         sigaction(signal, RawMode.previous + Int(signal), nil)
@@ -80,13 +80,13 @@ enum RawMode {
 enum Signals {
     /// The signals that ask the process to end.
     static let ending = [SIGINT, SIGTERM, SIGHUP]
-    /// The terminal has another size.
+    /// The signal for a changed window size.
     static let windowChange = SIGWINCH
 
-    /// The numbers of these signals as they arrive; their default action is off from here on.
+    /// Returns these signals as they arrive; turns their default action off.
     static func stream(of numbers: [Int32]) -> AsyncStream<Int32> {
         AsyncStream { continuation in
-            // SAFETY: set up here and only cancelled later; Dispatch lets any thread cancel a source.
+            // SAFETY: set up here and only cancelled later; Dispatch allows any thread to cancel a source.
             nonisolated(unsafe) let sources = numbers.map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number)
@@ -98,7 +98,7 @@ enum Signals {
         }
     }
 
-    /// Waits for the first signal that asks the process to end; the next one ends it at once.
+    /// Waits for the first signal that asks the process to end; the next one ends the process at once.
     static func firstEnding() async -> Outcome? {
         for await number in stream(of: ending) {
             ending.forEach { signal($0, SIG_DFL) }

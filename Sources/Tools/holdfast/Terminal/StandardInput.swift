@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Holdfast
 
-/// Standard input, read only when asked, so that a fast writer waits instead of filling memory.
+/// Standard input, which is read only on demand, so that a fast writer waits instead of filling memory.
 final class StandardInput: Sendable {
     static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
@@ -22,7 +22,7 @@ final class StandardInput: Sendable {
         close(wake.write)
     }
 
-    /// The next bytes; nil at the end of input, on a read error, and after the task was cancelled.
+    /// Returns the next bytes; nil at the end of input, on a read error, and after the task was cancelled.
     func read() async -> [UInt8]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -53,7 +53,7 @@ final class StandardInput: Sendable {
     }
 }
 
-/// Cuts a stream of bytes into lines, at whatever points the reads cut it.
+/// Splits a stream of bytes into lines, wherever the reads split it.
 struct LineSplitter: Hashable, Sendable {
     enum Line: Hashable, Sendable {
         case text(String)
@@ -64,7 +64,7 @@ struct LineSplitter: Hashable, Sendable {
     private var rest: [UInt8] = []
     private var count = 0
 
-    /// Lines completed by these bytes, without their ends (LF or CR LF).
+    /// Returns the lines that these bytes complete, without their line breaks (LF or CR LF).
     mutating func split(_ bytes: [UInt8]) -> [Line] {
         var lines: [Line] = []
         var slice = bytes[...]
@@ -77,7 +77,7 @@ struct LineSplitter: Hashable, Sendable {
         return lines
     }
 
-    /// The last line, when the input did not end with a line end.
+    /// Returns the last line if the input did not end with a line break.
     mutating func finish() -> Line? { rest.isEmpty ? nil : takeRest() }
 
     private mutating func takeRest() -> Line {

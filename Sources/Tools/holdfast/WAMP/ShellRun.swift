@@ -3,21 +3,21 @@ import Foundation
 import WAMPCore
 import WebSocketRuntime
 
-/// One run of a shell command: something on its standard input, its standard output as it comes.
+/// One run of a shell command: writes its standard input, and passes on its standard output as it arrives.
 struct ShellRun: Sendable {
     /// How a command ended.
     struct End: Hashable, Sendable {
-        /// Its status; of one that a signal ended, 128 and the signal.
+        /// The exit status; 128 plus the signal if a signal ended the command.
         var status: Int32
-        /// What it said last on standard error.
+        /// The end of its standard error.
         var complaint: String
     }
 
-    /// Why there is no result.
+    /// The reason why there is no result.
     enum Failure: Error, Hashable, CustomStringConvertible {
-        /// It could not be started: why.
+        /// The command could not be started; the reason.
         case notStarted(String)
-        /// It printed more than ``ShellRun/outputLimit``.
+        /// The command printed more than ``ShellRun/outputLimit``.
         case tooLong
 
         var description: String {
@@ -28,21 +28,22 @@ struct ShellRun: Sendable {
         }
     }
 
-    /// The most bytes that a command may print.
+    /// The maximum number of bytes that a command may print.
     static let outputLimit = 16 << 20
-    /// How many bytes of what it complains about are kept: the last ones.
+    /// The number of bytes of standard error that are kept: the last ones.
     static let complaintLimit = 1000
 
     let command: String
     let input: [UInt8]
 
-    /// Runs it to its end, and hands over what it prints.
+    /// Runs the command to its end, and passes on its output.
     ///
-    /// If the task is cancelled, or more is printed than the limit, the command and what it has started are told to end.
+    /// If the task is cancelled, or the output exceeds the limit, the command and its child processes are ended.
     ///
-    /// - Throws: A ``Failure``, a `CancellationError`, or what `output` throws.
+    /// - Throws: A ``Failure``, a `CancellationError`, or an error of `output`.
     func run(_ output: ([UInt8]) async throws -> Void) async throws -> End {
-        // What a command does not read must not end this process; where its own output is not read, StandardOutput does that.
+        // A command that does not read its input must not end this process; StandardOutput handles a lost reader of the tool's own
+        // output.
         signal(SIGPIPE, SIG_IGN)
         let process = Process()
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
@@ -84,7 +85,7 @@ struct ShellRun: Sendable {
         return End(status: status, complaint: await complaint)
     }
 
-    /// An environment without our own secrets: a command that shows its environment would show them to whoever calls.
+    /// Returns an environment without the tool's secrets, which a command might print to the caller.
     static func withoutSecrets(_ environment: [String: String]) -> [String: String] {
         let secrets: Set = [
             ConnectionOptions.bearerVariable, HandshakeOptions.passphraseVariable, LoginOptions.passwordVariable,
@@ -93,9 +94,10 @@ struct ShellRun: Sendable {
         return environment.filter { !secrets.contains($0.key) }
     }
 
-    /// Runs the body with no signal blocked.
+    /// Runs the body with no signals blocked.
     ///
-    /// Threads of the pool block nearly all of them, and a process has the mask of the thread that starts it: it could not be told to end.
+    /// Threads of the pool block nearly all signals, and a child process inherits the mask of its thread: it would ignore a request to
+    /// end.
     private static func withSignals(_ body: () throws -> Void) rethrows {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
@@ -104,7 +106,7 @@ struct ShellRun: Sendable {
         try body()
     }
 
-    /// Writes the input; a command that does not read it keeps nobody waiting.
+    /// Writes the input in the background, so that a command that does not read it blocks nothing.
     private func feed(_ pipe: Pipe) {
         let input = Data(input)
         let handle = pipe.fileHandleForWriting
@@ -115,15 +117,15 @@ struct ShellRun: Sendable {
     }
 }
 
-/// What a command prints, as results: JSON, or else texts.
+/// Turns the output of a command into results: JSON, or text otherwise.
 struct CommandOutput {
     private let isInParts: Bool
-    /// What no part was made of yet.
+    /// The bytes that are not part of a result yet.
     private var rest: [UInt8] = []
 
     init(isInParts: Bool) { self.isInParts = isInParts }
 
-    /// Takes what was printed; the parts that are known to be followed by another.
+    /// Adds output; returns the complete parts that are known to be followed by another.
     mutating func take(_ bytes: [UInt8]) -> [WAMPArguments] {
         rest += bytes
         guard isInParts, rest.count > 1, let end = rest.dropLast().lastIndex(of: UInt8(ascii: "\n")) else { return [] }
@@ -131,7 +133,7 @@ struct CommandOutput {
         return rest[..<end].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Self.arguments($0) }
     }
 
-    /// The last part, or all that was printed: one argument, or none if there is only white space.
+    /// The last part, or the whole output: one argument, or none if there is only white space.
     var result: WAMPArguments { Self.arguments(rest[...]) }
 
     private static func arguments(_ bytes: ArraySlice<UInt8>) -> WAMPArguments {
@@ -141,12 +143,12 @@ struct CommandOutput {
     }
 }
 
-/// Lets so many commands run at once; others wait for their turn, in the order in which they came.
+/// Limits how many commands run at once; others wait in the order of their arrival.
 final class CommandGate: Sendable {
     private struct State {
         var running = 0
         var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
-        /// Counts those that came; those that were cancelled before they waited stand in `cancelled`.
+        /// The number of arrivals; `cancelled` holds those that were cancelled before they waited.
         var count: UInt64 = 0
         var cancelled: Set<UInt64> = []
     }
@@ -154,19 +156,19 @@ final class CommandGate: Sendable {
     private let waits: @Sendable () -> Void
     private let state = LockedValue(State())
 
-    /// A gate; `waits` is told of each that has to wait.
+    /// Creates a gate; `waits` is called for each run that has to wait.
     init(most: Int, waits: @escaping @Sendable () -> Void = {}) { (self.most, self.waits) = (most, waits) }
 
-    /// Runs the body when it is its turn; a task that is cancelled before gives its place up.
+    /// Runs the body when it is its turn; a task that is cancelled earlier gives up its place.
     ///
-    /// - Throws: A `CancellationError`, or what the body throws.
+    /// - Throws: A `CancellationError`, or an error of the body.
     func run<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         try await enter()
         defer { leave() }
         return try await body()
     }
 
-    /// How many run, and how many wait.
+    /// The number of running and of waiting bodies.
     var load: (running: Int, waiting: Int) { state.withLockedValue { ($0.running, $0.waiting.count) } }
 
     private func enter() async throws {
@@ -210,24 +212,24 @@ final class CommandGate: Sendable {
     }
 }
 
-/// Reads a pipe beside the tasks, which must not block.
+/// Reads a pipe outside of the tasks, which must not block.
 struct PipeReader: Sendable {
     private static let chunk = 64 << 10
 
     private let file: Int32
     private let queue = DispatchQueue(label: "holdfast.pipe")
 
-    /// Reads from this descriptor, which somebody else keeps open.
+    /// Reads from this descriptor, which the caller keeps open.
     init(_ file: Int32) { self.file = file }
 
-    /// What has come; nil when nothing more can.
+    /// Returns the bytes that have arrived; nil at the end.
     func next() async -> [UInt8]? {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: blockingRead()) }
         }
     }
 
-    /// The last bytes of all that comes, as a text without white space around it.
+    /// Returns the last bytes of all output, as trimmed text.
     func tail(_ limit: Int) async -> String {
         var last: [UInt8] = []
         while let bytes = await next() { last = Array((last + bytes).suffix(limit)) }
@@ -247,24 +249,24 @@ struct PipeReader: Sendable {
     }
 }
 
-/// A process and what it has started.
+/// A process and its child processes.
 struct ProcessGroup: Sendable {
-    /// How long they may take to end by themselves.
+    /// How long the processes may take to end.
     private static let patience = DispatchTimeInterval.seconds(2)
 
     private let leader: pid_t
 
-    /// The group that a process of Foundation's leads.
+    /// Creates the group that a process of Foundation leads.
     init(_ leader: pid_t) { self.leader = leader }
 
-    /// Tells all of them to end, and later does not ask any more.
+    /// Asks all processes to end, and kills them later.
     func end() {
         signal(SIGTERM)
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { signal(SIGKILL) }
     }
 
     private func signal(_ number: Int32) {
-        // A process that leads no group is told by itself.
+        // A process that does not lead a group gets the signal itself.
         if kill(-leader, number) != 0 { kill(leader, number) }
     }
 }

@@ -5,31 +5,31 @@ public import WAMPCore
 
 /// The URI of a topic or a procedure on the command line.
 enum URIArgument {
-    /// Says what is wrong with a URI that nobody could take.
+    /// Throws an error for a URI that is not valid.
     static func check(_ uri: String, match: WAMPMatch = .exact) throws {
         guard WAMPURI.isValid(uri, match) else {
             throw ValidationError(
-                "\"\(uri.escapedOnOneLine)\" is no URI of WAMP: use components that are joined by dots, without spaces and #"
+                "\"\(uri.escapedOnOneLine)\" is not a WAMP URI: use components that are joined by dots, without spaces and #"
                     + (match == .exact ? ", none of them empty." : "."))
         }
     }
 }
 
-/// A value on the command line: JSON, or what is none of it as the text that it is.
+/// A value on the command line: JSON, or plain text if it is not JSON.
 ///
-/// So `7`, `true`, `[1,2]` and `{"a":1}` are what they look like, `hello` is a text, and `"7"` with its quotes is one, too.
+/// So `7`, `true`, `[1,2]` and `{"a":1}` are JSON values, `hello` is a text, and `"7"` with its quotes is also a text.
 struct JSONArgument: Hashable, Sendable, ExpressibleByArgument {
     let value: Value
 
     init(argument: String) { value = Value(jsonText: argument) ?? .text(argument) }
 }
 
-/// A value with its name on the command line: `name=value`, the value as ``JSONArgument`` reads it.
+/// A named value on the command line: `name=value`, with the value parsed as ``JSONArgument``.
 struct KeywordArgument: Hashable, Sendable, ExpressibleByArgument {
     let name: String
     let value: Value
 
-    /// Reads a name and its value; nil without an `=`, or without a name before it.
+    /// Parses a name and its value; returns nil without an `=`, or without a name before it.
     init?(argument: String) {
         guard let equals = argument.firstIndex(of: "="), equals != argument.startIndex else { return nil }
         name = String(argument[..<equals])
@@ -37,18 +37,18 @@ struct KeywordArgument: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// JSON as WAMP has it: bytes are texts of Base64 behind a character of code 0.
+/// JSON as WAMP uses it: bytes are Base64 texts after a character with code 0.
 ///
-/// WAMP, "Binary support in JSON".
+/// See WAMP, "Binary support in JSON".
 extension Value {
-    /// The value that a text is, or nil if it is no JSON.
+    /// Parses a text; nil if it is not JSON.
     init?(jsonText text: String) {
         let value = Array(text.utf8).withUnsafeBytes { bytes in try? Value(json: bytes.bytes) }
         guard let value else { return nil }
         self = value.withBytesRestored
     }
 
-    /// The value on one line, with nothing in it that could drive a terminal; what JSON cannot say becomes a text about it.
+    /// The value on one line, with control characters escaped; a value that JSON cannot represent becomes a text that describes it.
     var jsonLine: String {
         let bytes = (try? withTextsOfBytes.json()) ?? Array(description.inJSON.utf8)
         return String(decoding: bytes, as: UTF8.self).escapedWithinJSON
@@ -65,20 +65,20 @@ extension Value {
     }
 }
 
-/// On the command line a way to compare has the name that it has in options of WAMP: `exact`, `prefix`, `wildcard`.
+/// On the command line, a match policy has its name in WAMP options: `exact`, `prefix`, `wildcard`.
 extension WAMPMatch: ExpressibleByArgument {}
 
-/// On the command line a serialization has the name that ends its subprotocol: `json`, `msgpack`, `cbor`.
+/// On the command line, a serialization has the last part of its subprotocol's name: `json`, `msgpack`, `cbor`.
 extension WAMPSerialization: ExpressibleByArgument {
-    /// Reads a name; nil if it is none.
+    /// Parses a name; nil if it is unknown.
     public init?(argument: String) { self.init(subprotocol: "wamp.2." + argument) }
 
-    /// The names.
+    /// All names.
     public static var allValueStrings: [String] { allCases.map { String($0.subprotocol.dropFirst("wamp.2.".count)) } }
 }
 
-/// On the command line the modes have the names that they have in messages: `skip`, `kill`, `killnowait`.
+/// On the command line, the modes have their names in WAMP messages: `skip`, `kill`, `killnowait`.
 extension CallOptions.CancelMode: ExpressibleByArgument {}
 
-/// On the command line the policies have the names that they have in messages: `single`, `roundrobin`, …
+/// On the command line, the policies have their names in WAMP messages: `single`, `roundrobin`, …
 extension RegisterOptions.Sharing: ExpressibleByArgument {}

@@ -5,9 +5,9 @@ import Logging
 import WAMPCore
 import WAMPSigning
 
-/// What came over WAMP as a line of JSON, for programs.
+/// Formats WAMP messages as lines of JSON, for programs.
 enum WAMPLine {
-    /// A result: the value if it is one, null if there is none, else its arguments; these in any case if `isFull`.
+    /// Returns a line for a result: a single value as it is, null if there is none, else the arguments; with `isFull` always these.
     static func result(_ arguments: WAMPArguments, isPart: Bool = false, isFull: Bool) -> String {
         let (list, keywords) = contents(arguments)
         if !isFull, keywords.isEmpty, list.count <= 1 { return (list.first ?? .null).jsonLine }
@@ -16,14 +16,14 @@ enum WAMPLine {
         return Value.map(fields).jsonLine
     }
 
-    /// An event.
+    /// Returns a line for an event.
     static func event(topic: String, publication: WAMPID, publisher: WAMPID?, _ arguments: WAMPArguments) -> String {
         var fields: ValueMap = ["topic": .text(topic), "publication": Value(publication)]
         if let publisher { fields["publisher"] = Value(publisher) }
         return line(fields, arguments)
     }
 
-    /// That events may be missing.
+    /// Returns a line which reports that events may be missing.
     static func gap(_ gap: EventGap) -> String {
         let fields: ValueMap =
             switch gap {
@@ -35,10 +35,10 @@ enum WAMPLine {
         return Value.map(fields).jsonLine
     }
 
-    /// That the router has taken an event.
+    /// Returns a line which reports that the router has accepted an event.
     static func published(_ publication: WAMPID) -> String { Value.map(["publication": Value(publication)]).jsonLine }
 
-    /// An invocation, as it is printed, and handed to a command.
+    /// Returns a line for an invocation, which is printed and passed to a command.
     static func invocation(of procedure: String, caller: WAMPID?, _ arguments: WAMPArguments) -> String {
         var fields: ValueMap = ["procedure": .text(procedure)]
         if let caller { fields["caller"] = Value(caller) }
@@ -52,23 +52,23 @@ enum WAMPLine {
 
     private static func fields(_ list: [Value], _ keywords: ValueMap) -> ValueMap { ["args": .array(list), "kwargs": .map(keywords)] }
 
-    /// What the arguments hold; what was checked when it came can be read.
+    /// Returns the decoded arguments; they were checked on arrival, so decoding succeeds.
     private static func contents(_ arguments: WAMPArguments) -> ([Value], ValueMap) {
         ((try? arguments.list) ?? [], (try? arguments.keywords) ?? ValueMap())
     }
 }
 
 extension WAMPError {
-    /// The lines that explain this error to a person; what a peer sent cannot drive the terminal.
+    /// The error as lines for people; control sequences from a peer are escaped.
     var lines: [String] {
         var lines = [description.escapedOnOneLine]
         if code == .refused || code == .dismissed, let list = try? arguments.list, let keywords = try? arguments.keywords {
-            // A lone text stands in the description.
+            // The description already contains a single text.
             if list.count > 1 || (list.count == 1 && list[0].string == nil) { lines.append(Value.array(list).jsonLine) }
             if !keywords.isEmpty { lines.append(Value.map(keywords).jsonLine) }
         }
         if case .noSuchFunction(let name)? = underlying as? SigningError, name.hasPrefix("argon2") {
-            lines.append("This tool has no Argon2: have the router keep the password hashed by PBKDF2, or use another method.")
+            lines.append("This tool has no Argon2: store the password hashed by PBKDF2 on the router, or use another method.")
         }
         if let error = underlying as? WebSocketError { lines += error.lines.dropFirst() }
         return lines
@@ -77,16 +77,16 @@ extension WAMPError {
 
 /// How `wamp register` answers a call.
 enum CallAnswer: Sendable {
-    /// With what it came with.
+    /// With the arguments of the call.
     case echo
-    /// With the same each time.
+    /// With the same value each time.
     case fixed(Value)
-    /// With what a shell command prints, or with each line of that as a part.
+    /// With the output of a shell command, or with each line of it as a part.
     case command(String, inParts: Bool)
 
-    /// The result of a call; a command gets the call as a line on its standard input.
+    /// Returns the result of a call; a command gets the call as a line on its standard input.
     ///
-    /// - Throws: What the caller is told if the command fails.
+    /// - Throws: The error for the caller if the command fails.
     func result(
         for arguments: WAMPArguments, line: String, part: (WAMPArguments) async throws -> Void
     ) async throws -> WAMPArguments {
@@ -112,7 +112,7 @@ enum CallAnswer: Sendable {
     }
 }
 
-/// Writes what a session logs to standard error, one line each.
+/// Writes the log of a session to standard error, one line each.
 struct TraceLog: LogHandler {
     let style: Style
     var metadata: Logger.Metadata = [:]

@@ -6,7 +6,7 @@ import HoldfastWAMP
 import WAMPCore
 import WAMPSigning
 
-/// What decides which realm is joined, and how.
+/// The options of the realm and of the session.
 struct WAMPRealmOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("ws://host:port/ or wss://… of a router", valueName: "url"), transform: URLArgument.parse)
     var url: WebSocketURL
@@ -14,33 +14,33 @@ struct WAMPRealmOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The realm to join.", valueName: "realm"))
     var realm: String
 
-    @Option(help: "How messages are written (default: msgpack, cbor or json, the first that the router takes).")
+    @Option(help: "The serialization of messages (default: msgpack, cbor or json, the first that the router accepts).")
     var serialization: WAMPSerialization?
 
     @Option(help: ArgumentHelp("How long to try to join the realm.", valueName: "seconds"))
     var patience = Seconds(10)
 
-    @Flag(help: "Print each message in words to standard error: → is sent, ← has come. Secrets are left out.")
+    @Flag(help: "Print each message in words to standard error: → sent, ← received. Secrets are left out.")
     var trace = false
 
-    @Flag(help: "With --trace: print what messages carry, too.")
+    @Flag(help: "With --trace: also print the payloads of messages.")
     var payloads = false
 
     func validate() throws {
-        if payloads, !trace { throw ValidationError("--payloads goes with --trace.") }
-        if realm.isEmpty { throw ValidationError("the realm has a name.") }
+        if payloads, !trace { throw ValidationError("--payloads needs --trace.") }
+        if realm.isEmpty { throw ValidationError("the realm must not be empty.") }
     }
 }
 
-/// Who joins the realm, and how that is proven.
+/// The login options: the user and the proof of identity.
 struct WAMPLoginOptions: ParsableArguments {
     static let secretVariable = "HOLDFAST_WAMP_SECRET"
 
-    /// How somebody proves who they are.
+    /// The authentication method.
     enum Method: String, ExpressibleByArgument, CaseIterable {
         case anonymous, ticket, cra, cryptosign, scram
 
-        /// Also by the names that WAMP gives them.
+        /// Accepts the names in WAMP, too.
         init?(argument: String) {
             switch argument {
             case "wampcra": self = .cra
@@ -52,10 +52,10 @@ struct WAMPLoginOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How to prove who you are (default: anonymous); scram with passwords that the router keeps hashed by PBKDF2, not by Argon2."))
+            "How to prove your identity (default: anonymous); scram works with passwords hashed by PBKDF2, not by Argon2."))
     var auth: Method?
 
-    @Option(help: ArgumentHelp("Who you are; cryptosign does without, where the router knows the key.", valueName: "name"))
+    @Option(help: ArgumentHelp("Your name; not needed for cryptosign if the router knows the key.", valueName: "name"))
     var user: String?
 
     @Option(
@@ -68,7 +68,7 @@ struct WAMPLoginOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The file whose first line is the secret.", valueName: "file"))
     var secretFile: String?
 
-    @Option(help: ArgumentHelp("As what to join, if the router is to know.", valueName: "role"))
+    @Option(help: ArgumentHelp("The role to request from the router.", valueName: "role"))
     var role: String?
 
     func validate() throws {
@@ -78,21 +78,21 @@ struct WAMPLoginOptions: ParsableArguments {
         }
         let method = auth ?? .anonymous
         if method == .anonymous {
-            if secret != nil || secretFile != nil { throw ValidationError("a secret goes with --auth ticket, cra, cryptosign or scram.") }
-            if user != nil, auth == nil { throw ValidationError("--user goes with --auth: say how to prove it.") }
+            if secret != nil || secretFile != nil { throw ValidationError("a secret needs --auth ticket, cra, cryptosign or scram.") }
+            if user != nil, auth == nil { throw ValidationError("--user needs --auth: say how to prove your identity.") }
         } else if user?.isEmpty ?? (method != .cryptosign) {
-            throw ValidationError("--auth \(method.rawValue) goes with --user.")
+            throw ValidationError("--auth \(method.rawValue) needs --user.")
         }
     }
 
-    /// The secret that the options name, or that is in the environment.
+    /// Returns the secret from the options or the environment.
     ///
-    /// It stands in no message.
+    /// Error messages must not contain it.
     func secret(environment: [String: String]) throws -> String {
         var found = secret ?? environment[Self.secretVariable]
         if let secretFile {
             guard let bytes = FileManager.default.contents(atPath: secretFile), let text = String(bytes: bytes, encoding: .utf8) else {
-                throw ValidationError("--secret-file: \(secretFile.escapedOnOneLine) is no text in UTF-8.")
+                throw ValidationError("--secret-file: \(secretFile.escapedOnOneLine) is not UTF-8 text.")
             }
             found = String(text.prefix { !$0.isNewline })
         }
@@ -102,7 +102,7 @@ struct WAMPLoginOptions: ParsableArguments {
         return found
     }
 
-    /// How the options prove who we are.
+    /// Returns the authentication for the options.
     func authentication(environment: [String: String]) throws -> WAMPAuthentication {
         let authentication = try self.method(environment)
         return role.map { authentication.role($0) } ?? authentication
@@ -111,7 +111,7 @@ struct WAMPLoginOptions: ParsableArguments {
     private func method(_ environment: [String: String]) throws -> WAMPAuthentication {
         guard let auth, auth != .anonymous else { return .anonymous }
         let secret = try secret(environment: environment)
-        // Only cryptosign may do without.
+        // Only cryptosign allows a missing user.
         let name = user ?? ""
         switch auth {
         case .anonymous: return .anonymous
@@ -119,16 +119,16 @@ struct WAMPLoginOptions: ParsableArguments {
         case .cra: return .cra(user: name, secret: secret)
         case .scram: return .scram(user: name, password: secret)
         case .cryptosign:
-            // The key must not stand in the message.
+            // The error must not contain the key.
             guard let key = try? CryptosignKey(hexadecimal: secret) else {
-                throw ValidationError("--auth cryptosign: the secret is no key: use 32 bytes, as 64 hexadecimal digits.")
+                throw ValidationError("--auth cryptosign: the secret is not a key: use 32 bytes, as 64 hexadecimal digits.")
             }
             return .cryptosign(user: user, key: key)
         }
     }
 }
 
-/// What a call or an event carries.
+/// The arguments of a call or an event.
 struct WAMPPayloadOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -142,47 +142,47 @@ struct WAMPPayloadOptions: ParsableArguments {
     func validate() throws {
         var names: Set<String> = []
         for argument in keyword where !names.insert(argument.name).inserted {
-            throw ValidationError("--keyword: \(argument.name.escapedOnOneLine) stands twice.")
+            throw ValidationError("--keyword: \(argument.name.escapedOnOneLine) is given twice.")
         }
     }
 
-    /// Those by place.
+    /// The positional arguments.
     var list: [Value] { arguments.map(\.value) }
 
-    /// Those by name.
+    /// The keyword arguments.
     var keywords: ValueMap { ValueMap(keyword.map { ValueMap.Entry(key: .text($0.name), value: $0.value) }) }
 }
 
-/// Which subscribers get an event: with several of these, those who pass all of them.
+/// The subscribers that get an event; with several options, a subscriber must match all of them.
 struct WAMPAudienceOptions: ParsableArguments {
-    @Flag(help: "Let the event come to this session, too (exclude_me: false): to see what the router makes of that.")
+    @Flag(help: "Also send the event to this session (exclude_me: false), to test how the router handles it.")
     var toMe = false
 
-    @Option(help: ArgumentHelp("Not to this session; may be repeated, as all of these.", valueName: "session"))
+    @Option(help: ArgumentHelp("Do not send the event to this session; repeatable, as all of these options.", valueName: "session"))
     var exclude: [WAMPID] = []
 
-    @Option(help: ArgumentHelp("Not to the sessions of this user.", valueName: "name"))
+    @Option(help: ArgumentHelp("Do not send the event to sessions of this user.", valueName: "name"))
     var excludeUser: [String] = []
 
-    @Option(help: ArgumentHelp("Not to sessions of this role.", valueName: "role"))
+    @Option(help: ArgumentHelp("Do not send the event to sessions with this role.", valueName: "role"))
     var excludeRole: [String] = []
 
-    @Option(help: ArgumentHelp("To this session only.", valueName: "session"))
+    @Option(help: ArgumentHelp("Send the event only to this session.", valueName: "session"))
     var eligible: [WAMPID] = []
 
-    @Option(help: ArgumentHelp("To the sessions of this user only.", valueName: "name"))
+    @Option(help: ArgumentHelp("Send the event only to sessions of this user.", valueName: "name"))
     var eligibleUser: [String] = []
 
-    @Option(help: ArgumentHelp("To sessions of this role only.", valueName: "role"))
+    @Option(help: ArgumentHelp("Send the event only to sessions with this role.", valueName: "role"))
     var eligibleRole: [String] = []
 
-    /// Who does not get it.
+    /// The excluded sessions.
     var excluded: PublishOptions.Audience { Self.audience(exclude, excludeUser, excludeRole) }
 
-    /// Who alone gets it.
+    /// The eligible sessions.
     var allowed: PublishOptions.Audience { Self.audience(eligible, eligibleUser, eligibleRole) }
 
-    /// A list that nothing was given for is not sent: an empty one would say that nobody gets the event.
+    /// Returns an audience without empty lists: an empty list would mean that nobody gets the event.
     private static func audience(_ sessions: [WAMPID], _ users: [String], _ roles: [String]) -> PublishOptions.Audience {
         PublishOptions.Audience(
             sessions: sessions.isEmpty ? nil : sessions, authIDs: users.isEmpty ? nil : users, authRoles: roles.isEmpty ? nil : roles)

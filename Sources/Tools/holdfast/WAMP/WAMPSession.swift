@@ -5,7 +5,7 @@ import HoldfastWAMP
 import Logging
 import WebSocketRuntime
 
-/// One `wamp` command at work: joins, does what it is for, and leaves.
+/// One run of `wamp`: joins, does its work, and leaves.
 struct WAMPSession: Sendable {
     private enum End: Sendable {
         case outcome(Outcome)
@@ -15,14 +15,14 @@ struct WAMPSession: Sendable {
     private let patience: Duration
     private let style: Style
     private let makeClient: @Sendable () -> WAMPClient
-    /// Why there is no connection, since there is none.
+    /// The reason for the current lack of a connection.
     private let cause = LockedValue<(any Error)?>(nil)
 
     init(patience: Duration, style: Style, makeClient: @escaping @Sendable () -> WAMPClient) {
         (self.patience, self.style, self.makeClient) = (patience, style, makeClient)
     }
 
-    /// Runs the body with a client that has joined, until it is done, a signal comes, the time is over, or the session ends for good.
+    /// Runs the body with a joined client, until it is done, a signal arrives, the time is over, or the session ends for good.
     func run(for duration: Duration? = nil, _ body: @escaping @Sendable (WAMPClient) async throws -> Void) async -> Outcome {
         let client = makeClient()
         let end = await withTaskGroup(of: End?.self) { group in
@@ -50,13 +50,13 @@ struct WAMPSession: Sendable {
         await client.close()
         return switch end {
         case .outcome(let outcome): outcome
-        case .failure(let error): Self.tell(error)
+        case .failure(let error): Self.notify(error)
         case nil: .failed
         }
     }
 
-    /// Says what went wrong, and how that counts; what was cancelled needs no words.
-    private static func tell(_ error: any Error) -> Outcome {
+    /// Prints an error and returns its outcome; a cancellation is not printed.
+    private static func notify(_ error: any Error) -> Outcome {
         if error is CancellationError { return .interrupted }
         switch error {
         case let error as WAMPError:
@@ -72,7 +72,7 @@ struct WAMPSession: Sendable {
         }
     }
 
-    /// Joins; if that cannot be done in time, why the last attempt failed.
+    /// Joins the realm; if this takes too long, returns why the last attempt failed.
     private func join(_ client: WAMPClient) async -> (any Error)? {
         do {
             _ = try await client.joined(within: patience)
@@ -84,14 +84,14 @@ struct WAMPSession: Sendable {
         }
     }
 
-    /// Keeps in mind why attempts to connect fail.
+    /// Remembers why attempts to connect fail.
     private func watch(_ socket: WebSocket) async {
         for await state in socket.states {
             if case .waiting(_, let error?) = state { cause.withLockedValue { $0 = error } }
         }
     }
 
-    /// Tells of losses; returns when the session has ended for good, and why.
+    /// Reports losses; returns the reason when the session has ended for good.
     private func follow(_ client: WAMPClient) async -> WAMPError? {
         for await state in client.states {
             switch state {
@@ -109,7 +109,7 @@ struct WAMPSession: Sendable {
 
 /// A command that joins a realm.
 ///
-/// Its groups of options stand side by side: a debug build checks what is in a group several times as often with each group around it.
+/// Its option groups are not nested: in a debug build, each level of nesting multiplies the time to check the options.
 protocol WAMPRealmCommand: AsyncParsableCommand {
     var realm: WAMPRealmOptions { get }
     var login: WAMPLoginOptions { get }
@@ -120,17 +120,17 @@ extension WAMPRealmCommand {
     func checkConnection() throws {
         try connection.validate(for: realm.url)
         if !connection.subprotocol.isEmpty {
-            throw ValidationError("--subprotocol: it says how messages are written; see --serialization.")
+            throw ValidationError("--subprotocol: use --serialization instead.")
         }
     }
 
-    /// Does what the command is for, once it has joined; how that ends is the command's status.
+    /// Runs the body after the session has joined; the outcome is the exit status.
     func withClient(for duration: Duration? = nil, _ body: @escaping @Sendable (WAMPClient) async throws -> Void) async throws {
         let outcome = try await session(environment: ProcessInfo.processInfo.environment).run(for: duration, body)
         if outcome != .clean { throw outcome.code }
     }
 
-    /// The session that the options ask for; secrets come from `environment` unless given.
+    /// Returns the session for the options; secrets come from `environment` unless they are given.
     private func session(environment: [String: String]) throws -> WAMPSession {
         let connecting = try connection.configuration(for: realm.url, environment: environment)
         let authentication = try login.authentication(environment: environment)
@@ -150,7 +150,7 @@ extension WAMPRealmCommand {
                 let subprotocols = realm.serialization.map { [$0.subprotocol] } ?? socket.connection.subprotocols
                 socket.connection = connecting
                 socket.connection.subprotocols = subprotocols
-                // A router that does not answer GOODBYE may not answer a close frame either: the command ends in spite of that.
+                // A router that does not answer GOODBYE may not answer a close frame either, so the close timeout is short.
                 socket.connection.timeouts.close = min(socket.connection.timeouts.close, .seconds(3))
             }
         }

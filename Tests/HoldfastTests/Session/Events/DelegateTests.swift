@@ -21,7 +21,7 @@ import WebSocketCore
 
         var words: [String] { heard.withLockedValue(\.self) }
 
-        private func hear(_ word: String) {
+        private func handle(_ word: String) {
             let isInPlace = place.map { DispatchQueue.getSpecific(key: $0) == true } ?? true
             let word = isInPlace ? word : "\(word), elsewhere"
             heard.withLockedValue { $0.append(word) }
@@ -31,15 +31,15 @@ import WebSocketCore
         /// Waits until it has heard this.
         func hears(_ word: String) async { for await other in changes where other == word { return } }
 
-        func webSocket(_ socket: WebSocket, didOpen opening: Opening) { hear("opened \(opening.attempt)") }
-        func webSocket(_ socket: WebSocket, didReceive message: Message) { hear("\(message)") }
+        func webSocket(_ socket: WebSocket, didOpen opening: Opening) { handle("opened \(opening.attempt)") }
+        func webSocket(_ socket: WebSocket, didReceive message: Message) { handle("\(message)") }
         func webSocket(_ socket: WebSocket, willReconnectAs attempt: Int, after delay: Duration, because cause: WebSocketError) {
-            hear("reconnects as \(attempt) after \(delay): \(cause.code)")
+            handle("reconnects as \(attempt) after \(delay): \(cause.code)")
         }
         func webSocket(_ socket: WebSocket, didChangeTo state: WebSocketState) {
-            if case .connecting = state { hear("connecting") }
+            if case .connecting = state { handle("connecting") }
         }
-        func webSocket(_ socket: WebSocket, didClose closure: Closure) { hear("closed in \(closure.error == nil ? "peace" : "trouble")") }
+        func webSocket(_ socket: WebSocket, didClose closure: Closure) { handle("closed in \(closure.error == nil ? "peace" : "trouble")") }
     }
     /// Cares for nothing.
     final class DelegateWithoutMethods: WebSocketDelegate {}

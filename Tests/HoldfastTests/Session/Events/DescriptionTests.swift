@@ -35,7 +35,7 @@ import WebSocketCore
         let states: [(WebSocketState, String)] = [
             (.disconnected(nil), "disconnected"), (.disconnected(error), "disconnected: \(error)"), (.connecting(attempt: 1), "connecting"),
             (.connecting(attempt: 3), "connecting, attempt 3"), (.connected(since: .now - .seconds(42)), "connected for 42 s"),
-            (.waiting(until: .now - .seconds(1), cause: error), "waiting: again in 0 µs, for \(error)"), (.closing, "closing"),
+            (.waiting(until: .now - .seconds(1), cause: error), "waiting: next attempt in 0 µs, cause: \(error)"), (.closing, "closing"),
             (.held, "held: the app is in the background, or there is no network"), (.closed(nil), "closed"),
             (.closed(error), "closed: \(error)"),
         ]
@@ -46,14 +46,14 @@ import WebSocketCore
         let dropped = DroppedSend(message: .text("a"), lane: .normal, refusal: .timedOut)
         let events: [(WebSocketEvent, String)] = [
             (.message(.text("a")), #"message: text, 1 byte: "a""#),
-            (.reconnecting(attempt: 2, delay: .milliseconds(1300), cause: error), "reconnecting: attempt 2 in 1.3 s, for \(error)"),
+            (.reconnecting(attempt: 2, delay: .milliseconds(1300), cause: error), "reconnecting: attempt 2 in 1.3 s, cause: \(error)"),
             (.dropped(dropped), #"dropped: timedOut, text, 1 byte: "a""#), (.state(.closing), "state: closing"),
             (.missed(3), "missed: 3 events"),
             (
                 .undecodable(UndecodableMessage(message: .text("a"), type: "Tick", error: error)),
-                #"undecodable: no Tick, text, 1 byte: "a""#
+                #"undecodable: not a Tick, text, 1 byte: "a""#
             ),
-            (.closed(Closure(error: error)), "closed: \(error)"), (.closed(Closure()), "closed: in peace"),
+            (.closed(Closure(error: error)), "closed: \(error)"), (.closed(Closure()), "closed: without an error"),
         ]
         for (event, words) in events { #expect("\(event)" == words) }
     }

@@ -27,7 +27,7 @@ import Testing
 
     /// Reads these without being a consumer.
     private mutating func read(_ events: ClosedRange<Int>, _ kind: Share.Kind = .news) {
-        let party = share.pump ?? share.newParty()
+        let party = share.pump ?? share.newConsumer()
         for event in events {
             guard case .read = share.askToRead(party) else { return #expect(Bool(false), "\(event) cannot be read") }
             #expect(share.deliver(event, kind, by: party) == false)
@@ -153,7 +153,7 @@ import Testing
         let suspending = share.subscribe(.suspend(capacity: 1), .everything)
         read(1...1)
         let lossy = share.subscribe(.latest, .everything)
-        guard let pump = share.pump, case .wait = share.askToRead(pump), case .wait = share.askToRead(share.newParty()) else {
+        guard let pump = share.pump, case .wait = share.askToRead(pump), case .wait = share.askToRead(share.newConsumer()) else {
             return #expect(Bool(false))
         }
         // Room is made, so the pump is called; before it comes it is needed no more.

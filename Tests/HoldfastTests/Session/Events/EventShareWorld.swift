@@ -64,7 +64,7 @@ struct EventShareWorld {
         switch Int.random(in: 0..<16, using: &random) {
         case 0, 1: if followers.count < 4 { subscribe() }
         case 2: if let party = followers.keys.sorted().randomElement(using: &random) { leave(party) }
-        case 3: if doing.count - followers.count < 3 { doing[share.newParty()] = .something }
+        case 3: if doing.count - followers.count < 3 { doing[share.newConsumer()] = .something }
         case 4: if let party = doing.keys.filter({ followers[$0] == nil && $0 != pump }).min() { forget(party) }
         case 5: if let reader { giveUp(reader) }
         case 6...9: if let reader { read(reader) }

@@ -91,9 +91,9 @@ import WebSocketCore
         let stage = Stage()
         let lives = Task {
             for _ in 1...300 {
-                await stage.socket.tell(.suspended)
+                await stage.socket.notify(.suspended)
                 await Task.yield()
-                await stage.socket.tell(.foreground)
+                await stage.socket.notify(.foreground)
             }
             await stage.socket.close()
         }

@@ -190,9 +190,9 @@ import WebSocketCore
         let stage = Stage { $0.reconnect.spacing = .zero }
         for _ in 1...100 {
             await stage.state { if case .connecting = $0 { true } else { false } }
-            await stage.socket.tell(.suspended)
+            await stage.socket.notify(.suspended)
             await stage.state { if case .held = $0 { true } else { false } }
-            await stage.socket.tell(.foreground)
+            await stage.socket.notify(.foreground)
         }
         await stage.socket.close()
         var events: [WebSocketEvent] = []

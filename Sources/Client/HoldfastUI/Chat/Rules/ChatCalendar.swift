@@ -1,32 +1,32 @@
-/// Which day a time is on, where the reader is.
+/// Computes the day of a time in the reader's time zone.
 struct ChatCalendar: Sendable {
-    /// How a day is called.
+    /// The form in which a day is named.
     enum Name: Hashable, Sendable {
         case today
         case yesterday
-        /// By its day of the week: of the six days before today.
+        /// The day of the week, for the six days before today.
         case weekday
-        /// By day and month: of this year.
+        /// Day and month, for other days of this year.
         case date
-        /// By day, month and year.
+        /// Day, month and year.
         case dateAndYear
     }
 
-    /// How far clocks are ahead of UTC at a time, in seconds; both in seconds since 1970.
+    /// Returns the offset from UTC in seconds at a time in seconds since 1970.
     let secondsFromGMT: @Sendable (_ time: Int64) -> Int
 
-    /// The times that calendars can show, in milliseconds: 1970 to 9999.
+    /// The range of displayable times in milliseconds: 1970 to 9999.
     ///
-    /// Others count as the nearest: a peer may say any number.
+    /// Other times are clamped, because a peer may send any number.
     static let times: ClosedRange<Int64> = 0...253_402_214_400_000
 
-    /// The number of the day, since 1970-01-01, of a time in milliseconds.
+    /// Returns the number of the day since 1970-01-01 for a time in milliseconds.
     func day(of time: Int64) -> Int64 {
         let seconds = Self.shown(time) / 1000
         return Self.floor(seconds + Int64(secondsFromGMT(seconds)), 86_400)
     }
 
-    /// How to call the day of a time, now.
+    /// Returns the form in which to name the day of a time, seen from now.
     func name(of time: Int64, at now: Int64) -> Name {
         let (day, today) = (day(of: time), day(of: now))
         switch today - day {
@@ -37,10 +37,10 @@ struct ChatCalendar: Sendable {
         }
     }
 
-    /// A time that can be shown.
+    /// Returns the time clamped to the displayable range.
     static func shown(_ time: Int64) -> Int64 { min(max(time, times.lowerBound), times.upperBound) }
 
-    /// The year of a day in the Gregorian calendar.
+    /// Returns the year of a day in the Gregorian calendar.
     ///
     /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
     static func year(of day: Int64) -> Int64 {

@@ -1,12 +1,12 @@
 import CodecCore
 import MachineCore
 
-/// What the meta API asks. Source: WAMP, "Subscription Meta API".
+/// Lookups for the meta API. Source: WAMP, "Subscription Meta API".
 extension Broker {
-    /// The subscriptions of a way to match, in the order of their ids.
+    /// Returns the subscriptions with this match policy, in the order of their IDs.
     func subscriptions(matching match: WAMPMatch) -> [WAMPID] { subscriptions.values.filter { $0.match == match }.map(\.id).sorted() }
 
-    /// A subscription's details: `id`, `created`, `uri`, `match`.
+    /// Returns a subscription's details: `id`, `created`, `uri`, `match`.
     func details(of id: WAMPID) -> ValueMap? {
         guard let found = subscriptions[id] else { return nil }
         return [
@@ -15,13 +15,13 @@ extension Broker {
         ]
     }
 
-    /// Who has a subscription, in the order of the ids.
+    /// Returns the sessions with this subscription, in the order of their IDs.
     func subscribers(of id: WAMPID) -> [WAMPID]? { subscriptions[id]?.subscribers.map(\.session).sorted() }
 
-    /// How many have it.
+    /// Returns the number of sessions with this subscription.
     func countSubscribers(of id: WAMPID) -> Int? { subscriptions[id]?.subscribers.count }
 
-    /// The last events of a subscription that this session might have got, the oldest first.
+    /// Returns the last events of a subscription that this session could have received, oldest first.
     func history(of id: WAMPID, for reader: Participant) -> [HistoricEvent]? {
         subscriptions[id]?.history(policy.historyLength).filter {
             $0.concealedFrom != reader.session && $0.audience?.admits(authID: reader.authID, authRole: reader.authRole) ?? true

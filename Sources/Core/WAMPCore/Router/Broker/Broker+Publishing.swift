@@ -2,19 +2,19 @@ import CodecCore
 import MachineCore
 
 extension Broker {
-    /// PUBLISH.
+    /// Handles a PUBLISH.
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func publish(
         _ request: WAMPID, _ options: ValueMap, _ topic: String, _ arguments: WAMPArguments, by publisher: Participant,
-        room: KeepingRoom, at now: Moment, into effects: inout [RouterEffect]
+        room: RetentionBudget, at now: Moment, into effects: inout [RouterEffect]
     ) -> String? {
-        let publication: Publication
+        let publication: BrokerPublication
         do throws(OptionError) {
-            publication = try Publication(topic, arguments, options: options)
+            publication = try BrokerPublication(topic, arguments, options: options)
         } catch { return error.words }
         if let (uri, words) = objection(to: publication) {
-            // Who did not ask for an answer gets none, not even this.
+            // A publisher that did not ask for an answer gets none, not even this.
             if publication.isAcknowledged { effects.append(.refuse(.publish, request, of: publisher, uri, words)) }
             return nil
         }
@@ -26,33 +26,33 @@ extension Broker {
         return nil
     }
 
-    /// Why something cannot be published.
-    func objection(to publication: Publication) -> (uri: String, words: String)? {
-        guard policy.allows(uri: publication.topic) else { return (WAMPURI.Error.invalidURI, "no topic can be called this") }
+    /// Returns why something cannot be published; nil if it can.
+    func objection(to publication: BrokerPublication) -> (uri: String, words: String)? {
+        guard policy.allows(uri: publication.topic) else { return (WAMPURI.Error.invalidURI, "the topic URI is invalid") }
         guard !WAMPURI.isReserved(publication.topic) else {
-            return (WAMPURI.Error.invalidURI, "topics under wamp are the router's own")
+            return (WAMPURI.Error.invalidURI, "topics below wamp are reserved for the router")
         }
         guard publication.disclosesMe != true || policy.discloses != false else {
-            return (WAMPURI.Error.discloseMeDisallowed, "this router names no publishers")
+            return (WAMPURI.Error.discloseMeDisallowed, "this router does not disclose publishers")
         }
         return nil
     }
 
-    /// Tells all subscribers, and answers the request if there is one.
+    /// Sends an event to all subscribers, and answers the request if there is one.
     ///
     /// - Parameters:
-    ///   - publisher: nil: the router itself.
-    ///   - isTestament: The publisher has left.
-    ///   - room: How much more may be kept.
-    /// - Returns: Whether it was published; not if it was to be retained, and would take too much. A testament always is.
+    ///   - publisher: The publisher; nil: the router itself.
+    ///   - isTestament: Whether this is a testament of a publisher that has left.
+    ///   - room: How many more bytes may be kept.
+    /// - Returns: Whether it was published; false if it was to be retained and does not fit. A testament is always published.
     @discardableResult
     mutating func publish(
-        _ publication: Publication, for request: WAMPID? = nil, by publisher: Participant?, isTestament: Bool = false,
-        room: KeepingRoom = .unbounded, at now: Moment, into effects: inout [RouterEffect]
+        _ publication: BrokerPublication, for request: WAMPID? = nil, by publisher: Participant?, isTestament: Bool = false,
+        room: RetentionBudget = .unbounded, at now: Moment, into effects: inout [RouterEffect]
     ) -> Bool {
         let id = drawID()
         let details = publisher.map { disclosure(of: $0, in: publication) } ?? ValueMap()
-        // What histories may take as well.
+        // Histories share this limit.
         let most = room.all == .max ? .max : keptBytes + room.all
         if publication.isRetained {
             let owner = isTestament ? nil : publisher?.session
@@ -73,11 +73,11 @@ extension Broker {
     /// Publishes an event of the meta API.
     mutating func publishMeta(_ topic: String, _ arguments: WAMPArguments, at now: Moment, into effects: inout [RouterEffect]) {
         guard !index.isEmpty else { return }
-        publish(Publication(topic, arguments), by: nil, at: now, into: &effects)
+        publish(BrokerPublication(topic, arguments), by: nil, at: now, into: &effects)
     }
 
     private mutating func deliver(
-        _ publication: Publication, _ id: WAMPID, to subscription: WAMPID, by publisher: Participant?, _ details: ValueMap,
+        _ publication: BrokerPublication, _ id: WAMPID, to subscription: WAMPID, by publisher: Participant?, _ details: ValueMap,
         keeping most: Int, at now: Moment, into effects: inout [RouterEffect]
     ) {
         guard let found = subscriptions[subscription] else { return }
@@ -89,7 +89,7 @@ extension Broker {
         case 1: effects.append(.send(message, to: receivers[0]))
         default: effects.append(.sendToAll(message, receivers))
         }
-        // What was meant for certain sessions says nothing to later ones. Source: WAMP, "Event History".
+        // An event for certain sessions means nothing to later ones. Source: WAMP, "Event History".
         guard policy.historyLength > 0, publisher != nil, publication.audience?.namesSessions != true else { return }
         let event = HistoricEvent(
             at: now, publication: id, topic: publication.topic, details: details, arguments: publication.arguments,
@@ -98,23 +98,23 @@ extension Broker {
         keep(event, in: subscription, most: most)
     }
 
-    /// Keeps an event in a subscription's history, where there is room for it or that can be made.
+    /// Keeps an event in a subscription's history, if there is space or space can be freed.
     private mutating func keep(_ event: HistoricEvent, in subscription: WAMPID, most: Int) {
         while keptBytes + event.weight > most {
-            // The first of those that linger may be the one that the event is for.
+            // The first unused subscription may be the one that the event belongs to.
             guard forgetHistory(but: subscription) else { return }
         }
         historyBytes += subscriptions[subscription]?.keep(event, length: policy.historyLength) ?? 0
     }
 
-    /// Lets go of what no session that is present keeps, until so many bytes are free.
+    /// Drops data that no present session keeps, until this many bytes are free.
     mutating func makeRoom(_ needed: Int) {
         let most = keptBytes - needed
         retained.makeRoom(needed)
         while keptBytes > most, forgetHistory(but: nil) {}
     }
 
-    /// The subscription goes that was left first, or half of the longest history; false if there is neither.
+    /// Drops the unused subscription that was left first, or half of the longest history; returns false if there is neither.
     private mutating func forgetHistory(but subscription: WAMPID?) -> Bool {
         if let first = lingering.first, first != subscription {
             dropFirstLingering(by: nil)
@@ -126,10 +126,10 @@ extension Broker {
         return true
     }
 
-    /// Who publishes, as far as it may be told.
+    /// Returns the publisher's identity, as far as it may be disclosed.
     ///
     /// Source: WAMP, "Publisher Identification".
-    private func disclosure(of publisher: Participant, in publication: Publication) -> ValueMap {
+    private func disclosure(of publisher: Participant, in publication: BrokerPublication) -> ValueMap {
         guard policy.discloses ?? publication.disclosesMe ?? false else { return ValueMap() }
         return [
             "publisher": Value(publisher.session), "publisher_authid": .text(publisher.authID),
@@ -139,7 +139,7 @@ extension Broker {
 
     // MARK: Retained events
 
-    /// Sends a new subscriber what is retained of its topic, or of all topics that its pattern matches.
+    /// Sends a new subscriber the retained events of its topic, or of all topics that its pattern matches.
     ///
     /// Source: WAMP, "Event Retention".
     func replay(_ id: WAMPID, to subscriber: Participant, into effects: inout [RouterEffect]) {

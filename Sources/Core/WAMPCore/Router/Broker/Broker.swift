@@ -1,48 +1,48 @@
 import CodecCore
 import MachineCore
 
-/// The broker of a realm: who hears of what.
+/// The broker of a realm: subscriptions, and the delivery of events.
 ///
-/// An event arrives at each subscription of a session by itself, under the same publication. Source: WAMP, "Publish and Subscribe".
+/// Each subscription of a session gets its own copy of an event, under the same publication ID. Source: WAMP, "Publish and Subscribe".
 struct Broker: Sendable {
     let policy: RouterPolicy
     private var chance: SplitMix64
-    var subscriptions: [WAMPID: Subscription] = [:]
+    var subscriptions: [WAMPID: BrokerSubscription] = [:]
     var index = PatternIndex<WAMPID>()
     /// The subscriptions of each session.
     var held: [WAMPID: Set<WAMPID>] = [:]
-    /// What those take, in bytes.
+    /// The bytes of these subscriptions, per session.
     private var heldBytes: [WAMPID: Int] = [:]
     private var allHeldBytes = 0
     var retained = RetainedEvents()
-    /// What all histories take, in bytes.
+    /// The bytes of all histories.
     var historyBytes = 0
-    /// Subscriptions without subscribers, kept for their history: the one left first in front.
+    /// Subscriptions without subscribers that are kept for their history; the one that was left first comes first.
     var lingering: [WAMPID] = []
-    /// What the meta API has to tell.
+    /// The pending events for the meta API.
     var metaEvents: [MetaEvent] = []
 
-    /// A broker without subscriptions.
+    /// Creates a broker without subscriptions.
     init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
-    /// Whether it keeps nothing.
+    /// Whether the broker holds nothing.
     var isEmpty: Bool {
         subscriptions.isEmpty && index.isEmpty && held.isEmpty && retained.isEmpty && lingering.isEmpty && metaEvents.isEmpty
     }
 
-    /// How many bytes it keeps, about.
+    /// The approximate number of bytes kept.
     var keptBytes: Int { retained.bytes + historyBytes + allHeldBytes }
 
-    /// The same for a session that is present.
+    /// Returns the approximate number of bytes kept for a present session.
     func keptBytes(by session: WAMPID) -> Int { retained.bytes(of: session) + heldBytes[session, default: 0] }
 
     mutating func drawID() -> WAMPID { chance.nextWAMPID() }
 
-    /// SUBSCRIBE.
+    /// Handles a SUBSCRIBE.
     ///
-    /// - Returns: How the protocol was broken, or nil.
+    /// - Returns: A description of a protocol violation, or nil.
     mutating func subscribe(
-        _ request: WAMPID, _ options: ValueMap, _ uri: String, by subscriber: Participant, room: KeepingRoom, at now: Moment,
+        _ request: WAMPID, _ options: ValueMap, _ uri: String, by subscriber: Participant, room: RetentionBudget, at now: Moment,
         into effects: inout [RouterEffect]
     ) -> String? {
         let (name, wantsRetained): (String?, Bool)
@@ -54,29 +54,29 @@ struct Broker: Sendable {
             return nil
         }
         guard let match = WAMPMatch(rawValue: name ?? WAMPMatch.exact.rawValue) else {
-            return refuse(WAMPURI.Error.invalidArgument, "no such way to match")
+            return refuse(WAMPURI.Error.invalidArgument, "unknown match policy")
         }
-        guard policy.allows(pattern: uri, match) else { return refuse(WAMPURI.Error.invalidURI, "no topic can be called this") }
+        guard policy.allows(pattern: uri, match) else { return refuse(WAMPURI.Error.invalidURI, "the topic URI is invalid") }
         let present = index[uri, match]
         let isNew = !(present.flatMap { subscriptions[$0] }?.contains(subscriber.session) ?? false)
         if isNew, held[subscriber.session, default: []].count >= policy.maximumSubscriptions {
             return refuse(WAMPURI.Error.unavailable, "too many subscriptions")
         }
-        guard !isNew || room.holds(KeepingRoom.weight(of: uri, match)) else { return refuse(room.refusal.uri, room.refusal.words) }
+        guard !isNew || room.holds(RetentionBudget.weight(of: uri, match)) else { return refuse(room.refusal.uri, room.refusal.words) }
         let id = present ?? make(uri, match, by: subscriber, at: now)
         effects.append(.send(.subscribed(request: request, subscription: id), to: subscriber.connection))
         if isNew {
             if subscriptions[id]?.isEmpty == true { lingersNoLonger(id) }
             subscriptions[id]?.add(subscriber)
             held[subscriber.session, default: []].insert(id)
-            hold(KeepingRoom.weight(of: uri, match), by: subscriber.session)
-            tell(.subscribed(subscriber.session, subscription: id), of: id)
+            hold(RetentionBudget.weight(of: uri, match), by: subscriber.session)
+            notify(.subscribed(subscriber.session, subscription: id), of: id)
         }
         if wantsRetained { replay(id, to: subscriber, into: &effects) }
         return nil
     }
 
-    /// UNSUBSCRIBE.
+    /// Handles an UNSUBSCRIBE.
     mutating func unsubscribe(
         _ request: WAMPID, subscription id: WAMPID, by subscriber: Participant, into effects: inout [RouterEffect]
     ) {
@@ -89,27 +89,27 @@ struct Broker: Sendable {
         remove(subscriber.session, from: id)
     }
 
-    /// A session has ended.
+    /// Removes a session that has ended.
     mutating func leave(_ session: WAMPID) {
-        // In order, for a set has none of its own.
+        // Sorted, because a set has no order.
         for id in held.removeValue(forKey: session)?.sorted() ?? [] { remove(session, from: id) }
         retained.leave(session)
     }
 
-    /// Takes a subscription away from all that have it.
+    /// Revokes a subscription from all its subscribers.
     ///
     /// Source: WAMP, "Subscription Revocation".
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether there was such a subscription.
     mutating func revoke(_ id: WAMPID, reason: String, into effects: inout [RouterEffect]) -> Bool {
         guard let subscription = subscriptions[id] else { return false }
         for subscriber in subscription.subscribers {
             held[subscriber.session]?.remove(id)
             if held[subscriber.session]?.isEmpty == true { held[subscriber.session] = nil }
             subscriptions[id]?.remove(subscriber.session)
-            hold(-KeepingRoom.weight(of: subscription.uri, subscription.match), by: subscriber.session)
-            tell(.unsubscribed(subscriber.session, subscription: id), of: id)
-            // Who did not announce that it understands this must not be told.
+            hold(-RetentionBudget.weight(of: subscription.uri, subscription.match), by: subscriber.session)
+            notify(.unsubscribed(subscriber.session, subscription: id), of: id)
+            // A client that did not announce this feature must not be told.
             guard subscriber.abilities.contains(.lostSubscriptions), !policy.quirks.concealsRevocation else { continue }
             let details: ValueMap = ["subscription": Value(id), "reason": .text(reason)]
             effects.append(.send(.unsubscribed(request: 0, details: details), to: subscriber.connection))
@@ -124,24 +124,24 @@ struct Broker: Sendable {
     private mutating func make(_ uri: String, _ match: WAMPMatch, by subscriber: Participant, at now: Moment) -> WAMPID {
         var id = drawID()
         while subscriptions[id] != nil { id = drawID() }
-        subscriptions[id] = Subscription(id: id, uri: uri, match: match, created: now)
+        subscriptions[id] = BrokerSubscription(id: id, uri: uri, match: match, created: now)
         index[uri, match] = id
-        tell(.subscriptionCreated(by: subscriber.session, details: details(of: id) ?? ValueMap()), of: id)
+        notify(.subscriptionCreated(by: subscriber.session, details: details(of: id) ?? ValueMap()), of: id)
         return id
     }
 
     private mutating func remove(_ session: WAMPID, from id: WAMPID) {
         subscriptions[id]?.remove(session)
-        if let found = subscriptions[id] { hold(-KeepingRoom.weight(of: found.uri, found.match), by: session) }
-        tell(.unsubscribed(session, subscription: id), of: id)
+        if let found = subscriptions[id] { hold(-RetentionBudget.weight(of: found.uri, found.match), by: session) }
+        notify(.unsubscribed(session, subscription: id), of: id)
         guard let subscription = subscriptions[id], subscription.isEmpty else { return }
         guard policy.historyLength > 0, policy.maximumHistories > 0, !subscription.isMeta else { return delete(id, by: session) }
         lingering.append(id)
-        historyBytes += KeepingRoom.weight(of: subscription.uri, subscription.match)
+        historyBytes += RetentionBudget.weight(of: subscription.uri, subscription.match)
         if lingering.count > policy.maximumHistories { dropFirstLingering(by: session) }
     }
 
-    /// The subscription goes that was left first, with its history.
+    /// Drops the unused subscription that was left first, with its history.
     mutating func dropFirstLingering(by session: WAMPID?) {
         guard let id = lingering.first else { return }
         lingersNoLonger(id)
@@ -151,14 +151,14 @@ struct Broker: Sendable {
     private mutating func lingersNoLonger(_ id: WAMPID) {
         guard let place = lingering.firstIndex(of: id), let subscription = subscriptions[id] else { return }
         lingering.remove(at: place)
-        historyBytes -= KeepingRoom.weight(of: subscription.uri, subscription.match)
+        historyBytes -= RetentionBudget.weight(of: subscription.uri, subscription.match)
     }
 
     private mutating func delete(_ id: WAMPID, by session: WAMPID?) {
         guard let subscription = subscriptions[id] else { return }
         historyBytes -= subscription.historyBytes
-        // Nobody ends one that is kept for its history alone: of that nothing is told.
-        if let session { tell(.subscriptionDeleted(by: session, subscription: id), of: id) }
+        // No session ends a subscription that is kept only for its history, so no meta event is published for it.
+        if let session { notify(.subscriptionDeleted(by: session, subscription: id), of: id) }
         index[subscription.uri, subscription.match] = nil
         subscriptions[id] = nil
     }
@@ -169,14 +169,14 @@ struct Broker: Sendable {
         heldBytes[session] = sum > 0 ? sum : nil
     }
 
-    private mutating func tell(_ event: MetaEvent, of id: WAMPID) {
+    private mutating func notify(_ event: MetaEvent, of id: WAMPID) {
         guard policy.hasMetaAPI, subscriptions[id]?.isMeta == false else { return }
         metaEvents.append(event)
     }
 }
 
 extension SplitMix64 {
-    /// An id of global scope.
+    /// Returns a random ID of global scope.
     ///
     /// Source: WAMP, "Identifiers".
     mutating func nextWAMPID() -> WAMPID { (next() >> 11) + 1 }

@@ -1,25 +1,25 @@
 import CodecCore
 
-/// An event that a topic keeps for those who subscribe later.
+/// An event that a topic retains for later subscribers.
 struct RetainedEvent: Hashable, Sendable {
     let topic: String
     let publication: WAMPID
     let details: ValueMap
     let arguments: WAMPArguments
     let audience: Audience?
-    /// The session that does not get it, for it published it.
+    /// The session that does not get the event, because it published it.
     let excluded: WAMPID?
-    /// The session that published it, while that is present.
+    /// The session that published the event, while it is present.
     fileprivate(set) var owner: WAMPID?
-    /// Whose share it is of what those have left who are gone.
-    let holder: KeepingHolder?
-    /// How many bytes it takes, about.
+    /// The user or address whose share the event counts for after the publisher has left.
+    let holder: RetentionOwner?
+    /// The approximate number of bytes kept.
     let weight: Int
-    /// Its place in time among all others.
+    /// The position of the event in the order of all retained events.
     fileprivate(set) var turn: UInt64 = 0
 
-    /// What is to be kept of a publication.
-    init(_ publication: Publication, id: WAMPID, by publisher: Participant?, owner: WAMPID?, details: ValueMap) {
+    /// Creates the retained event of a publication.
+    init(_ publication: BrokerPublication, id: WAMPID, by publisher: Participant?, owner: WAMPID?, details: ValueMap) {
         (topic, self.publication, self.details) = (publication.topic, id, details)
         (arguments, audience) = (publication.arguments, publication.audience)
         (excluded, self.owner) = (publication.excludesMe ? publisher?.session : nil, owner)
@@ -34,68 +34,68 @@ struct RetainedEvent: Hashable, Sendable {
 ///
 /// Source: WAMP, "Event Retention".
 ///
-/// A topic keeps its last event that was for all, and a few later ones that were for some: so everybody gets the last one that it would
-/// have received. They outlive their publisher; then they make room for those of others: those of the user or address that has left most,
-/// the one left first in front. So nobody can make what all others have left go.
+/// A topic keeps its last event for all sessions, and a few later ones for certain sessions. So every subscriber gets the last event that
+/// it would have received. The events outlive their publisher. Then they are dropped when space is needed: first the oldest events of the
+/// user or address that has left the most. So nobody can force out the events of all others.
 struct RetainedEvents: Hashable, Sendable {
-    /// How many events for some a topic keeps beside the one for all.
+    /// The maximum number of events for certain sessions that a topic keeps besides the one for all.
     static let limited = 4
-    /// How many a new subscriber gets at most; a pattern may match many topics.
+    /// The maximum number of retained events that a new subscriber gets, because a pattern may match many topics.
     static let replayed = 1000
-    /// How many bytes of them, about, unless a single one is longer: it gets them all at once, and must be able to take them.
+    /// The approximate maximum of their bytes, unless a single event is longer; the subscriber gets them all at once.
     static let replayedBytes = 1024 * 1024
 
-    /// What becomes of an event.
+    /// The decision on an event.
     enum Verdict: Hashable {
-        /// It is kept.
+        /// It is retained.
         case kept
-        /// There are too many: it is delivered, and not kept.
+        /// There are too many events: it is delivered, but not retained.
         case tooMany
-        /// It takes more bytes than there are.
+        /// It exceeds the available bytes.
         case tooMuch
     }
-    /// What a session that is present keeps here.
+    /// The share of a present session.
     private struct Share: Hashable {
         var bytes = 0
         var topics: Set<String> = []
     }
     /// An event whose publisher has left.
-    private struct Left: Hashable {
+    private struct Departed: Hashable {
         let topic: String
         let turn: UInt64
     }
-    /// What sessions of one user or address have left.
+    /// The events that the sessions of one user or address have left behind.
     private struct Leavings: Hashable {
         var bytes = 0
         var count = 0
-        /// Events in the order in which they were left, and some that are gone.
-        var queue: [Left] = []
-        /// Before this place all are gone.
+        /// The events in the order in which they were left; some of them have been dropped since.
+        var queue: [Departed] = []
+        /// The index before which all events have been dropped.
         var first = 0
     }
 
     private var topics: [String: [RetainedEvent]] = [:]
     private var count = 0
     private var turns: UInt64 = 0
-    /// How many bytes all take, about.
+    /// The approximate number of bytes of all events.
     private(set) var bytes = 0
     private var shares: [WAMPID: Share] = [:]
-    private var left: [KeepingHolder?: Leavings] = [:]
-    /// How many of them are of those who have left.
+    private var left: [RetentionOwner?: Leavings] = [:]
+    /// The number of bytes of the events whose publishers have left.
     private(set) var leftBytes = 0
-    /// Sessions that keep fewer bytes here than before, for another has published to their topics.
+    /// Sessions that keep fewer bytes than before, because another session has published to their topics.
     private var displaced: Set<WAMPID> = []
 
-    /// No events.
+    /// Creates an empty store of events.
     init() {}
 
     var isEmpty: Bool { topics.isEmpty }
 
-    /// How many bytes a session that is present keeps.
+    /// Returns the number of bytes that a present session keeps.
     func bytes(of session: WAMPID) -> Int { shares[session]?.bytes ?? 0 }
 
-    /// Keeps an event, unless there are too many, or it takes too much.
-    mutating func keep(_ event: RetainedEvent, bound: Int, room: KeepingRoom) -> Verdict {
+    /// Retains an event, unless there are too many or it takes too many bytes.
+    mutating func keep(_ event: RetainedEvent, bound: Int, room: RetentionBudget) -> Verdict {
         let before = topics[event.topic] ?? []
         var after = before
         if event.audience == nil {
@@ -118,7 +118,7 @@ struct RetainedEvents: Hashable, Sendable {
         return .kept
     }
 
-    /// A session has left: what it published stays until others need the room.
+    /// Records that a session has left: its events stay until others need the space.
     mutating func leave(_ session: WAMPID) {
         guard let share = shares.removeValue(forKey: session) else { return }
         var own: [RetainedEvent] = []
@@ -134,14 +134,14 @@ struct RetainedEvents: Hashable, Sendable {
         for event in own.sorted(by: { $0.turn < $1.turn }) { noteLeft(event) }
     }
 
-    /// Who keeps less here by another's doing, since this was last asked.
+    /// Returns the sessions that keep less because of other sessions, since the last call.
     mutating func takeDisplaced() -> Set<WAMPID> {
         guard !displaced.isEmpty else { return [] }
         defer { displaced = [] }
         return displaced
     }
 
-    /// What a new subscriber gets: the last event for it of each topic, in the order in which they were published.
+    /// Returns the events for a new subscriber: the last one of each topic that it may get, in the order of their publication.
     func events(of uri: String, _ match: WAMPMatch, for subscriber: Participant) -> [RetainedEvent] {
         func last(_ events: [RetainedEvent]) -> RetainedEvent? { events.last { $0.isFor(subscriber) } }
         guard match != .exact else { return topics[uri].flatMap(last).map { [$0] } ?? [] }
@@ -190,11 +190,11 @@ struct RetainedEvents: Hashable, Sendable {
         if shares[owner]?.topics.isEmpty == true { shares[owner] = nil }
     }
 
-    /// Lets events go whose publishers have left, until so many bytes are free.
+    /// Drops events whose publishers have left, until this many bytes are free.
     mutating func makeRoom(_ needed: Int) {
         var needed = needed
         while needed > 0, let (holder, most) = left.max(by: { isLess($0.value, $1.value) }).map({ ($0.key, $0.value.bytes) }) {
-            // Half of it at once, for it takes its time to find out who has most.
+            // Drop half of the share at once, because finding the largest share is slow.
             while needed > 0, left[holder]?.bytes ?? 0 >= most / 2, let event = firstLeft(by: holder) {
                 needed -= event.weight
                 remove(event)
@@ -202,13 +202,13 @@ struct RetainedEvents: Hashable, Sendable {
         }
     }
 
-    /// Of two that have left as much the one comes first whose events are older.
+    /// Compares two shares; of two equal ones, the one with older events counts as greater.
     private func isLess(_ one: Leavings, _ other: Leavings) -> Bool {
         one.bytes != other.bytes ? one.bytes < other.bytes : one.queue[one.first].turn > other.queue[other.first].turn
     }
 
-    /// The event that this one left first.
-    private mutating func firstLeft(by holder: KeepingHolder?) -> RetainedEvent? {
+    /// Returns the oldest event left by a holder.
+    private mutating func firstLeft(by holder: RetentionOwner?) -> RetainedEvent? {
         while let leavings = left[holder], leavings.first < leavings.queue.count {
             if let event = event(leavings.queue[leavings.first]) { return event }
             left[holder]?.first += 1
@@ -216,15 +216,15 @@ struct RetainedEvents: Hashable, Sendable {
         return nil
     }
 
-    private func event(_ left: Left) -> RetainedEvent? { topics[left.topic]?.first { $0.turn == left.turn } }
+    private func event(_ left: Departed) -> RetainedEvent? { topics[left.topic]?.first { $0.turn == left.turn } }
 
-    /// The publisher of an event is gone.
+    /// Records that the publisher of an event has left.
     private mutating func noteLeft(_ event: RetainedEvent) {
         leftBytes += event.weight
         left[event.holder, default: Leavings()].bytes += event.weight
         left[event.holder]?.count += 1
-        left[event.holder]?.queue.append(Left(topic: event.topic, turn: event.turn))
-        // Now and then, so that it costs little for each.
+        left[event.holder]?.queue.append(Departed(topic: event.topic, turn: event.turn))
+        // Clean up only now and then, so that the cost per event is small.
         guard let leavings = left[event.holder], leavings.queue.count > 2 * leavings.count + 32 else { return }
         let present = leavings.queue.filter { self.event($0) != nil }
         left[event.holder]?.queue = present

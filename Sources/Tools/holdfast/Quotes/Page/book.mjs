@@ -1,24 +1,24 @@
-// What this client knows of the market: see docs/quotes-protocol.md. No clock, no network.
+// The client's copy of the market: see docs/quotes-protocol.md. It uses no clock and no network.
 
-/** Thrown for a message that breaks the protocol. */
+/** Thrown for a message that violates the protocol. */
 export class GarbageError extends Error {}
 
 const mostSymbols = 100_000;
 const mostQuotes = 10_000;
 const mostTicks = 10_000;
 const mostGarbage = 3;
-/** Numbers of a quote: version, bid, ask, last, volume, time. */
+/** The numbers of a quote: version, bid, ask, last, volume, time. */
 export const fields = 6;
 
-/** What the owner of the connection has to do after a message. */
+/** What the owner of the connection must do after a message. */
 export const Order = { nothing: 0, resync: 1, close: 2 };
 
 export class Book {
-    /** Symbols by their place in `shown`; a place stays the same for as long as the market does. */
+    /** Symbols by their index in `shown`; an index stays the same for the lifetime of the market. */
     names = [];
     /** The newest known quote of each symbol, `fields` numbers each. */
     shown = new Float64Array(0);
-    /** Which run of the market this is. */
+    /** The current run of the market. */
     market = null;
     /** The round of the last resync. */
     round = 0;
@@ -26,7 +26,7 @@ export class Book {
 
     #placeByName = new Map();
     #changed = new Set();
-    // By the server's number of a symbol, for one connection: its place, whether differences can be added, and to what.
+    // Per server number of a symbol, for one connection: its index, whether differences can be applied, and their base.
     #places = new Int32Array(0);
     #isCurrent = new Uint8Array(0);
     #base = new Float64Array(0);
@@ -35,7 +35,7 @@ export class Book {
     #garbage = 0;
     #complete = new Set();
 
-    /** A connection has no memory: what is known is shown on, and is not current. */
+    /** A connection has no memory: known quotes stay visible, but are not current. */
     connected() {
         this.#isWelcome = false;
         this.#sequence = 0;
@@ -44,19 +44,19 @@ export class Book {
         this.#complete.clear();
     }
 
-    /** Whether this subscription's snapshot of the last round has come in full. */
+    /** Returns whether this subscription's snapshot of the last round has arrived completely. */
     isComplete(subscription) {
         return this.#complete.has(subscription);
     }
 
-    /** The places that changed since the last call. */
+    /** Returns the indices that changed since the last call. */
     takeChanged() {
         const places = [...this.#changed];
         this.#changed.clear();
         return places;
     }
 
-    /** Takes a message in, and says what to do. */
+    /** Processes a message, and returns what to do. */
     apply(message) {
         try {
             return this.#apply(message);
@@ -66,7 +66,7 @@ export class Book {
         }
     }
 
-    /** What cannot be trusted is counted and answered like a gap; the third time the connection is given up. */
+    /** Counts an invalid message and handles it like a gap; the third one closes the connection. */
     garbage() {
         this.counts.garbage++;
         this.#isCurrent.fill(0);
@@ -74,7 +74,7 @@ export class Book {
     }
 
     #apply(message) {
-        if (message === null || typeof message !== "object") throw new GarbageError("a message is no object");
+        if (message === null || typeof message !== "object") throw new GarbageError("a message is not an object");
         switch (message.type) {
             case "welcome": return this.#welcome(message);
             case "snapshot": return this.#follow(message, this.#snapshot);
@@ -101,7 +101,10 @@ export class Book {
         return Order.nothing;
     }
 
-    /** Counts a numbered message. Behind a gap nothing is current: differences are of no use until a symbol has come in full again. */
+    /**
+     * Checks the number of a message. After a gap, nothing is current: differences are useless until a symbol has arrived completely
+     * again.
+     */
     #follow(message, take) {
         if (!this.#isWelcome) throw new GarbageError("there was no welcome");
         const sequence = number(message.seq, "seq");
@@ -165,7 +168,7 @@ export class Book {
         this.#show(symbol, place);
     }
 
-    /** What is shown never goes back. */
+    /** Updates a shown quote, which never goes back. */
     #show(symbol, place) {
         const from = symbol * fields;
         const to = place * fields;
@@ -185,7 +188,7 @@ export class Book {
     #place(name) {
         const known = this.#placeByName.get(name);
         if (known !== undefined) return known;
-        if (typeof name !== "string" || name === "" || name.length > 32) throw new GarbageError("a symbol's name is none");
+        if (typeof name !== "string" || name === "" || name.length > 32) throw new GarbageError("a symbol's name is invalid");
         const place = this.names.length;
         if ((place + 1) * fields > this.shown.length) throw new GarbageError("more names than symbols");
         this.names.push(name);
@@ -201,6 +204,6 @@ function number(value, name) {
 }
 
 function list(value, most) {
-    if (!Array.isArray(value) || value.length > most) throw new GarbageError("a list is none, or too long");
+    if (!Array.isArray(value) || value.length > most) throw new GarbageError("a list is missing or too long");
     return value;
 }

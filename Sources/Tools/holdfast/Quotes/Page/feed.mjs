@@ -1,4 +1,4 @@
-// The connection: opens it again when it is lost, finds out when it is dead, and measures its round trip.
+// The connection: reopens it when it is lost, detects dead links, and measures the round trip.
 
 import { backoff } from "./backoff.mjs";
 import { Order } from "./book.mjs";
@@ -7,18 +7,18 @@ import { decode, encode } from "./messagepack.mjs";
 const protocols = { msgpack: "holdfast.quotes.v1.msgpack", json: "holdfast.quotes.v1.json" };
 const everything = 1;
 const probe = 2;
-/** No symbol is called so: the answer is an empty snapshot, and the time until it comes is a round trip. */
+/** No symbol has this name: the answer is an empty snapshot, and the time until it arrives is the round trip. */
 const nothing = "-";
 const probeInterval = 2_000;
 const patience = 10_000;
-/** A page may not close with 1007. */
+/** Used because a page may not close with 1007. */
 const notTrusted = 4007;
 
 export class Feed {
-    /** Connecting, live, resyncing or lost. */
+    /** The state: connecting, live, resyncing or lost. */
     state = "connecting";
     encoding = null;
-    /** Milliseconds, once measured. */
+    /** The round trip in milliseconds, once measured. */
     roundTrip = null;
     bytes = 0;
     connections = 0;
@@ -33,7 +33,7 @@ export class Feed {
     #lastSnapshot = 0;
     #probeSent = null;
 
-    /** `encoding`: msgpack or json, or anything else for the better one that the server has. */
+    /** `encoding`: msgpack or json; anything else means the better one that the server has. */
     constructor(url, book, encoding) {
         this.#url = url;
         this.#book = book;
@@ -42,7 +42,7 @@ export class Feed {
         this.#open();
     }
 
-    /** Tries at once, for a network or a reader that is back. */
+    /** Tries to connect at once, when the network or the user is back. */
     hurry() {
         if (this.state === "lost") this.#open();
     }
@@ -77,7 +77,7 @@ export class Feed {
         this.#timer = setTimeout(() => this.#open(), backoff(this.#failures++));
     }
 
-    /** Does not wait for the closing handshake: what is silent or says garbage need not take part in it. */
+    /** Closes without waiting for the closing handshake, because a silent or invalid peer may not answer. */
     #giveUp(socket) {
         socket.close(notTrusted);
         this.#lost(socket);
@@ -101,7 +101,7 @@ export class Feed {
         } else if (message.type === "snapshot") this.#noteSnapshot(message);
     }
 
-    /** Nothing, if it is no message. */
+    /** Returns the decoded message; undefined if it is not valid. */
     #decoded(data) {
         try {
             if (typeof data === "string") return this.encoding === "json" ? JSON.parse(data) : undefined;
@@ -129,7 +129,10 @@ export class Feed {
         this.#send({ type: "subscribe", id: probe, symbols: [nothing] });
     }
 
-    /** A browser tells nobody of a dead link: what is silent for too long, or owes a snapshot for too long, is given up. */
+    /**
+     * Gives up a connection that is silent for too long, or that does not send a snapshot in time, because browsers do not report dead
+     * links.
+     */
     #watch() {
         const socket = this.#socket;
         if (socket === null) return;

@@ -1,10 +1,10 @@
-// The page's copy of the market: what is shown, searched and sorted.
+// The page's copy of the market: shows, searches and sorts it.
 
-/** Points of a sparkline. */
+/** The number of points of a sparkline. */
 const points = 60;
 
 export class Market {
-    /** Which run of the server's market this is; a new one starts from nothing. */
+    /** The current run of the server's market; a new run starts with an empty market. */
     run = null;
     names;
     bid;
@@ -13,14 +13,14 @@ export class Market {
     volume;
     time;
     version;
-    /** The first price seen: what a change is measured against. */
+    /** The first price seen, from which changes are calculated. */
     first;
-    /** 1 after a rise, -1 after a fall, 0 before either. */
+    /** 1 after a rise, -1 after a fall, 0 at first. */
     direction;
     history;
-    /** How many samples had been taken when a symbol came. */
+    /** The number of samples at the time when a symbol was added. */
     since;
-    /** How many samples were taken; the newest stands at `(samples - 1) % points`. */
+    /** The number of samples so far; the newest is at index `(samples - 1) % points`. */
     samples = 0;
     /** The time of the newest quote. */
     newest;
@@ -36,7 +36,7 @@ export class Market {
         this.newest = 0;
     }
 
-    /** Takes over what the worker handed over. True: there are other symbols than before. */
+    /** Applies an update from the worker. Returns true if the set of symbols has changed. */
     apply({ market, places, quotes, names }) {
         const isOther = market !== this.run;
         if (isOther) this.#forget();
@@ -73,7 +73,7 @@ export class Market {
         }
     }
 
-    /** The sampled prices of a symbol, oldest first. */
+    /** Returns the sampled prices of a symbol, oldest first. */
     trend(place) {
         const count = Math.min(points, this.samples - this.since[place]);
         const values = new Array(count);
@@ -81,12 +81,12 @@ export class Market {
         return values;
     }
 
-    /** The change since the first price seen, as a share of it. */
+    /** Returns the relative change since the first price seen. */
     change(place) {
         return this.first[place] > 0 ? this.last[place] / this.first[place] - 1 : 0;
     }
 
-    /** The places whose names match, in order. `key`: symbol, last, change, spread or volume; `sign`: 1 for upwards. */
+    /** Returns the indices of the matching symbols, in order. `key`: symbol, last, change, spread or volume; `sign`: 1 for ascending. */
     order(filter, key, sign) {
         const wanted = matcher(filter);
         const places = [];
@@ -104,7 +104,7 @@ export class Market {
         return (place) => this[key][place];
     }
 
-    /** How many prices stand above, at and below the first one seen. */
+    /** Returns how many prices are above, at and below the first one seen. */
     breadth() {
         let up = 0;
         let down = 0;
@@ -116,7 +116,10 @@ export class Market {
     }
 }
 
-/** Whether a name contains the text or, with `*` (any run) or `?` (one character) in it, is of that pattern; or one of several. */
+/**
+ * Returns a function that tests whether a name contains the text, or matches a pattern with `*` (any text) or `?` (one character);
+ * several may be given.
+ */
 export function matcher(filter) {
     const parts = filter.trim().toUpperCase().split(/[\s,]+/).filter((part) => part !== "");
     if (parts.length === 0) return () => true;
@@ -124,7 +127,7 @@ export function matcher(filter) {
     return (name) => tests.some((test) => test(name.toUpperCase()));
 }
 
-/** Goes back to the last `*` only, so the time is bounded by the product of both lengths. */
+/** Backtracks only to the last `*`, so the time is bounded by the product of both lengths. */
 function matches(pattern, name) {
     let at = 0;
     let star = -1;

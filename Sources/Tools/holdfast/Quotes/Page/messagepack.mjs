@@ -1,13 +1,13 @@
-// MessagePack for what the quotes protocol needs: nil, booleans, numbers, strings, byte strings, arrays and maps.
+// MessagePack for the quotes protocol: nil, booleans, numbers, strings, byte strings, arrays and maps.
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const toUTF8 = new TextEncoder();
 const deepest = 16;
 
-/** Thrown for bytes that are no MessagePack, or more than this reader takes. */
+/** Thrown for bytes that are not MessagePack, or that exceed the limits of this reader. */
 export class MessagePackError extends Error {}
 
-/** The one value that these bytes hold. Maps become objects without a prototype, so that no key of a peer means anything to JavaScript. */
+/** Decodes a single value. Maps become objects without a prototype, so that keys from a peer have no meaning for JavaScript. */
 export function decode(bytes) {
     const reader = new Reader(bytes);
     const value = reader.value(0);
@@ -22,7 +22,7 @@ class Reader {
         this.at = 0;
     }
 
-    /** Moves past so many bytes and returns where they begin. */
+    /** Moves past this many bytes and returns where they begin. */
     take(count) {
         const start = this.at;
         if (count > this.bytes.length - start) throw new MessagePackError("ends too soon");
@@ -65,7 +65,7 @@ class Reader {
         }
     }
 
-    /** A number of 64 bits, if JavaScript can hold it exactly. */
+    /** Returns a 64-bit number, if JavaScript can represent it exactly. */
     safe(big) {
         const number = Number(big);
         if (!Number.isSafeInteger(number)) throw new MessagePackError(`${big} is beyond 2⁵³`);
@@ -75,7 +75,7 @@ class Reader {
     string(length) {
         const start = this.take(length);
         const { bytes } = this;
-        // Keys and symbols are short and ASCII: faster by hand than by a decoder that is called for each.
+        // Keys and symbols are short and ASCII: decoding them here is faster than a call of the decoder for each.
         if (length < 24) {
             let text = "";
             for (let index = start; index < this.at; index++) {
@@ -100,7 +100,7 @@ class Reader {
         return this.bytes.subarray(start, this.at);
     }
 
-    /** Every element takes a byte at least: a count beyond that is refused before memory is taken for it. */
+    /** Checks a count: every element takes at least one byte, so a larger count is refused before memory is allocated. */
     counted(count, least, depth) {
         if (depth >= deepest) throw new MessagePackError("nested too deeply");
         if (count * least > this.bytes.length - this.at) throw new MessagePackError("ends too soon");
@@ -124,7 +124,7 @@ class Reader {
     }
 }
 
-/** The shortest MessagePack of a value of JSON whose numbers are integers. */
+/** Encodes a JSON value with integer numbers as the shortest MessagePack. */
 export function encode(value) {
     const bytes = [];
     write(value, bytes);
@@ -152,7 +152,10 @@ function write(value, bytes) {
     }
 }
 
-/** A length: within the first byte below `short`, else behind the first of the markers (for 1, 2 and 4 bytes) that can hold it. */
+/**
+ * Writes a length: in the first byte if it is below `short`, else after the first of the markers (for 1, 2 and 4 bytes) that can hold
+ * it.
+ */
 function writeHead(length, bytes, fixed, short, [one, two, four]) {
     if (length < short) bytes.push(fixed | length);
     else if (one && length < 0x100) bytes.push(one, length);
@@ -161,7 +164,7 @@ function writeHead(length, bytes, fixed, short, [one, two, four]) {
 }
 
 function writeInteger(value, bytes) {
-    if (!Number.isSafeInteger(value)) throw new MessagePackError(`${value} is no integer`);
+    if (!Number.isSafeInteger(value)) throw new MessagePackError(`${value} is not an integer`);
     if (value >= 0 && value < 0x80) bytes.push(value);
     else if (value < 0 && value >= -32) bytes.push(value + 0x100);
     else {

@@ -1,4 +1,4 @@
-// Wires the page up: one worker that receives, one table that is drawn once per frame.
+// Connects the parts of the page: one worker that receives, and one table that is drawn once per frame.
 
 import { Market } from "./market.mjs";
 import { grouped, Table } from "./table.mjs";
@@ -63,7 +63,7 @@ function write(id, text) {
 
 let last = { now: performance.now(), frames: 0, ticks: 0, bytes: 0 };
 
-/** Once a second, what the figures in the head say. */
+/** Updates the figures in the header once per second. */
 function tell() {
     const now = performance.now();
     const seconds = (now - last.now) / 1000;
@@ -128,7 +128,7 @@ addEventListener("keydown", (event) => {
 addEventListener("online", () => worker.postMessage({ hurry: true }));
 document.addEventListener("visibilitychange", () => worker.postMessage({ hurry: true }));
 
-// For the console, and for the test in a browser.
+// For the console, and for the browser test.
 globalThis.quotes = { market, get link() { return link; }, get counts() { return counts; }, get frames() { return frames; } };
 
 document.querySelector("[data-key=symbol]").setAttribute("aria-sort", "ascending");

@@ -1,7 +1,7 @@
-// The table: as many rows as fit are there, whatever the market's size, and only what changed in them is written.
+// The table: it has only as many rows as fit, whatever the market's size, and updates only cells that have changed.
 
 const flashTime = 350;
-/** Sparklines drawn in one frame: each gets its turn, and no frame has to draw all of them. */
+/** The number of sparklines drawn in one frame: they take turns, so that no frame has to draw all of them. */
 const sparklinesPerFrame = 6;
 
 export class Table {
@@ -25,14 +25,14 @@ export class Table {
         this.#isCalm = calm.matches;
     }
 
-    /** The places in the order in which they are shown. */
+    /** Sets the indices in display order. */
     show(order) {
         this.#order = order;
         this.#rows.style.height = `${order.length * this.#height}px`;
         document.getElementById("table").setAttribute("aria-rowcount", order.length + 1);
     }
 
-    /** Makes as many rows as fit, and takes over sizes and colours of the style sheet. */
+    /** Creates as many rows as fit, and reads sizes and colours from the style sheet. */
     measure() {
         const style = getComputedStyle(document.documentElement);
         this.#height = parseFloat(style.getPropertyValue("--row"));
@@ -44,7 +44,7 @@ export class Table {
         this.show(this.#order);
     }
 
-    /** Brings what is visible up to date. */
+    /** Updates the visible rows. */
     draw(now) {
         const first = Math.max(0, Math.floor(this.#scroll.scrollTop / this.#height));
         const size = this.#pool.length;
@@ -105,7 +105,7 @@ class Row {
         this.#element.remove();
     }
 
-    /** What is shown is written anew with the next update. */
+    /** Makes the next update write everything again. */
     forget() {
         this.#index = -1;
         this.#place = -1;
@@ -218,13 +218,13 @@ class Row {
     }
 }
 
-/** A price in units of 1/10000, with two places of a decimal, or four below one. */
+/** Formats a price in units of 1/10000 with two decimals, or four below one. */
 export function price(units) {
     const text = (units / 10_000).toFixed(Math.abs(units) < 10_000 && units % 100 !== 0 ? 4 : 2);
     return units >= 10_000_000 ? grouped(text) : text;
 }
 
-/** Commas between groups of three digits. */
+/** Adds commas between groups of three digits. */
 export function grouped(number) {
     const text = String(number);
     const point = text.indexOf(".");
@@ -241,7 +241,7 @@ function percent(share) {
 
 const offset = new Date().getTimezoneOffset() * 60_000;
 
-/** A time of day of this place. */
+/** Formats a local time of day. */
 function clock(milliseconds) {
     const seconds = Math.floor((milliseconds - offset) / 1000) % 86_400;
     const two = (number) => (number < 10 ? `0${number}` : `${number}`);

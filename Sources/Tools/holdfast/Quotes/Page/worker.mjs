@@ -1,5 +1,5 @@
-// Beside the page's thread: receives and decodes, and hands over what changed when the page asks, which it does once per drawn frame.
-// However many ticks come between two frames, each symbol is handed over once.
+// Runs outside of the page's thread: receives and decodes messages, and passes on the changes when the page asks, once per drawn frame.
+// Each symbol is passed on only once, however many ticks arrive between two frames.
 
 import { Book, fields } from "./book.mjs";
 import { Feed } from "./feed.mjs";

@@ -1,0 +1,17 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The time that people and machines share. It can jump: to measure how long something takes, use a monotonic clock.
+package enum WallClock {
+    /// Milliseconds since 1970, UTC.
+    package static var milliseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
