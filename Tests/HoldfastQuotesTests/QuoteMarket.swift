@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastQuotes
 import HoldfastServer
+import MachineCore
 import WebSocketRuntime
 import QuotesCore
 

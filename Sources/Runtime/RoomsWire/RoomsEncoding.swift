@@ -1,5 +1,5 @@
-public import RoomCore
-public import WebSocketCore
+package import RoomCore
+package import WebSocketCore
 
 /// The encoding of rooms frames, as selected by the WebSocket's subprotocol.
 public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
@@ -28,7 +28,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     // MARK: - Encoding
 
     /// Encodes a hub's frame as the payload of a message.
-    public func bytes(of frame: HubFrame) -> [UInt8] {
+    package func bytes(of frame: HubFrame) -> [UInt8] {
         switch self {
         case .json: frame.json()
         case .protobuf: frame.protobuf()
@@ -36,7 +36,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     }
 
     /// Encodes a client's frame as the payload of a message.
-    public func bytes(of frame: ClientFrame) -> [UInt8] {
+    package func bytes(of frame: ClientFrame) -> [UInt8] {
         switch self {
         case .json: frame.json()
         case .protobuf: frame.protobuf()
@@ -44,10 +44,10 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     }
 
     /// Encodes a hub's frame as a message.
-    public func encode(_ frame: HubFrame) -> Message { message(bytes(of: frame)) }
+    package func encode(_ frame: HubFrame) -> Message { message(bytes(of: frame)) }
 
     /// Encodes a client's frame as a message.
-    public func encode(_ frame: ClientFrame) -> Message { message(bytes(of: frame)) }
+    package func encode(_ frame: ClientFrame) -> Message { message(bytes(of: frame)) }
 
     private func message(_ bytes: [UInt8]) -> Message { isText ? .text(String(decoding: bytes, as: UTF8.self)) : .binary(bytes) }
 
@@ -59,7 +59,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     ///
     /// - Returns: The frame; nil for an unknown type, which must be ignored.
     /// - Throws: The decoding error.
-    public func decodeClientFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> ClientFrame? {
+    package func decodeClientFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> ClientFrame? {
         guard isText == self.isText else { throw FrameError(.wrongMessage) }
         switch self {
         case .json: return try ClientFrame.decode(json: bytes)
@@ -91,7 +91,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     ///
     /// - Returns: The frame; nil for an unknown type, which must be ignored.
     /// - Throws: The decoding error.
-    public func decodeHubFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> HubFrame? {
+    package func decodeHubFrame(_ bytes: UnsafeRawBufferPointer, isText: Bool) throws(FrameError) -> HubFrame? {
         guard isText == self.isText else { throw FrameError(.wrongMessage) }
         switch self {
         case .json: return try HubFrame.decode(json: bytes)
@@ -103,7 +103,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     ///
     /// - Returns: The frame; nil for an unknown type, which must be ignored.
     /// - Throws: The decoding error.
-    public func decodeHubFrame(_ message: Message) throws(FrameError) -> HubFrame? {
+    package func decodeHubFrame(_ message: Message) throws(FrameError) -> HubFrame? {
         try lend(message) { bytes, isText throws(FrameError) in try decodeHubFrame(bytes, isText: isText) }
     }
 
@@ -111,7 +111,7 @@ public enum RoomsEncoding: CaseIterable, Hashable, Sendable {
     ///
     /// - Returns: The frame; nil for an unknown type, which must be ignored.
     /// - Throws: The decoding error.
-    public func decodeClientFrame(_ message: Message) throws(FrameError) -> ClientFrame? {
+    package func decodeClientFrame(_ message: Message) throws(FrameError) -> ClientFrame? {
         try lend(message) { bytes, isText throws(FrameError) in try decodeClientFrame(bytes, isText: isText) }
     }
 

@@ -4,7 +4,7 @@ public import MachineCore
 ///
 /// The driver applies an input and starts its effects without suspending. So effects run in the machine's order, and no two inputs
 /// interleave.
-public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
+package actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     private var machine: M
     private var effects: [M.Effect] = []
     private var alarm: (at: Moment, task: Task<Void, Never>)?
@@ -18,14 +18,14 @@ public actor Driver<M: Machine, C: Clock> where C.Duration == Duration {
     ///   - machine: The machine, in its initial state.
     ///   - clock: The clock for the time and the alarm.
     ///   - perform: Starts an effect with the moment it belongs to; must return at once.
-    public init(_ machine: M, clock: C, perform: @escaping @Sendable (_ effect: M.Effect, _ at: Moment) -> Void) {
+    package init(_ machine: M, clock: C, perform: @escaping @Sendable (_ effect: M.Effect, _ at: Moment) -> Void) {
         (self.machine, self.clock, self.origin, self.perform) = (machine, clock, clock.now, perform)
     }
 
     deinit { alarm?.task.cancel() }
 
     /// Applies one input now and starts its effects.
-    public func handle(_ input: M.Input) { apply { $0.handle(input, at: $1, into: &$2) } }
+    package func handle(_ input: M.Input) { apply { $0.handle(input, at: $1, into: &$2) } }
 
     private func alarmRang(_ at: Moment) {
         if alarm?.at == at { alarm = nil }  // Otherwise an earlier alarm has replaced it.

@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastServer
+import MachineCore
 import ScriptedPeers
 import Testing
 

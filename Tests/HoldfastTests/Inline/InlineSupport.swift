@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastServer
+import MachineCore
 import WebSocketRuntime
 import NIOPosix
 import Testing

@@ -8,7 +8,7 @@
     /// ```
     /// With UIKit it asks the system for background time when the app leaves the foreground, so that `BackgroundPolicy` can finish the close
     /// handshake before the app is suspended. On a Mac an app continues to run when it is not in front, so only sleep, wake and
-    /// termination count. An app extension has no application object: call ``WebSocket/tell(_:)-(AppLife.Input)`` there.
+    /// termination count. An app extension has no application object: call ``WebSocket/notify(_:)-(AppLife.Input)`` there.
     public struct AppLifecycle: LifeSource {
         private let extraTime: Duration?
 

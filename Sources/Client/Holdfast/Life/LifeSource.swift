@@ -2,7 +2,7 @@ public import SessionCore
 
 /// A source of the app's state for a ``WebSocket``; see ``WebSocketOptions/lifeSource``.
 ///
-/// Its updates have the same effect as calls of ``WebSocket/tell(_:)-(AppLife.Input)``.
+/// Its updates have the same effect as calls of ``WebSocket/notify(_:)-(AppLife.Input)``.
 public protocol LifeSource: Sendable {
     /// Returns the changes of the app's state from now on; if the app is already in the background, the first update says so.
     ///

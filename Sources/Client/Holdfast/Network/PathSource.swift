@@ -2,7 +2,7 @@ public import SessionCore
 
 /// A source of network changes for a ``WebSocket``; see ``WebSocketOptions/pathSource``.
 ///
-/// Its updates have the same effect as calls of ``WebSocket/tell(_:)-(PathWatch.Input)``.
+/// Its updates have the same effect as calls of ``WebSocket/notify(_:)-(PathWatch.Input)``.
 public protocol PathSource: Sendable {
     /// Returns the network changes from now on, starting with the present state.
     ///

@@ -66,7 +66,7 @@ extension WebSocket {
     ///
     /// A receipt costs nothing unless you ask it.
     ///
-    /// - Returns: A receipt that reports the outcome of the message; see ``SendReceipt/fate()``.
+    /// - Returns: A receipt that reports the outcome of the message; see ``SendReceipt/outcome()``.
     public func send(
         tracked message: Message, lane: Lane = .normal, timeout: Duration? = nil
     ) async throws(WebSocketError) -> SendReceipt {

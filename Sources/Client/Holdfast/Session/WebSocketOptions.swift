@@ -41,12 +41,12 @@ public struct WebSocketOptions: Sendable {
         get { policy.credentials }
         set { policy.credentials = newValue }
     }
-    /// What to do while the app is in the background; see ``WebSocket/tell(_:)-(AppLife.Input)``.
+    /// What to do while the app is in the background; see ``WebSocket/notify(_:)-(AppLife.Input)``.
     public var background: BackgroundPolicy {
         get { policy.background }
         set { policy.background = newValue }
     }
-    /// What to do when the network changes; see ``WebSocket/tell(_:)-(PathWatch.Input)``.
+    /// What to do when the network changes; see ``WebSocket/notify(_:)-(PathWatch.Input)``.
     public var path: PathPolicy {
         get { policy.path }
         set { policy.path = newValue }

@@ -14,7 +14,7 @@ extension WAMPClient {
     ///   - input: The positional arguments.
     ///   - options: The options.
     ///   - queue: The queue of the handlers.
-    ///   - hear: Receives each part of the result, but not the final result.
+    ///   - handle: Receives each part of the result, but not the final result.
     ///   - completion: Called once, with the final result or the error.
     /// - Returns: A handle that cancels the call; it may be ignored.
     @discardableResult
@@ -57,7 +57,7 @@ extension WAMPClient {
     ///   - keywords: The keyword arguments.
     ///   - options: The options.
     ///   - queue: The queue of the handlers.
-    ///   - hear: Receives each part of the result, but not the final result.
+    ///   - handle: Receives each part of the result, but not the final result.
     ///   - completion: Called once, with the final result or the error.
     /// - Returns: The call, which takes more input and can be cancelled; it may be ignored.
     public func callInParts(

@@ -13,7 +13,7 @@ extension WAMPClient {
     ///   - options: The options.
     ///   - buffer: The policy for events that arrive while the queue is busy.
     ///   - queue: The queue of the handlers.
-    ///   - hear: Receives an event, a gap, or an event that could not be decoded.
+    ///   - handle: Receives an event, a gap, or an event that could not be decoded.
     ///   - completion: Called with ``SubscriptionStage/subscribed`` when the router has answered SUBSCRIBED, before any event. Called a
     ///     last time, once, when the subscription has ended: with ``SubscriptionStage/unsubscribed`` if the app ended it and the router
     ///     has answered UNSUBSCRIBED, otherwise with the error.
@@ -75,7 +75,7 @@ extension WAMPClient {
 
 /// The stage of a subscription whose events are delivered on a queue.
 ///
-/// See ``WAMPClient/subscribe(_:options:buffer:on:hear:completion:)``.
+/// See ``WAMPClient/subscribe(_:options:buffer:on:handle:completion:)``.
 public enum SubscriptionStage: Hashable, Sendable {
     /// The subscription is active: the router has answered SUBSCRIBED, or another subscriber of this client had the topic already.
     case subscribed

@@ -1,5 +1,5 @@
 /// A frame from a client to a hub.
-public enum ClientFrame: Hashable, Sendable {
+package enum ClientFrame: Hashable, Sendable {
     /// The first frame.
     case hello(Hello)
     /// Sends a new token.
@@ -26,43 +26,43 @@ public enum ClientFrame: Hashable, Sendable {
     case ping(Int64)
 
     /// The first frame: identifies the client and resumes its rooms.
-    public struct Hello: Hashable, Sendable {
+    package struct Hello: Hashable, Sendable {
         /// The protocol versions that the client supports.
-        public var versions: [Int64]
+        package var versions: [Int64]
         /// The device ID of the client's store.
-        public var device: DeviceID
+        package var device: DeviceID
         /// The token that authenticates the user.
-        public var token: String?
+        package var token: String?
         /// The name of the client program, for logs; at most 128 bytes.
-        public var agent: String?
+        package var agent: String?
         /// The rooms that the client resumes.
-        public var joins: [Join]
+        package var joins: [Join]
 
         /// Creates a client's first frame.
-        public init(versions: [Int64], device: DeviceID, token: String?, agent: String? = nil, joins: [Join] = []) {
+        package init(versions: [Int64], device: DeviceID, token: String?, agent: String? = nil, joins: [Join] = []) {
             (self.versions, self.device, self.token, self.agent, self.joins) = (versions, device, token, agent, joins)
         }
     }
 
     /// A request to join a room, or to catch up in it.
-    public struct Join: Hashable, Sendable {
+    package struct Join: Hashable, Sendable {
         /// The room.
-        public var room: RoomName
+        package var room: RoomName
         /// The position of the last stored entry, or ``LogPosition/nowhere``.
         ///
         /// Epoch 0 with a negative number requests that many of the last entries.
-        public var cursor: LogPosition
+        package var cursor: LogPosition
         /// The maximum number of missed entries to get instead of a snapshot; 0: as many as the hub gives.
-        public var limit: Int64
+        package var limit: Int64
         /// Whether the client wants to see who is present, and to be present itself.
-        public var wantsPresence: Bool
+        package var wantsPresence: Bool
         /// The number of the client's next message.
-        public var next: Int64
+        package var next: Int64
         /// The proof of the last entry; nil if the client has none.
-        public var proof: CursorProof?
+        package var proof: CursorProof?
 
         /// Creates a join request.
-        public init(
+        package init(
             room: RoomName, cursor: LogPosition = .nowhere, limit: Int64 = 0, wantsPresence: Bool = false, next: Int64 = 1,
             proof: CursorProof? = nil
         ) {
@@ -72,18 +72,18 @@ public enum ClientFrame: Hashable, Sendable {
     }
 
     /// A request for older entries.
-    public struct History: Hashable, Sendable {
+    package struct History: Hashable, Sendable {
         /// The client's reference number for the request.
-        public var reference: Int64
+        package var reference: Int64
         /// The room.
-        public var room: RoomName
+        package var room: RoomName
         /// The number below which entries are requested.
-        public var before: Int64
+        package var before: Int64
         /// The maximum number of entries.
-        public var limit: Int64
+        package var limit: Int64
 
         /// Creates a history request.
-        public init(reference: Int64, room: RoomName, before: Int64, limit: Int64) {
+        package init(reference: Int64, room: RoomName, before: Int64, limit: Int64) {
             (self.reference, self.room, self.before, self.limit) = (reference, room, before, limit)
         }
     }

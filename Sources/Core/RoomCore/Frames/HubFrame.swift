@@ -1,5 +1,5 @@
 /// A frame from a hub to a client.
-public enum HubFrame: Hashable, Sendable {
+package enum HubFrame: Hashable, Sendable {
     /// The answer to `hello`.
     case welcome(Welcome)
     /// The hub accepted a token; it expires at this time (milliseconds since 1970 UTC), 0: never.
@@ -32,24 +32,24 @@ public enum HubFrame: Hashable, Sendable {
     case goaway(Goaway)
 
     /// The answer to `hello`: the client's identity and the limits of the connection.
-    public struct Welcome: Hashable, Sendable {
+    package struct Welcome: Hashable, Sendable {
         /// The protocol version that both sides use from now on.
-        public var version: Int64
+        package var version: Int64
         /// The hub's name for the connection.
-        public var connection: String
+        package var connection: String
         /// The client's user.
-        public var user: UserName
+        package var user: UserName
         /// The hub's clock, in milliseconds since 1970 UTC.
-        public var now: Int64
+        package var now: Int64
         /// When the token expires, in milliseconds since 1970 UTC; 0: never.
-        public var expires: Int64
+        package var expires: Int64
         /// How long the hub remembers a silent device, in milliseconds.
-        public var window: Int64
+        package var window: Int64
         /// The limits for what the client sends.
-        public var limits: RoomsLimits
+        package var limits: RoomsLimits
 
         /// Creates the answer to `hello`.
-        public init(
+        package init(
             version: Int64, connection: String, user: UserName, now: Int64, expires: Int64, window: Int64, limits: RoomsLimits
         ) {
             (self.version, self.connection, self.user, self.now) = (version, connection, user, now)
@@ -58,38 +58,38 @@ public enum HubFrame: Hashable, Sendable {
     }
 
     /// The state of a room, sent to a client that joins.
-    public struct RoomState: Hashable, Sendable {
+    package struct RoomState: Hashable, Sendable {
         /// The room.
-        public var room: RoomName
+        package var room: RoomName
         /// The incarnation of the room's log.
-        public var epoch: UInt64
+        package var epoch: UInt64
         /// The number of the first of the entries, or the number that it would have.
-        public var from: Int64
+        package var from: Int64
         /// The number of the last of the entries; `from` − 1 if there is none.
-        public var to: Int64
+        package var to: Int64
         /// The last number in the log.
-        public var head: Int64
+        package var head: Int64
         /// The first number that the hub retains; head + 1 if it retains none.
-        public var base: Int64
+        package var base: Int64
         /// The entries, in order.
-        public var items: [Entry]
+        package var items: [Entry]
         /// Whether the entries replace those that the client has.
-        public var isSnapshot: Bool
+        package var isSnapshot: Bool
         /// Whether there are more entries, for which the client joins again.
-        public var hasMore: Bool
+        package var hasMore: Bool
         /// The greatest message number of this device in the room; 0: none.
-        public var high: Int64
+        package var high: Int64
         /// The ID of that message.
-        public var highID: MessageID?
+        package var highID: MessageID?
         /// The client's rights in the room.
-        public var rights: RoomRights
+        package var rights: RoomRights
         /// How far the users have read.
-        public var reads: [ReadMarker]
+        package var reads: [ReadMarker]
         /// The proof of the entry at the client's cursor after it has stored these entries; nil if there is none.
-        public var proof: CursorProof?
+        package var proof: CursorProof?
 
         /// Creates the answer to `join`.
-        public init(
+        package init(
             room: RoomName, epoch: UInt64, from: Int64, to: Int64, head: Int64, base: Int64, items: [Entry], isSnapshot: Bool,
             hasMore: Bool, high: Int64, highID: MessageID?, rights: RoomRights, reads: [ReadMarker], proof: CursorProof? = nil
         ) {
@@ -100,75 +100,75 @@ public enum HubFrame: Hashable, Sendable {
     }
 
     /// How far a user has read.
-    public struct ReadMarker: Hashable, Sendable {
+    package struct ReadMarker: Hashable, Sendable {
         /// The user.
-        public var user: UserName
+        package var user: UserName
         /// The number of the last entry that the user has read.
-        public var seq: Int64
+        package var seq: Int64
 
         /// Creates a read marker.
-        public init(user: UserName, seq: Int64) { (self.user, self.seq) = (user, seq) }
+        package init(user: UserName, seq: Int64) { (self.user, self.seq) = (user, seq) }
     }
 
     /// An ack: a publication is on disk.
-    public struct Ack: Hashable, Sendable {
+    package struct Ack: Hashable, Sendable {
         /// The message's number among the device's messages.
-        public var cseq: Int64
+        package var cseq: Int64
         /// The number in the log; 0 for a void, and if the publication is too old to be known.
-        public var seq: Int64
+        package var seq: Int64
         /// When it was stored, in milliseconds since 1970 UTC; 0 if unknown.
-        public var at: Int64
+        package var at: Int64
         /// The ID of the message stored under this number; nil if it is too old to be known.
-        public var id: MessageID?
+        package var id: MessageID?
         /// Whether the publication had been stored before.
-        public var isDuplicate: Bool
+        package var isDuplicate: Bool
 
         /// Creates an ack.
-        public init(cseq: Int64, seq: Int64, at: Int64, id: MessageID?, isDuplicate: Bool = false) {
+        package init(cseq: Int64, seq: Int64, at: Int64, id: MessageID?, isDuplicate: Bool = false) {
             (self.cseq, self.seq, self.at, self.id, self.isDuplicate) = (cseq, seq, at, id, isDuplicate)
         }
     }
 
     /// Older entries.
-    public struct Page: Hashable, Sendable {
+    package struct Page: Hashable, Sendable {
         /// The client's reference number for the request.
-        public var reference: Int64
+        package var reference: Int64
         /// The room.
-        public var room: RoomName
+        package var room: RoomName
         /// The incarnation of the room's log.
-        public var epoch: UInt64
+        package var epoch: UInt64
         /// The entries, in order; the last one comes right before the requested number.
-        public var items: [Entry]
+        package var items: [Entry]
         /// The first number that the hub retains.
-        public var base: Int64
+        package var base: Int64
 
         /// Creates the answer to `hist`.
-        public init(reference: Int64, room: RoomName, epoch: UInt64, items: [Entry], base: Int64) {
+        package init(reference: Int64, room: RoomName, epoch: UInt64, items: [Entry], base: Int64) {
             (self.reference, self.room, self.epoch, self.items, self.base) = (reference, room, epoch, items, base)
         }
     }
 
     /// The present members of a room, as one node sees them.
-    public struct RoomMembers: Hashable, Sendable {
+    package struct RoomMembers: Hashable, Sendable {
         /// The room.
-        public var room: RoomName
+        package var room: RoomName
         /// The node that reports; only this node writes its own members.
-        public var node: String
+        package var node: String
         /// The incarnation of the node.
-        public var incarnation: UInt64
+        package var incarnation: UInt64
         /// The version of the node's members in this room; it increases with each change.
-        public var version: Int64
+        package var version: Int64
         /// Whether this report replaces all members of the node.
-        public var isFull: Bool
+        package var isFull: Bool
         /// The number of connections that are present at this node.
-        public var total: Int64
+        package var total: Int64
         /// The present connections, or those that came or changed.
-        public var members: [PresentMember]
+        package var members: [PresentMember]
         /// The connections that left.
-        public var gone: [String]
+        package var gone: [String]
 
         /// Creates a report of members.
-        public init(
+        package init(
             room: RoomName, node: String, incarnation: UInt64, version: Int64, isFull: Bool, total: Int64, members: [PresentMember],
             gone: [String]
         ) {
@@ -178,18 +178,18 @@ public enum HubFrame: Hashable, Sendable {
     }
 
     /// The announcement that the hub is shutting down.
-    public struct Goaway: Hashable, Sendable {
+    package struct Goaway: Hashable, Sendable {
         /// How long the client should wait before it reconnects, in milliseconds; it differs for each client.
-        public var after: Int64
+        package var after: Int64
         /// How long the hub still acks publications that it has received, in milliseconds.
-        public var drain: Int64
+        package var drain: Int64
 
         /// Creates the announcement that the hub is shutting down.
-        public init(after: Int64, drain: Int64) { (self.after, self.drain) = (after, drain) }
+        package init(after: Int64, drain: Int64) { (self.after, self.drain) = (after, drain) }
     }
 
     /// Whether the frame is ephemeral: it is dropped first when a client is slow, and never delays an entry or an ack.
-    public var isEphemeral: Bool {
+    package var isEphemeral: Bool {
         switch self {
         case .members, .typing, .signal: true
         default: false

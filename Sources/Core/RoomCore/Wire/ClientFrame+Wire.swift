@@ -6,8 +6,8 @@ extension ClientFrame {
     /// The lengths of types, kinds and payloads are not checked here, because the hub refuses them with a better answer.
     ///
     /// - Returns: Nil for an unknown type, which must be ignored.
-    /// - Throws: A ``FrameError`` if the bytes are not a valid frame.
-    public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
+    /// - Throws: A `FrameError` if the bytes are not a valid frame.
+    package static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> ClientFrame? {
         unsafe try readFrame(bytes, isStrict: true) { frame throws(FrameError) in
             switch frame.type {
             case "pub": try publication(&frame)
@@ -124,7 +124,7 @@ extension ClientFrame {
     }
 
     /// Returns the frame as JSON without white space, as docs/rooms-protocol.md defines it.
-    public func json() -> [UInt8] {
+    package func json() -> [UInt8] {
         switch self {
         case .hello(let hello):
             var writer = JSONWriter(frame: "hello", capacity: 256 + hello.joins.count * 128)

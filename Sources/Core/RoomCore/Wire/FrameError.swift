@@ -1,39 +1,39 @@
 /// Why the bytes of a peer are not a frame of the protocol.
 ///
 /// The error contains nothing that the peer wrote.
-public struct FrameError: Error, Hashable, Sendable {
+package struct FrameError: Error, Hashable, Sendable {
     /// The kind of an error.
-    public struct Problem: Hashable, Sendable, CustomStringConvertible {
+    package struct Problem: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: UInt8 { case truncated, malformed, text, deep, trailing, kind, missing, value, number, name, long, message }
         private let kind: Kind
 
         /// The bytes end before the frame is complete.
-        public static let truncated = Problem(kind: .truncated)
+        package static let truncated = Problem(kind: .truncated)
         /// A byte is not allowed at its position in the format.
-        public static let malformed = Problem(kind: .malformed)
+        package static let malformed = Problem(kind: .malformed)
         /// A text is not valid UTF-8.
-        public static let invalidText = Problem(kind: .text)
+        package static let invalidText = Problem(kind: .text)
         /// Values are nested more than 64 levels deep.
-        public static let tooDeep = Problem(kind: .deep)
+        package static let tooDeep = Problem(kind: .deep)
         /// More bytes follow the frame.
-        public static let trailingBytes = Problem(kind: .trailing)
+        package static let trailingBytes = Problem(kind: .trailing)
         /// A value has the wrong kind for its field.
-        public static let wrongKind = Problem(kind: .kind)
+        package static let wrongKind = Problem(kind: .kind)
         /// A required field is missing.
-        public static let missing = Problem(kind: .missing)
+        package static let missing = Problem(kind: .missing)
         /// A value is not one of those that its field allows.
-        public static let invalidValue = Problem(kind: .value)
+        package static let invalidValue = Problem(kind: .value)
         /// A number is above 2^53, or negative where that is not allowed.
-        public static let outOfRange = Problem(kind: .number)
+        package static let outOfRange = Problem(kind: .number)
         /// A text is not a valid room or user name.
-        public static let invalidName = Problem(kind: .name)
+        package static let invalidName = Problem(kind: .name)
         /// A text or a list is longer than the protocol allows.
-        public static let tooLong = Problem(kind: .long)
+        package static let tooLong = Problem(kind: .long)
         /// A text message came where the subprotocol uses binary messages, or the other way round.
-        public static let wrongMessage = Problem(kind: .message)
+        package static let wrongMessage = Problem(kind: .message)
 
         /// A description of the problem.
-        public var description: String {
+        package var description: String {
             switch kind {
             case .truncated: "the bytes end before the frame does"
             case .malformed: "a byte is not allowed here"
@@ -52,21 +52,21 @@ public struct FrameError: Error, Hashable, Sendable {
     }
 
     /// The kind of the error.
-    public let problem: Problem
+    package let problem: Problem
     /// The protocol field that the error is about; empty if there is none.
-    public let field: String
+    package let field: String
     /// The offset of the byte, from 0; nil if the encoding does not report one.
-    public let offset: Int?
+    package let offset: Int?
 
     /// Creates an error with its field and offset.
-    public init(_ problem: Problem, field: StaticString = "", at offset: Int? = nil) {
+    package init(_ problem: Problem, field: StaticString = "", at offset: Int? = nil) {
         (self.problem, self.field, self.offset) = (problem, field.description, offset)
     }
 }
 
 extension FrameError: CustomStringConvertible {
     /// A description with the problem, the field and the byte offset.
-    public var description: String {
+    package var description: String {
         (field.isEmpty ? "" : "\(field): ") + "\(problem)" + (offset.map { ", at byte \($0)" } ?? "")
     }
 }

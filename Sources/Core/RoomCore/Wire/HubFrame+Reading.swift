@@ -2,8 +2,8 @@ extension HubFrame {
     /// Reads a frame from JSON.
     ///
     /// - Returns: Nil for an unknown type, which must be ignored.
-    /// - Throws: A ``FrameError`` if the bytes are not a valid frame.
-    public static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> HubFrame? {
+    /// - Throws: A `FrameError` if the bytes are not a valid frame.
+    package static func decode(json bytes: UnsafeRawBufferPointer) throws(FrameError) -> HubFrame? {
         unsafe try readFrame(bytes) { frame throws(FrameError) in
             switch frame.type {
             case "msg": try entries(&frame)

@@ -2,7 +2,7 @@ import CodecCore
 
 extension HubFrame {
     /// Returns the frame as JSON without white space, as docs/rooms-protocol.md defines it.
-    public func json() -> [UInt8] {
+    package func json() -> [UInt8] {
         switch self {
         case .welcome(let welcome): return welcome.json()
         case .renewed(let expires):

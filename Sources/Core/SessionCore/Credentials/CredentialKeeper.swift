@@ -1,4 +1,4 @@
-public import MachineCore
+package import MachineCore
 
 /// Decides when to ask the app's provider for a credential, and how to use the answer.
 ///
@@ -9,9 +9,9 @@ public import MachineCore
 /// The machine never sees the credential itself, only that it exists and how long it is valid. The owner carries out the fetches and keeps
 /// the newest credential. If a fetch ahead of expiry fails, nothing is reported, because the connection is still open. The next attempt
 /// asks again and gets the error if that fetch fails too.
-public struct CredentialKeeper: Machine, Hashable {
+package struct CredentialKeeper: Machine, Hashable {
     /// Whether a fetch is running.
-    public enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         /// No fetch runs. → `fetching` on `needed`, and while connected when a refresh is due; → `ended` on `ended`.
         case resting
         /// A fetch runs; `isNeeded` says whether an attempt waits for it.
@@ -22,7 +22,7 @@ public struct CredentialKeeper: Machine, Hashable {
         case ended
     }
     /// A session event that affects the credential.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// A connection attempt is about to start, and waits for `ready` or `unavailable`.
         case needed
         /// The provider returned a credential that is valid for this long from now; nil if it does not expire.
@@ -40,7 +40,7 @@ public struct CredentialKeeper: Machine, Hashable {
         case ended
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Ask the provider. Pass this number with the result, and keep the new credential in place of the old one.
         case fetch(UInt64)
         /// Cancel the running fetch: its result is no longer needed.
@@ -56,12 +56,12 @@ public struct CredentialKeeper: Machine, Hashable {
     }
 
     /// The minimum time between two fetches that no attempt waits for, and the minimum gain in validity for a refresh to be used.
-    public static let pause = Duration.seconds(10)
+    package static let pause = Duration.seconds(10)
 
     /// Whether a fetch is running.
-    public internal(set) var phase = Phase.resting
+    package internal(set) var phase = Phase.resting
     /// The number of the newest fetch; 0 before the first.
-    public internal(set) var lastFetch: UInt64 = 0
+    package internal(set) var lastFetch: UInt64 = 0
     let policy: CredentialPolicy
     var isConnected = false
     /// Whether the newest credential was fetched ahead, for a new connection that has not yet asked for it.
@@ -72,10 +72,10 @@ public struct CredentialKeeper: Machine, Hashable {
     var refreshAt: Moment?
 
     /// Creates a keeper for a session that has no credential yet.
-    public init(policy: CredentialPolicy = CredentialPolicy()) { self.policy = policy }
+    package init(policy: CredentialPolicy = CredentialPolicy()) { self.policy = policy }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.resting, .needed) where isSpare && now < expiry ?? .distantFuture:
             isSpare = false
@@ -103,7 +103,7 @@ public struct CredentialKeeper: Machine, Hashable {
     }
 
     /// The moment at which the fetch times out or the next refresh is due; nil if neither applies.
-    public var deadline: Moment? {
+    package var deadline: Moment? {
         switch phase {
         case .resting: isConnected ? refreshAt : nil
         case .fetching(let until, _): until
@@ -114,7 +114,7 @@ public struct CredentialKeeper: Machine, Hashable {
     /// Ends a fetch that takes too long, or starts one ahead of expiry.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         guard case .fetching(_, let isNeeded) = phase else { return fetch(isNeeded: false, at: now, into: &effects) }
         effects.append(.cancelFetch)
@@ -171,7 +171,7 @@ public struct CredentialKeeper: Machine, Hashable {
     }
 }
 
-/// When a ``CredentialKeeper`` asks for a fresh credential, and how long it waits.
+/// When a `CredentialKeeper` asks for a fresh credential, and how long it waits.
 public struct CredentialPolicy: Hashable, Sendable {
     /// How long before expiry the next credential is fetched; zero to fetch only when an attempt needs one.
     ///

@@ -13,26 +13,26 @@ public import MachineCore
 /// | the server is respected | no attempt at an endpoint before its `Retry-After` is over, at most ``ReconnectPolicy/longestRetryAfter`` |
 /// | a flapping link keeps its backoff | only a stable connection, a returned network, a fresh release or `disconnect` resets the count |
 /// | the app decides | after `disconnect`, nothing is tried until `start` |
-public struct Reconnector: Machine, Hashable {
+package struct Reconnector: Machine, Hashable {
     /// One connection attempt, and the connection that results from it.
-    public struct Attempt: Hashable, Sendable {
+    package struct Attempt: Hashable, Sendable {
         /// The number of failures in a row before it, plus one.
-        public let number: Int
+        package let number: Int
         /// The id of the attempt in all later events; greater than that of every earlier attempt.
-        public let generation: UInt64
+        package let generation: UInt64
         /// The endpoint to connect to, counted from 0.
-        public let endpoint: Int
+        package let endpoint: Int
         /// Whether the present credentials were refused, so that new ones are needed.
-        public let refreshesCredentials: Bool
+        package let refreshesCredentials: Bool
 
-        /// Creates an attempt as a ``Reconnector`` does; for tests of code that carries it out.
-        public init(number: Int, generation: UInt64, endpoint: Int = 0, refreshesCredentials: Bool = false) {
+        /// Creates an attempt as a `Reconnector` does; for tests of code that carries it out.
+        package init(number: Int, generation: UInt64, endpoint: Int = 0, refreshesCredentials: Bool = false) {
             (self.number, self.generation) = (number, generation)
             (self.endpoint, self.refreshesCredentials) = (endpoint, refreshesCredentials)
         }
     }
     /// What the session is doing.
-    public enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         /// Not started, disconnected by the app, or lost while the policy does not reconnect.
         ///
         /// → `connecting`, `waiting` or `held` on `start` and `retryNow`, → `stopped` on `stop`.
@@ -65,7 +65,7 @@ public struct Reconnector: Machine, Hashable {
         case stopped(StopReason)
     }
     /// Why there are no more attempts.
-    public enum StopReason: Hashable, Sendable {
+    package enum StopReason: Hashable, Sendable {
         /// The app stopped the session.
         case asked
         /// Connecting again cannot help.
@@ -74,7 +74,7 @@ public struct Reconnector: Machine, Hashable {
         case exhausted(Loss)
     }
     /// A session event that affects reconnecting.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// The app wants a connection: the first one, or one after `disconnect`. Ignored unless `idle`.
         case start
         /// The app wants no connection until `start`. Gives up the open connection or attempt. Neither the end nor a failure.
@@ -111,7 +111,7 @@ public struct Reconnector: Machine, Hashable {
         case stop
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Open a connection. Pass the generation with all later events of it.
         case connect(Attempt)
         /// Close the connection of this generation, or cancel its attempt. Later events of it are ignored.
@@ -123,11 +123,11 @@ public struct Reconnector: Machine, Hashable {
     }
 
     /// What the session is doing.
-    public internal(set) var phase = Phase.idle
+    package internal(set) var phase = Phase.idle
     /// The generation of the newest attempt; 0 before the first.
-    public internal(set) var generation: UInt64 = 0
+    package internal(set) var generation: UInt64 = 0
     /// Whether attempts are held: even if an open connection is lost, no new one is tried before `release`.
-    public internal(set) var isHeld = false
+    package internal(set) var isHeld = false
     let policy: ReconnectPolicy
     let endpoints: Int
     let hasCredentials: Bool
@@ -162,13 +162,13 @@ public struct Reconnector: Machine, Hashable {
     ///   - endpoints: The number of endpoints, at least 1. The first is tried first, the next one after each failure.
     ///   - hasCredentials: Whether new credentials can be requested when the present ones are refused.
     ///   - seed: The seed of the jitter. Use another one for each client, or all clients come back at the same time.
-    public init(policy: ReconnectPolicy = ReconnectPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
+    package init(policy: ReconnectPolicy = ReconnectPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
         (self.policy, self.endpoints, self.hasCredentials) = (policy, max(endpoints, 1), hasCredentials)
         random = SplitMix64(seed: seed)
     }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         if case .stopped = phase { return }
         switch input {
         case .start: start(at: now, into: &effects)
@@ -188,7 +188,7 @@ public struct Reconnector: Machine, Hashable {
     }
 
     /// The moment at which the wait, or the delay of a hand-over, is over; nil if there is none.
-    public var deadline: Moment? {
+    package var deadline: Moment? {
         switch phase {
         case .waiting(let until, _): until
         case .connected where wantsHandOver: earliest(endpoint)
@@ -199,7 +199,7 @@ public struct Reconnector: Machine, Hashable {
     /// Connects if the wait is over.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         if case .connected(let old, let since) = phase {
             handOver(from: old, since: since, at: now, into: &effects)
@@ -303,7 +303,7 @@ extension Reconnector {
     }
 }
 
-/// When a ``Reconnector`` connects again, how soon, and when it gives up.
+/// When a `Reconnector` connects again, how soon, and when it gives up.
 public struct ReconnectPolicy: Hashable, Sendable {
     /// Whether a loss is followed by another attempt; true by default.
     ///

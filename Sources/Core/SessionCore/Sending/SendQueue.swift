@@ -1,4 +1,4 @@
-public import MachineCore
+package import MachineCore
 
 /// Decides which message goes out next, and which messages are refused.
 ///
@@ -6,9 +6,9 @@ public import MachineCore
 /// (``Input/taken(_:)``), or it was never sent (``Effect/refused(_:_:)``). Order is kept within a lane, and a higher lane goes first.
 ///
 /// The owner passes the events of one connection at a time: no event of an old connection may come after the new one has opened.
-public struct SendQueue: Machine, Hashable {
+package struct SendQueue: Machine, Hashable {
     /// The state of the queue.
-    public enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         /// No connection: messages wait or are refused, depending on the policy.
         ///
         /// → `ready` or `sending` on `opened`, → `closed` on `close`.
@@ -31,7 +31,7 @@ public struct SendQueue: Machine, Hashable {
         case closed
     }
     /// An event that affects the queue.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// A caller sends a message of this size and waits at most this long for the connection to take it; nil to use the policy's time.
         ///
         /// With no patience (zero or less), the message goes at once or not at all. An id belongs to its message until that ends: meanwhile
@@ -53,7 +53,7 @@ public struct SendQueue: Machine, Hashable {
         case close
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Hand the message to the connection, and answer with ``Input/taken(_:)``, ``Input/blocked(_:)`` or ``Input/lost``.
         case transmit(UInt64)
         /// Take back the message that was handed over if the connection has not taken it yet. Answer as before.
@@ -63,9 +63,9 @@ public struct SendQueue: Machine, Hashable {
     }
 
     /// The state of the queue.
-    public internal(set) var phase = Phase.disconnected(since: .start)
+    package internal(set) var phase = Phase.disconnected(since: .start)
     /// The number of messages lost to the capacity limit: refused for lack of room, or pushed out.
-    public internal(set) var dropped: UInt64 = 0
+    package internal(set) var dropped: UInt64 = 0
     let policy: SendPolicy
     /// The waiting messages, and the one that was handed over if it would wait again.
     var waiting = WaitingSends()
@@ -74,10 +74,10 @@ public struct SendQueue: Machine, Hashable {
     var arrivals = Deadlines()
 
     /// Creates an empty queue without a connection.
-    public init(policy: SendPolicy = SendPolicy()) { self.policy = policy }
+    package init(policy: SendPolicy = SendPolicy()) { self.policy = policy }
 
     /// The volume of the waiting messages, including the one that was handed over if it would wait again.
-    public var depth: SendVolume { waiting.volume }
+    package var depth: SendVolume { waiting.volume }
 
     /// Whether the next message may go directly to the connection, without the queue.
     ///
@@ -85,12 +85,12 @@ public struct SendQueue: Machine, Hashable {
     /// message waits in any lane. A direct message then overtakes no other. The value is valid until the next input or wake: hand the
     /// message over before that, then check again. If the connection does not take a direct message, submit it at once, before any other
     /// message of its lane.
-    public var passesThrough: Bool { if case .ready = phase { true } else { false } }
+    package var passesThrough: Bool { if case .ready = phase { true } else { false } }
 
     /// Applies one input and appends the resulting effects in order.
     ///
     /// Overdue messages are refused first, whatever the input, so that no message is handed over too late.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         wake(at: now, into: &effects)
         apply(input, at: now, into: &effects)
         wake(at: now, into: &effects)  // Messages without patience are overdue now.
@@ -249,12 +249,12 @@ public struct SendQueue: Machine, Hashable {
     }
 
     /// The moment at which the next message times out; nil if no message has a time limit.
-    public var deadline: Moment? { nextOverdue?.moment }
+    package var deadline: Moment? { nextOverdue?.moment }
 
     /// Refuses messages that have waited too long.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         while let next = nextOverdue, next.moment <= now { abandon(next.id, .timedOut, into: &effects) }
     }
 

@@ -123,7 +123,7 @@ extension Session {
 /// Otherwise that message could be sent twice.
 extension Session {
     /// The volume of the messages that wait to be sent.
-    public var backlog: SendVolume { queue.depth }
+    package var backlog: SendVolume { queue.depth }
 
     /// Handles inputs of the queue; returns whether the input was one.
     ///

@@ -1,13 +1,13 @@
-public import MachineCore
+package import MachineCore
 
 /// The complete state machine of a WebSocket that survives reconnects, composed of smaller machines.
 ///
-/// ``Reconnector`` owns the connections. ``CredentialKeeper``, ``AppLife`` and ``PathWatch`` tell it what to do. ``HeartbeatPacer`` finds
+/// `Reconnector` owns the connections. `CredentialKeeper`, ``AppLife`` and ``PathWatch`` tell it what to do. `HeartbeatPacer` finds
 /// the longest safe silence if the policy asks for that. Connections are identified by their generation. Two exist at once only while one
 /// takes over from the other.
-public struct Session: Machine, Hashable {
+package struct Session: Machine, Hashable {
     /// An event that affects the session.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// The app wants a connection: the first one, or one after `disconnect`.
         case start
         /// The app wants no connection until `start` or `reconnectNow`. Waiting messages keep waiting, as the policy says.
@@ -34,7 +34,7 @@ public struct Session: Machine, Hashable {
         case life(AppLife.Input)
         /// The network changed.
         case path(PathWatch.Input)
-        /// A caller sends a message; see ``SendQueue/Input/submit(id:lane:byteCount:patience:)``.
+        /// A caller sends a message; see `SendQueue/Input/submit(id:lane:byteCount:patience:)`.
         case submit(id: UInt64, lane: Lane, byteCount: Int, patience: Duration?)
         /// The caller withdraws the message.
         case withdraw(UInt64)
@@ -50,7 +50,7 @@ public struct Session: Machine, Hashable {
         case close
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Open a connection, with the newest credential if there is a provider.
         case connect(Reconnector.Attempt)
         /// Close the connection of this generation, or cancel its attempt. Later events of it are ignored.
@@ -82,7 +82,7 @@ public struct Session: Machine, Hashable {
         case report(Reconnector.Phase)
     }
     /// How to close a connection.
-    public enum DisconnectReason: Hashable, Sendable {
+    package enum DisconnectReason: Hashable, Sendable {
         /// With the close code that the app chose.
         case asked
         /// With 1001, because the app is in the background or the network is gone.
@@ -119,7 +119,7 @@ public struct Session: Machine, Hashable {
     ///   - endpoints: The number of endpoints to choose from.
     ///   - hasCredentials: Whether a provider is asked for a credential before every attempt.
     ///   - seed: The seed of the jitter. Use another one for each client.
-    public init(policy: SessionPolicy = SessionPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
+    package init(policy: SessionPolicy = SessionPolicy(), endpoints: Int = 1, hasCredentials: Bool = false, seed: UInt64) {
         reconnector = Reconnector(policy: policy.reconnect, endpoints: endpoints, hasCredentials: hasCredentials, seed: seed)
         keeper = hasCredentials ? CredentialKeeper(policy: policy.credentials) : nil
         (life, path) = (AppLife(policy: policy.background), PathWatch(policy: policy.path))
@@ -128,17 +128,17 @@ public struct Session: Machine, Hashable {
     }
 
     /// What the session is doing.
-    public var phase: Reconnector.Phase { reconnector.phase }
+    package var phase: Reconnector.Phase { reconnector.phase }
 
     /// The moment at which something is due; nil if only an input can change the state.
-    public var deadline: Moment? {
+    package var deadline: Moment? {
         isOver ? nil : .earliest(reconnector.deadline, keeper?.deadline, life.deadline, queue.deadline)
     }
 
     var isOver: Bool { if case .stopped = phase { true } else { false } }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         if handleSending(input, at: now, into: &effects) || isOver { return }
         let served = phase.serving
         switch input {
@@ -170,7 +170,7 @@ public struct Session: Machine, Hashable {
     /// Applies the passing of time.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         if isOver { return }
         let served = phase.serving
         feedLife(at: now, into: &effects) { $0.wake(at: now, into: &$1) }
@@ -224,7 +224,7 @@ extension Session {
     }
 }
 
-/// The rules of a ``Session``.
+/// The rules of a `Session`.
 public struct SessionPolicy: Hashable, Sendable {
     /// When to connect again, and when to give up.
     public var reconnect = ReconnectPolicy()

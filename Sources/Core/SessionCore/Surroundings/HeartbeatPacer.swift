@@ -1,4 +1,4 @@
-public import MachineCore
+package import MachineCore
 
 /// Finds how long a connection may be silent before a ping is needed, for devices where every ping costs energy.
 ///
@@ -9,9 +9,9 @@ public import MachineCore
 ///
 /// A dead link is still found within the current interval plus the heartbeat's patience: apply each new ``interval`` to the heartbeat. A
 /// pacer survives reconnects. A new pacer also serves as a configuration.
-public struct HeartbeatPacer: Hashable, Sendable {
+package struct HeartbeatPacer: Hashable, Sendable {
     /// The longest silence from now on; never less than a second.
-    public private(set) var interval: Duration
+    package private(set) var interval: Duration
     private let base, minimum, maximum, stretch: Duration
     /// The stable time that the next growth needs.
     private var required: Duration
@@ -25,7 +25,7 @@ public struct HeartbeatPacer: Hashable, Sendable {
     ///   - minimum: The shortest interval, at least a second.
     ///   - maximum: The longest interval, at least `minimum`.
     ///   - stretch: How long a connection must last before the interval grows.
-    public init(
+    package init(
         base: Duration = .seconds(20), minimum: Duration = .seconds(10), maximum: Duration = .seconds(120),
         stretch: Duration = .seconds(120)
     ) {
@@ -37,12 +37,12 @@ public struct HeartbeatPacer: Hashable, Sendable {
     }
 
     /// Notes that a connection is open: its stable time starts.
-    public mutating func opened(at now: Moment) { stableSince = now }
+    package mutating func opened(at now: Moment) { stableSince = now }
 
     /// Notes that an automatic ping was answered, so a silence of this length is safe and the interval may grow.
     ///
     /// A connection that is never idle gives no information, and needs no longer interval.
-    public mutating func answered(at now: Moment) {
+    package mutating func answered(at now: Moment) {
         guard let since = stableSince, now - since >= required else { return }
         interval = min(interval + interval / 2, maximum)
         stableSince = now
@@ -52,7 +52,7 @@ public struct HeartbeatPacer: Hashable, Sendable {
     ///
     /// - Parameter wasIdle: Whether it was lost during silence: the heartbeat found it dead, or it broke at the first bytes after a
     ///   silence. Any other loss gives no information about the interval.
-    public mutating func lost(wasIdle: Bool) {
+    package mutating func lost(wasIdle: Bool) {
         // One loss shortens the interval once, and only if there was a connection.
         guard stableSince != nil else { return }
         stableSince = nil
@@ -62,7 +62,7 @@ public struct HeartbeatPacer: Hashable, Sendable {
     }
 
     /// Notes that the device is on another network with other middleboxes: resets what was learned.
-    public mutating func moved() { (interval, required) = (base, stretch) }
+    package mutating func moved() { (interval, required) = (base, stretch) }
 }
 
 /// How long a session lets its connections be silent before it sends a ping.
@@ -80,7 +80,7 @@ public struct HeartbeatPolicy: Hashable, Sendable {
     /// It replaces the interval of the connection's configuration.
     public static func every(_ interval: Duration) -> HeartbeatPolicy { adaptive(base: interval, minimum: interval, maximum: interval) }
 
-    /// An interval that grows while connections are stable and shrinks when they are lost during silence: see ``HeartbeatPacer``.
+    /// An interval that grows while connections are stable and shrinks when they are lost during silence: see `HeartbeatPacer`.
     ///
     /// For devices where every ping costs energy. It replaces the interval of the connection's configuration.
     ///

@@ -184,16 +184,16 @@ extension NetworkPath.Kind {
 /// | the path's interface has lost some of its addresses | not viable |
 /// | new connections use another interface, and the old one is still there | satisfied, then a better path |
 /// | an interface that is not the path appeared or disappeared | nothing |
-public struct InterfaceWatch: Hashable, Sendable {
+package struct InterfaceWatch: Hashable, Sendable {
     /// The interface of the path in the last snapshot; nil if there was none.
     private var path: NetworkInterface?
     private var hasLooked = false
 
     /// Creates a watch without a snapshot.
-    public init() {}
+    package init() {}
 
     /// Compares the interfaces that are up with the last snapshot, and returns what happened since.
-    public mutating func look(at interfaces: [NetworkInterface]) -> [PathWatch.Input] {
+    package mutating func look(at interfaces: [NetworkInterface]) -> [PathWatch.Input] {
         let usable = interfaces.filter { !$0.usableAddresses.isEmpty }
         let (before, after) = (path, usable.min(by: Self.isLikelier))
         defer { (path, hasLooked) = (after, true) }
@@ -212,13 +212,13 @@ public struct InterfaceWatch: Hashable, Sendable {
 }
 
 /// The interface of the default route, read from Linux's table of IPv4 routes.
-public enum DefaultRoutes {
+package enum DefaultRoutes {
     /// Reads the text of `/proc/net/route`.
     ///
     /// Of several default routes, only the one with the lowest metric counts.
     ///
     /// Source: `fib_route_seq_show` in Linux's net/ipv4/fib_trie.c.
-    public static func interface(inRoutes text: String) -> String? {
+    package static func interface(inRoutes text: String) -> String? {
         let rows = text.split(separator: "\n").dropFirst().map { $0.split(whereSeparator: { $0 == "\t" || $0 == " " }) }
         let defaults = rows.compactMap { row -> (name: String, metric: Int)? in
             guard row.count >= 8, row[1].allSatisfy({ $0 == "0" }), row[7].allSatisfy({ $0 == "0" }) else { return nil }

@@ -1,12 +1,12 @@
-public import MachineCore
+package import MachineCore
 
 /// Decides which share of a series to send, from the send backlog and the round-trip times.
 ///
 /// The share is halved if the backlog is too large or a round trip took too long. It grows by one step after an interval without problems:
 /// additive increase, multiplicative decrease. Between the limits for lowering and raising there is a band in which nothing changes.
-public struct AdaptiveRate: Machine, Hashable {
+package struct AdaptiveRate: Machine, Hashable {
     /// A measurement.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// This many bytes wait to be sent.
         case backlog(Int)
         /// A round trip took this long.
@@ -15,7 +15,7 @@ public struct AdaptiveRate: Machine, Hashable {
         case connected
     }
     /// The action to take.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Keep this share from now on.
         case keep(SampleShare)
         /// Report the backlog again with ``Input/backlog(_:)``.
@@ -23,9 +23,9 @@ public struct AdaptiveRate: Machine, Hashable {
     }
 
     /// The current share.
-    public private(set) var share = SampleShare.all
+    package private(set) var share = SampleShare.all
     /// When to check the backlog again; nil while everything is kept.
-    public private(set) var deadline: Moment?
+    package private(set) var deadline: Moment?
     private let policy: AdaptiveRatePolicy
     private var shortest: Duration?
     /// The earliest moment at which the share may be lowered again.
@@ -38,7 +38,7 @@ public struct AdaptiveRate: Machine, Hashable {
     private static let memory = 10
 
     /// Creates a rate that keeps everything at first.
-    public init(_ policy: AdaptiveRatePolicy = AdaptiveRatePolicy()) {
+    package init(_ policy: AdaptiveRatePolicy = AdaptiveRatePolicy()) {
         var policy = policy
         // Without a minimum, it would check all the time.
         policy.interval = max(policy.interval, .milliseconds(1))
@@ -46,7 +46,7 @@ public struct AdaptiveRate: Machine, Hashable {
     }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .backlog(let bytes):
             if bytes > policy.backlog {
@@ -69,7 +69,7 @@ public struct AdaptiveRate: Machine, Hashable {
     /// Asks for a check of the backlog if one is due.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         self.deadline = now + policy.interval
         effects.append(.look)
@@ -151,15 +151,15 @@ public struct SampleShare: Hashable, Comparable, Sendable {
 /// Selects a share of a series evenly and without randomness: of any m values in a row, the share of m, rounded up or down.
 ///
 /// The first value is always kept. After a change of the share, this holds for the values that follow.
-public struct EvenSampler: Hashable, Sendable {
+package struct EvenSampler: Hashable, Sendable {
     /// The accumulated share, in parts; less than one whole value.
     private var credit = SampleShare.denominator - 1
 
     /// Creates a sampler that has seen nothing.
-    public init() {}
+    package init() {}
 
     /// Returns whether to keep the next value.
-    public mutating func keeps(_ share: SampleShare) -> Bool {
+    package mutating func keeps(_ share: SampleShare) -> Bool {
         credit += share.parts
         guard credit >= SampleShare.denominator else { return false }
         credit -= SampleShare.denominator

@@ -1,4 +1,4 @@
-public import MachineCore
+package import MachineCore
 
 /// Collects values into batches that are sent by count, by size, by age, or on request.
 ///
@@ -6,9 +6,9 @@ public import MachineCore
 /// policy's capacity, and the oldest are dropped beyond that. Other messages therefore wait for at most one batch. Every recorded value is
 /// handed over once and in order, or counted as dropped or sampled. If only a share is kept, the last value of a series is still sent, when
 /// it reaches the maximum age of a batch.
-public struct Batcher<Value: Sendable>: Machine {
+package struct Batcher<Value: Sendable>: Machine {
     /// The state of the batch.
-    public enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         /// Nothing is due. → `due` when a limit is reached, on `flush` and on `close`.
         case collecting
         /// A batch is due and was reported. → `handing` on `take`, → `collecting` on `end`.
@@ -17,7 +17,7 @@ public struct Batcher<Value: Sendable>: Machine {
         case handing
     }
     /// An event that affects the batches.
-    public enum Input: Sendable {
+    package enum Input: Sendable {
         /// A new value of approximately this many bytes.
         case record(Value, byteCount: Int)
         /// From now on, this share of the values is kept.
@@ -34,7 +34,7 @@ public struct Batcher<Value: Sendable>: Machine {
         case end
     }
     /// The action to take.
-    public enum Effect: Sendable {
+    package enum Effect: Sendable {
         /// A batch is due: answer with ``Input/take`` when it can be sent.
         case due
         /// Send these values, and answer with ``Input/finished(sent:uncertain:unencodable:)``.
@@ -48,15 +48,15 @@ public struct Batcher<Value: Sendable>: Machine {
     }
 
     /// The state of the batch.
-    public private(set) var phase = Phase.collecting
+    package private(set) var phase = Phase.collecting
     /// Counts of what happened to all values.
-    public private(set) var counts = TelemetryCounts()
+    package private(set) var counts = TelemetryCounts()
     /// The number of bytes that wait.
-    public private(set) var waitingBytes = 0
+    package private(set) var waitingBytes = 0
     /// The share of the values that is kept.
-    public private(set) var share = SampleShare.all
+    package private(set) var share = SampleShare.all
     /// Whether no more values are accepted.
-    public private(set) var isClosed = false
+    package private(set) var isClosed = false
     private let policy: BatchPolicy
     /// The waiting values, from `head` on.
     ///
@@ -70,7 +70,7 @@ public struct Batcher<Value: Sendable>: Machine {
     private var flushedThrough = 0
 
     /// Creates an empty batcher.
-    public init(_ policy: BatchPolicy = BatchPolicy()) {
+    package init(_ policy: BatchPolicy = BatchPolicy()) {
         var policy = policy
         (policy.count, policy.bytes) = (max(policy.count, 1), max(policy.bytes, 1))
         policy.capacity = max(policy.capacity, 1)
@@ -83,13 +83,13 @@ public struct Batcher<Value: Sendable>: Machine {
     private var oldest: Entry? { head < entries.count ? entries[head] : last }
 
     /// Returns whether the first `recorded` values are all settled: sent, dropped or sampled.
-    public func isSettled(through recorded: Int) -> Bool { phase != .handing && oldest.map { $0.serial > recorded } ?? true }
+    package func isSettled(through recorded: Int) -> Bool { phase != .handing && oldest.map { $0.serial > recorded } ?? true }
 
     /// When the oldest value reaches the maximum age; nil if nothing waits or a batch is already due.
-    public var deadline: Moment? { phase == .collecting ? oldest.map { $0.recordedAt + policy.age } : nil }
+    package var deadline: Moment? { phase == .collecting ? oldest.map { $0.recordedAt + policy.age } : nil }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .record(let value, let byteCount): record(value, max(byteCount, 0), at: now)
         case .keep(let share): self.share = share
@@ -108,7 +108,7 @@ public struct Batcher<Value: Sendable>: Machine {
     /// Reports a batch if one is due.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard phase == .collecting, isDue(at: now) else { return }
         phase = .due
         effects.append(.due)

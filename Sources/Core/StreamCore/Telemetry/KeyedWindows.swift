@@ -1,11 +1,11 @@
-public import MachineCore
+package import MachineCore
 
 /// Sends the last value of a burst once its key has been quiet for a while; for typing, searching, resizing.
 ///
 /// With a leading edge, the first value of a burst is sent at once. If a burst does not end, its newest value is sent after the longest
 /// wait, counted from the first unsent change. The number of keys is limited: a key beyond the limit ends the burst that would end first,
 /// and the value of that burst is sent then.
-public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine {
+package struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine {
     private let quiet: Duration
     private let longestWait: Duration?
     private let edges: PacedEdges
@@ -18,21 +18,21 @@ public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine 
     ///   - longestWait: The longest time a change may wait; nil to wait until the key is quiet.
     ///   - edges: Whether the first value of a burst is sent, or the last, or both.
     ///   - keyLimit: The maximum number of keys with a running burst.
-    public init(_ quiet: Duration, longestWait: Duration? = nil, edges: PacedEdges = .trailing, keyLimit: Int = 1000) {
+    package init(_ quiet: Duration, longestWait: Duration? = nil, edges: PacedEdges = .trailing, keyLimit: Int = 1000) {
         (self.quiet, self.longestWait, self.edges) = (quiet, longestWait, edges)
         windows = KeyedWindows(limit: keyLimit)
     }
 
     /// The number of values that were replaced by newer ones, or arrived when no value of their key could be sent.
-    public var superseded: Int { windows.superseded }
+    package var superseded: Int { windows.superseded }
     /// The number of keys with a running burst.
-    public var keyCount: Int { windows.windows.count }
+    package var keyCount: Int { windows.windows.count }
 
     /// The earliest moment at which a burst may end; nil if none runs.
-    public var deadline: Moment? { windows.deadline }
+    package var deadline: Moment? { windows.deadline }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
+    package mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         wake(at: now, into: &effects)
         switch input {
         case .value(let key, let value): take(value, of: key, at: now, into: &effects)
@@ -43,7 +43,7 @@ public struct KeyedDebounce<Key: Hashable & Sendable, Value: Sendable>: Machine 
     /// Sends the values that have waited long enough.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
+    package mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
 
     private mutating func take(_ value: Value, of key: Key, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         guard quiet > .zero else { return effects.append(.send(key, value)) }
@@ -77,7 +77,7 @@ extension KeyedDebounce: Hashable where Value: Hashable {}
 ///
 /// With a trailing edge, the newest unsent value is sent when the interval is over, so a burst always ends with its last value. The number
 /// of keys is limited: a key beyond the limit ends the interval that would end first, and the value of that interval is sent then.
-public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine {
+package struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine {
     private let interval: Duration
     private let edges: PacedEdges
     private var windows: KeyedWindows<Key, Value>
@@ -88,20 +88,20 @@ public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine 
     ///   - interval: The minimum time between two values of a key. Zero or less: every value is sent at once.
     ///   - edges: Whether the first value of a burst is sent, or the last, or both.
     ///   - keyLimit: The maximum number of keys with a running interval.
-    public init(_ interval: Duration, edges: PacedEdges = .both, keyLimit: Int = 1000) {
+    package init(_ interval: Duration, edges: PacedEdges = .both, keyLimit: Int = 1000) {
         (self.interval, self.edges, windows) = (interval, edges, KeyedWindows(limit: keyLimit))
     }
 
     /// The number of values that were replaced by newer ones, or arrived when no value of their key could be sent.
-    public var superseded: Int { windows.superseded }
+    package var superseded: Int { windows.superseded }
     /// The number of keys with a running interval.
-    public var keyCount: Int { windows.windows.count }
+    package var keyCount: Int { windows.windows.count }
 
     /// The earliest moment at which an interval ends; nil if none runs.
-    public var deadline: Moment? { windows.deadline }
+    package var deadline: Moment? { windows.deadline }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
+    package mutating func handle(_ input: PacedInput<Key, Value>, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         wake(at: now, into: &effects)
         switch input {
         case .value(let key, let value): take(value, of: key, at: now, into: &effects)
@@ -112,7 +112,7 @@ public struct KeyedThrottle<Key: Hashable & Sendable, Value: Sendable>: Machine 
     /// Sends the values whose interval is over.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
+    package mutating func wake(at now: Moment, into effects: inout [PacedEffect<Key, Value>]) { close(all: false, at: now, into: &effects) }
 
     private mutating func take(_ value: Value, of key: Key, at now: Moment, into effects: inout [PacedEffect<Key, Value>]) {
         guard interval > .zero else { return effects.append(.send(key, value)) }
@@ -238,16 +238,16 @@ public enum PacedEdges: Hashable, Sendable, CaseIterable {
     var hasTrailing: Bool { self != .leading }
 }
 
-/// An input of ``KeyedThrottle`` and ``KeyedDebounce``.
-public enum PacedInput<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+/// An input of `KeyedThrottle` and `KeyedDebounce`.
+package enum PacedInput<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A newer value of the key.
     case value(Key, Value)
     /// Send all waiting values now.
     case flush
 }
 
-/// An effect of ``KeyedThrottle`` and ``KeyedDebounce``.
-public enum PacedEffect<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+/// An effect of `KeyedThrottle` and `KeyedDebounce`.
+package enum PacedEffect<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Send this value.
     case send(Key, Value)
 }

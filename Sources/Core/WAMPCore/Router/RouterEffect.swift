@@ -1,7 +1,7 @@
 public import CodecCore
 
 /// An effect that a router orders.
-public enum RouterEffect: Hashable, Sendable {
+package enum RouterEffect: Hashable, Sendable {
     /// Sends a message to a client.
     case send(WAMPMessage, to: RouterConnection)
     /// Sends the same message to several clients; the shell encodes it once per serialization.
@@ -42,7 +42,7 @@ extension RouterCredentials: CustomStringConvertible {
 }
 
 /// How a connection ends.
-public enum RouterClosing: Hashable, Sendable {
+package enum RouterClosing: Hashable, Sendable {
     /// The session has ended normally: WebSocket code 1000.
     case goodbye
     /// The client violated the protocol: 1002.
@@ -58,7 +58,7 @@ public enum RouterClosing: Hashable, Sendable {
 }
 
 /// News from a router.
-public enum RouterNews: Hashable, Sendable {
+package enum RouterNews: Hashable, Sendable {
     /// A session has joined.
     case joined(WAMPID, realm: String, authID: String, authRole: String)
     /// A session has left: the reason as a URI, or nil if its connection was lost.

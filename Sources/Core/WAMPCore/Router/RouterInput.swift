@@ -1,16 +1,16 @@
 public import CodecCore
 
 /// A connection to the router; the shell chooses the number and never reuses it.
-public struct RouterConnection: Hashable, Sendable {
+package struct RouterConnection: Hashable, Sendable {
     /// The number.
-    public let number: UInt64
+    package let number: UInt64
 
     /// Creates a connection from its number.
-    public init(_ number: UInt64) { self.number = number }
+    package init(_ number: UInt64) { self.number = number }
 }
 
 /// An input of a router.
-public enum RouterInput: Sendable {
+package enum RouterInput: Sendable {
     /// A client has connected and must say hello in time; the meta API shows the details as the session's transport.
     ///
     /// Limits per address apply to the address; nil: there is none, as for a Unix domain socket.
@@ -29,7 +29,7 @@ public enum RouterInput: Sendable {
     case overrun(RouterConnection)
     /// An INVOCATION or a part of a RESULT could not be sent to this client: its call ends with an ERROR of this URI.
     case undelivered(RouterConnection, WAMPMessage, reason: String)
-    /// The answer to ``RouterEffect/examine(_:_:)``.
+    /// The answer to `RouterEffect/examine(_:_:)`.
     case examined(RouterConnection, RouterVerdict)
     /// Ends a session, as `wamp.session.kill` does.
     case kill(session: WAMPID, reason: String, message: String?)
@@ -40,7 +40,7 @@ public enum RouterInput: Sendable {
 }
 
 /// The decision on a client that wants to join.
-public enum RouterVerdict: Hashable, Sendable {
+package enum RouterVerdict: Hashable, Sendable {
     /// The client joins as this principal.
     case accepted(RouterPrincipal)
     /// The client must authenticate.

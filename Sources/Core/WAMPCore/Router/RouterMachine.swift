@@ -1,10 +1,10 @@
-public import MachineCore
+package import MachineCore
 
 /// The router side of WAMP: realms, sessions, broker and dealer.
 ///
 /// It is strict: a client that violates the protocol gets an ABORT and is disconnected. Source: WAMP, "Protocol Violations".
 /// ``RouterPolicy`` limits all memory that clients can use, and a client that does not answer in time is disconnected.
-public struct RouterMachine: Machine {
+package struct RouterMachine: Machine {
     /// A timer of the router.
     enum Alarm: Hashable, Sendable {
         /// The time limit for a client to join.
@@ -16,7 +16,7 @@ public struct RouterMachine: Machine {
     }
 
     /// The rules and limits of the router.
-    public let policy: RouterPolicy
+    package let policy: RouterPolicy
     var chance: SplitMix64
     var peers: [RouterConnection: RouterPeer] = [:]
     /// The connection of each session.
@@ -39,19 +39,19 @@ public struct RouterMachine: Machine {
     /// - Parameters:
     ///   - policy: The rules and limits of the router.
     ///   - seed: The seed for random values, such as IDs of global scope. These are not secret.
-    public init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
+    package init(policy: RouterPolicy, seed: UInt64) { (self.policy, chance) = (policy, SplitMix64(seed: seed)) }
 
     /// Whether the router holds no state about any client.
     var isEmpty: Bool { peers.isEmpty && holdings.isEmpty && sessions.isEmpty && places.isEmpty && alarms.next == nil }
 
     /// The number of sessions.
-    public var sessionCount: Int { sessions.count }
+    package var sessionCount: Int { sessions.count }
 
     /// When to call `wake` if nothing else happens first.
-    public private(set) var deadline: Moment?
+    package private(set) var deadline: Moment?
 
     /// Handles an input.
-    public mutating func handle(_ input: RouterInput, at now: Moment, into effects: inout [RouterEffect]) {
+    package mutating func handle(_ input: RouterInput, at now: Moment, into effects: inout [RouterEffect]) {
         wake(at: now, into: &effects)
         switch input {
         case .opened(let connection, let transport, let address): open(connection, transport, address, at: now, into: &effects)
@@ -73,7 +73,7 @@ public struct RouterMachine: Machine {
     }
 
     /// Handles the passing of time.
-    public mutating func wake(at now: Moment, into effects: inout [RouterEffect]) {
+    package mutating func wake(at now: Moment, into effects: inout [RouterEffect]) {
         guard let deadline, deadline <= now else { return }
         while let alarm = alarms.due(at: now) {
             switch alarm {

@@ -1,13 +1,13 @@
-public import MachineCore
+package import MachineCore
 
 /// Controls the close handshake and the end of TCP (RFC 6455 §7).
 ///
 /// In every case, at most one close frame is sent, ``Effect/finished(_:)`` is emitted exactly once, and ``Effect/endTransport`` exactly
 /// once and last. After the first close, failure or close frame of the peer, the connection ends within `patience` + `linger`, whatever the
 /// peer does.
-public struct CloseHandshake: Machine, Hashable {
+package struct CloseHandshake: Machine, Hashable {
     /// The state of the close handshake.
-    public enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
         /// Open. → `asked` on `close`, → `draining` on `fail`, → `agreed` on `peerClose`, → `closed` when the transport ends.
         case open
         /// Our close frame was sent. → `agreed` on `peerClose`, → `draining` on `fail`, → `closed` when the transport ends or at `until`.
@@ -20,7 +20,7 @@ public struct CloseHandshake: Machine, Hashable {
         case closed
     }
     /// An event that affects the end of the connection.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// The app closes the connection. The code has passed ``CloseCode/maySend(as:)``.
         case close(CloseFrame)
         /// The peer violated the protocol: send this frame, then end (RFC 6455 §7.1.7).
@@ -31,7 +31,7 @@ public struct CloseHandshake: Machine, Hashable {
         case transportEnded
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Write this close frame; no data may follow it (RFC 6455 §5.5.1).
         case sendClose(CloseFrame)
         /// After everything written has been sent, end our side of TCP and discard further input.
@@ -45,11 +45,11 @@ public struct CloseHandshake: Machine, Hashable {
     }
 
     /// The state of the handshake.
-    public internal(set) var phase = Phase.open
+    package internal(set) var phase = Phase.open
     /// Whether a close frame was requested or received, or the connection has failed or ended.
-    public var isClosing: Bool { phase != .open }
+    package var isClosing: Bool { phase != .open }
     /// The facts known so far: both close frames, and which one was first.
-    public internal(set) var record = CloseRecord()
+    package internal(set) var record = CloseRecord()
     let role: Role
     let patience, linger: Duration
 
@@ -59,12 +59,12 @@ public struct CloseHandshake: Machine, Hashable {
     ///   - role: The role of this side: the server ends TCP first (RFC 6455 §7.1.1).
     ///   - patience: How long the peer may take to answer our close frame, or to end TCP after we failed the connection.
     ///   - linger: How long the peer may take to end TCP after both close frames were exchanged.
-    public init(role: Role, patience: Duration = .seconds(10), linger: Duration = .seconds(1)) {
+    package init(role: Role, patience: Duration = .seconds(10), linger: Duration = .seconds(1)) {
         (self.role, self.patience, self.linger) = (role, patience, linger)
     }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch (phase, input) {
         case (.open, .close(let frame)):
             send(frame, into: &effects)
@@ -88,7 +88,7 @@ public struct CloseHandshake: Machine, Hashable {
     }
 
     /// When the time limit of the peer ends; nil while open and once closed.
-    public var deadline: Moment? {
+    package var deadline: Moment? {
         switch phase {
         case .asked(let until), .draining(let until), .agreed(let until): until
         case .open, .closed: nil
@@ -98,7 +98,7 @@ public struct CloseHandshake: Machine, Hashable {
     /// Ends TCP if the time limit has passed.
     ///
     /// Early and repeated calls are harmless.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
         end(into: &effects)
     }

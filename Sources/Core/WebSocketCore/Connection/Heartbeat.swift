@@ -1,4 +1,4 @@
-public import MachineCore
+package import MachineCore
 
 /// Detects dead connections with pings and pongs (RFC 6455 §5.5.2, §5.5.3).
 ///
@@ -9,9 +9,9 @@ public import MachineCore
 /// A probe is an automatic ping that is sent without waiting for silence, when there is a reason to doubt the link.
 ///
 /// While the owner has paused reading because its own consumer is slow, silence does not count against the peer.
-public struct Heartbeat: Machine, Hashable {
+package struct Heartbeat: Machine, Hashable {
     /// An event that affects the heartbeat.
-    public enum Input: Hashable, Sendable {
+    package enum Input: Hashable, Sendable {
         /// The app requests a round-trip measurement, and waits this long after the ping was sent.
         case pingRequested(id: UInt64, patience: Duration)
         /// The ping with this payload was passed to the socket. Its time limit starts now, not when it was queued.
@@ -40,7 +40,7 @@ public struct Heartbeat: Machine, Hashable {
         case ended
     }
     /// An order to the owner, or a result.
-    public enum Effect: Hashable, Sendable {
+    package enum Effect: Hashable, Sendable {
         /// Write a ping with this payload ahead of queued data, and report ``Input/written(_:)``.
         case sendPing([UInt8])
         /// A ping was answered after this long; the id is nil for an automatic ping.
@@ -54,7 +54,7 @@ public struct Heartbeat: Machine, Hashable {
     /// The maximum number of pending pings.
     ///
     /// Another ping from the app beyond that expires at once.
-    public static let capacity = 64
+    package static let capacity = 64
 
     var interval: Duration?
     let patience, stall: Duration
@@ -74,7 +74,7 @@ public struct Heartbeat: Machine, Hashable {
     ///   - stall: How long a ping may wait for the socket to accept it while no other bytes move.
     ///   - seed: Four random bytes for the payloads, so that a pong of another connection is not mistaken for ours.
     ///   - now: When the connection opened.
-    public init(
+    package init(
         interval: Duration? = .seconds(20), patience: Duration = .seconds(10), stall: Duration = .seconds(60),
         seed: UInt32, openedAt now: Moment = .start
     ) {
@@ -82,7 +82,7 @@ public struct Heartbeat: Machine, Hashable {
     }
 
     /// Applies one input and appends the resulting effects in order.
-    public mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+    package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .pingRequested(let id, _) where isEnded || pings.count >= Self.capacity: effects.append(.expired(id))
         case .pingRequested(let id, let patience): send(id, patience, at: now, into: &effects)
@@ -172,7 +172,7 @@ public struct Heartbeat: Machine, Hashable {
     }
 
     /// Returns whether the ping with this payload is automatic and still unanswered.
-    public func isAutomatic(_ payload: [UInt8]) -> Bool {
+    package func isAutomatic(_ payload: [UInt8]) -> Bool {
         guard let number = number(in: payload) else { return false }
         return pings.contains { $0.number == number && $0.id == nil }
     }
@@ -196,7 +196,7 @@ public struct Heartbeat: Machine, Hashable {
     }
 
     /// The moment at which the next ping is due, expires, or proves the peer dead; nil if none can.
-    public var deadline: Moment? {
+    package var deadline: Moment? {
         var earliest = pingDue
         for ping in pings {
             guard let due = due(ping), due < earliest ?? .distantFuture else { continue }
@@ -206,7 +206,7 @@ public struct Heartbeat: Machine, Hashable {
     }
 
     /// Sends the ping that is due, expires pings that waited too long, and reports a dead peer.
-    public mutating func wake(at now: Moment, into effects: inout [Effect]) {
+    package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         let overdue = pings.filter { ping in due(ping).map { now >= $0 } ?? false }
         if overdue.contains(where: { $0.id == nil }) {
             effects.append(.dead)
@@ -219,7 +219,7 @@ public struct Heartbeat: Machine, Hashable {
     }
 
     /// Whether an automatic ping was sent and nothing has been received since.
-    public var meetsSilence: Bool { pings.contains { $0.writtenAt != nil && isAsking($0) } }
+    package var meetsSilence: Bool { pings.contains { $0.writtenAt != nil && isAsking($0) } }
 
     /// When silence causes the next automatic ping; nil while one is pending without any byte received since.
     private var pingDue: Moment? {
@@ -254,25 +254,25 @@ extension UInt32 {
 /// Counts outstanding answers where messages are sent instead of pings.
 ///
 /// Answers do not name the message they answer, so they are assumed to come in order.
-public struct PingQuestions: Hashable, Sendable {
+package struct PingQuestions: Hashable, Sendable {
     private var asked: [Moment] = []
 
     /// Creates a counter without outstanding answers.
-    public init() {}
+    package init() {}
 
     /// Whether no answer is expected.
-    public var isEmpty: Bool { asked.isEmpty }
+    package var isEmpty: Bool { asked.isEmpty }
 
     /// Records that a message was sent.
     ///
     /// Messages older than `patience` no longer expect an answer.
-    public mutating func ask(at now: Moment, patience: Duration) {
+    package mutating func ask(at now: Moment, patience: Duration) {
         asked.removeAll { now - $0 > patience }
         asked.append(now)
     }
 
     /// Records that an answer arrived; returns whether it answers the newest message.
-    public mutating func answer() -> Bool {
+    package mutating func answer() -> Bool {
         guard !asked.isEmpty else { return false }
         asked.removeFirst()
         return asked.isEmpty
@@ -283,19 +283,19 @@ public struct PingQuestions: Hashable, Sendable {
 ///
 /// The peer's answer may be unread in the socket by then. The alarm is therefore postponed once, so that the loop can read before the peer
 /// is declared dead.
-public struct LateAlarm: Hashable, Sendable {
+package struct LateAlarm: Hashable, Sendable {
     /// How late an alarm may ring without being postponed.
-    public static let tolerance = Duration.milliseconds(500)
+    package static let tolerance = Duration.milliseconds(500)
     /// For how long it is postponed: a loop reads before it checks its alarms again.
-    public static let respite = Duration.milliseconds(20)
+    package static let respite = Duration.milliseconds(20)
 
     private var isPutOff = false
 
     /// Creates the state in which no alarm has been postponed.
-    public init() {}
+    package init() {}
 
     /// Handles a ringing alarm: returns when it is to ring again, or nil if it is not postponed.
-    public mutating func rings(due: Moment?, at now: Moment) -> Moment? {
+    package mutating func rings(due: Moment?, at now: Moment) -> Moment? {
         isPutOff = due.map { now - $0 > Self.tolerance } ?? false && !isPutOff
         return isPutOff ? now + Self.respite : nil
     }

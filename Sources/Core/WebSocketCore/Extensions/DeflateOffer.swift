@@ -1,9 +1,9 @@
 /// The parameters of one `permessage-deflate` element, as a client offers it (RFC 7692 §7.1).
 ///
 /// Answers use the same parameters. In an answer, `client_max_window_bits` must have a value.
-public struct DeflateOffer: Hashable, Sendable {
+package struct DeflateOffer: Hashable, Sendable {
     /// The values that `client_max_window_bits` may have in an offer.
-    public enum ClientWindow: Hashable, Sendable {
+    package enum ClientWindow: Hashable, Sendable {
         /// The name without a value: the server may choose.
         case anyValue
         /// At most this, `8...15`.
@@ -13,18 +13,18 @@ public struct DeflateOffer: Hashable, Sendable {
     }
 
     /// Asks the server to start each message with an empty window.
-    public var serverNoContextTakeover: Bool
+    package var serverNoContextTakeover: Bool
     /// Says that the client starts each message with an empty window.
-    public var clientNoContextTakeover: Bool
+    package var clientNoContextTakeover: Bool
     /// The largest window the server may use, `8...15`; nil if absent.
-    public var serverMaxWindowBits: Int?
+    package var serverMaxWindowBits: Int?
     /// The largest window the client will use; nil if absent, and then the server must not limit it.
-    public var clientMaxWindowBits: ClientWindow?
+    package var clientMaxWindowBits: ClientWindow?
 
     static let name = "permessage-deflate"
 
     /// Creates an offer; by default one without parameters.
-    public init(
+    package init(
         serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
         serverMaxWindowBits: Int? = nil, clientMaxWindowBits: ClientWindow? = nil
     ) {
@@ -35,7 +35,7 @@ public struct DeflateOffer: Hashable, Sendable {
     }
 
     /// Reads an element; fails if it is another extension, or has an unknown, repeated or invalid parameter.
-    public init?(_ element: WebSocketExtension) {
+    package init?(_ element: WebSocketExtension) {
         guard element.name == Self.name, Set(element.parameters.map(\.name)).count == element.parameters.count else { return nil }
         self.init()
         for parameter in element.parameters {
@@ -55,7 +55,7 @@ public struct DeflateOffer: Hashable, Sendable {
     }
 
     /// The offer as an element of `Sec-WebSocket-Extensions`.
-    public var element: WebSocketExtension {
+    package var element: WebSocketExtension {
         var element = WebSocketExtension(Self.name)
         if serverNoContextTakeover { element.parameters.append(.init("server_no_context_takeover")) }
         if clientNoContextTakeover { element.parameters.append(.init("client_no_context_takeover")) }
@@ -69,10 +69,10 @@ public struct DeflateOffer: Hashable, Sendable {
     }
 
     /// The text of the header field.
-    public var headerValue: String { element.headerValue }
+    package var headerValue: String { element.headerValue }
 
     /// Reads a server's answer to this offer; throws ``HandshakeFailure/Kind/invalidExtension`` if it does not match the offer.
-    public func accept(_ answer: WebSocketExtension) throws(HandshakeFailure) -> DeflateParameters {
+    package func accept(_ answer: WebSocketExtension) throws(HandshakeFailure) -> DeflateParameters {
         func failure(_ detail: String) -> HandshakeFailure {
             HandshakeFailure(.invalidExtension, "\(quoted(answer.headerValue)): \(detail)")
         }
@@ -151,7 +151,7 @@ public struct DeflatePreferences: Hashable, Sendable {
     ///
     /// It always lets the server limit the client's window. A server that cannot meet the other limits declines, and messages are sent
     /// uncompressed.
-    public var offer: DeflateOffer {
+    package var offer: DeflateOffer {
         DeflateOffer(
             serverNoContextTakeover: serverNoContextTakeover, clientNoContextTakeover: clientNoContextTakeover,
             serverMaxWindowBits: serverMaxWindowBits < 15 ? serverMaxWindowBits : nil,

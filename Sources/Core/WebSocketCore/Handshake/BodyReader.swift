@@ -1,9 +1,9 @@
 /// Separates content from framing in the body of an HTTP/1 request, and finds its end (RFC 9112 §6 and §7).
 ///
 /// The reader is strict: it rejects ambiguous framing, because a proxy in front of this server may interpret it differently.
-public struct BodyReader: Hashable, Sendable {
+package struct BodyReader: Hashable, Sendable {
     /// The meaning of the next bytes.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// This many bytes are content, at least one.
         case content(Int)
         /// This many bytes are framing, at least one.
@@ -42,7 +42,7 @@ public struct BodyReader: Hashable, Sendable {
     ///
     /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if its length is invalid or given twice; ``HandshakeFailure/Kind/unsupportedCoding``
     ///   if it has a transfer coding other than chunked.
-    public init(of request: RequestHead) throws(HandshakeFailure) {
+    package init(of request: RequestHead) throws(HandshakeFailure) {
         let (lengths, codings) = (request.headers.values("Content-Length"), request.headers.values("Transfer-Encoding"))
         guard codings.isEmpty else {
             guard lengths.isEmpty else {
@@ -66,12 +66,12 @@ public struct BodyReader: Hashable, Sendable {
     }
 
     /// Whether the body has been read completely.
-    public var isAtEnd: Bool { state == .ended }
+    package var isAtEnd: Bool { state == .ended }
 
     /// Returns the meaning of the first of these bytes, and consumes as many as it reports.
     ///
     /// - Throws: ``HandshakeFailure/Kind/invalidBody`` if the chunks violate a rule.
-    public mutating func next(_ bytes: UnsafeRawBufferPointer) throws(HandshakeFailure) -> Step {
+    package mutating func next(_ bytes: UnsafeRawBufferPointer) throws(HandshakeFailure) -> Step {
         if state == .ended { return .end }
         let count = bytes.count
         guard count > 0 else { return .more }

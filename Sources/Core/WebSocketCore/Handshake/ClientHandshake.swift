@@ -1,11 +1,11 @@
 import MachineCore
 
 /// The client side of the opening handshake (RFC 6455 §4.1).
-public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+package struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The request to send.
     ///
     /// All fields are set and valid.
-    public let request: RequestHead
+    package let request: RequestHead
 
     private let key: WebSocketKey
     private let subprotocols: [String]
@@ -22,7 +22,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol``; ``HandshakeFailure/Kind/invalidHeader`` for fields that the handshake sets
     ///   itself (`Upgrade`, `Connection`, `Sec-WebSocket-*`), fields that announce a body, a second `Host`, or a name or value that cannot
     ///   be sent.
-    public init<G: RandomNumberGenerator>(
+    package init<G: RandomNumberGenerator>(
         url: WebSocketURL, subprotocols: [String] = [], deflate: DeflatePreferences? = nil, headers: HeaderFields = [:],
         using generator: inout G
     ) throws(HandshakeFailure) {
@@ -49,10 +49,10 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// The request's first line, for logs.
     ///
     /// Subprotocols are omitted because one may carry a token.
-    public var description: String { request.description }
+    package var description: String { request.description }
 
     /// A mirror of the request.
-    public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
+    package var customMirror: Mirror { Mirror(self, children: ["request": request]) }
 
     /// Checks the server's response.
     ///
@@ -60,7 +60,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     ///
     /// Pass only final responses, see ``ResponseHead/isInterim``. Throws ``HandshakeFailure/Kind/refused`` for a status other than 101, and
     /// otherwise the error of the 101 response.
-    public func check(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
+    package func check(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
         let headers = response.headers
         guard response.status == 101 else { throw HandshakeFailure(.refused, "the server answered \(response)") }
         guard response.minorVersion >= 1 else { throw HandshakeFailure(.invalidUpgrade, "HTTP/1.0 cannot upgrade") }
@@ -110,7 +110,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// Returns the same request for HTTP/2: the fields of the HEADERS frame (RFC 8441 §4).
     ///
     /// - Parameter isSecure: Whether the URL's scheme is `wss`.
-    public func extendedConnect(isSecure: Bool) -> HeaderFields {
+    package func extendedConnect(isSecure: Bool) -> HeaderFields {
         var fields: HeaderFields = [
             ":method": "CONNECT", ":protocol": "websocket", ":scheme": isSecure ? "https" : "http",
             ":authority": request.headers["Host"] ?? "", ":path": request.target,
@@ -125,7 +125,7 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     ///
     /// Pass only final responses. Throws ``HandshakeFailure/Kind/refused`` for a status other than 200 to 299, and otherwise the error of
     /// the response.
-    public func checkTunnel(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
+    package func checkTunnel(_ response: ResponseHead) throws(HandshakeFailure) -> Agreement {
         guard response.status != 101 else { throw HandshakeFailure(.invalidUpgrade, "HTTP/2 has no status 101") }
         guard 200...299 ~= response.status else { throw HandshakeFailure(.refused, "the server answered \(response)") }
         return try agree(to: response)
@@ -133,24 +133,24 @@ public struct ClientHandshake: Hashable, Sendable, CustomStringConvertible, Cust
 }
 
 /// A `Sec-WebSocket-Key`: the Base64 text of 16 random bytes from the client (RFC 6455 §4.1).
-public struct WebSocketKey: Hashable, Sendable {
+package struct WebSocketKey: Hashable, Sendable {
     /// The value of the header field, 24 characters.
-    public let value: String
+    package let value: String
 
     /// Creates a random key.
-    public init(using generator: inout some RandomNumberGenerator) {
+    package init(using generator: inout some RandomNumberGenerator) {
         value = Base64.text((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
     /// Reads a key from a request; fails if it is not Base64 of exactly 16 bytes.
-    public init?(_ value: String) {
+    package init?(_ value: String) {
         // Unused bits in the last digit are ignored.
         guard Base64.bytes(of: value.utf8, isCanonical: false)?.count == 16 else { return nil }
         self.value = value
     }
 
     /// The `Sec-WebSocket-Accept` value that proves that the server understood this key as WebSocket (RFC 6455 §4.2.2).
-    public var accept: String {
+    package var accept: String {
         Base64.text(SHA1.digest(Array((value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// It rejects the following, although RFC 9112 allows a lenient reader to accept some of it: folded lines, a space before the colon, line
 /// breaks other than CR LF, control characters, and names that are not tokens.
-public struct HeadParser<Head: MessageHead>: Sendable {
+package struct HeadParser<Head: MessageHead>: Sendable {
     private var lines: HeadLines
     /// The parsed first line.
     ///
@@ -11,13 +11,13 @@ public struct HeadParser<Head: MessageHead>: Sendable {
     private var failure: HandshakeFailure?
 
     /// Creates a parser for heads of at most `limit` bytes, including the blank line.
-    public init(limit: Int = 16 * 1024) { lines = HeadLines(limit: limit) }
+    package init(limit: Int = 16 * 1024) { lines = HeadLines(limit: limit) }
 
     /// Parses more bytes, and advances `bytes` past those that were used, never beyond the blank line that ends a head.
     ///
     /// Returns nil if all bytes were used and more are needed. After a head, the next call begins a new one. Throws as soon as the head is
     /// invalid, and the same failure on every later call.
-    public mutating func parse(_ bytes: inout UnsafeRawBufferPointer) throws(HandshakeFailure) -> Head? {
+    package mutating func parse(_ bytes: inout UnsafeRawBufferPointer) throws(HandshakeFailure) -> Head? {
         if let failure { throw failure }
         do throws(HandshakeFailure) {
             while let part = try unsafe lines.next(&bytes) {
@@ -38,7 +38,7 @@ public struct HeadParser<Head: MessageHead>: Sendable {
     }
 }
 
-/// Splits the head of an HTTP/1 message into its first line and its fields, for ``HeadParser``.
+/// Splits the head of an HTTP/1 message into its first line and its fields, for `HeadParser`.
 struct HeadLines: Sendable {
     enum Part {
         /// The first line, without its line break.

@@ -1,13 +1,13 @@
 import MachineCore
 
 /// The server side of the opening handshake (RFC 6455 §4.2), also over HTTP/2 (RFC 8441).
-public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+package struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The request as received.
-    public let request: RequestHead
+    package let request: RequestHead
     /// The offered subprotocols, in the client's order of preference.
-    public let offeredSubprotocols: [String]
+    package let offeredSubprotocols: [String]
     /// The offered extensions, in the client's order of preference.
-    public let offeredExtensions: [WebSocketExtension]
+    package let offeredExtensions: [WebSocketExtension]
 
     /// Nil over HTTP/2, which has no such proof (RFC 8441 §5).
     private let key: WebSocketKey?
@@ -18,7 +18,7 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     ///
     /// Throws ``HandshakeFailure/Kind/notAnUpgrade`` for plain HTTP, which may be handled as such. For any other failure, the server must
     /// answer with its ``HandshakeFailure/refusal``.
-    public init(_ request: RequestHead) throws(HandshakeFailure) {
+    package init(_ request: RequestHead) throws(HandshakeFailure) {
         let headers = request.headers
         if request.majorVersion == 2 { try Self.checkTunnel(request) } else { try Self.checkUpgrade(request) }
         // A body would be read as frames.
@@ -81,10 +81,10 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     /// The request's first line, for logs.
     ///
     /// Subprotocols are omitted because one may carry a token.
-    public var description: String { request.description }
+    package var description: String { request.description }
 
     /// A mirror of the request.
-    public var customMirror: Mirror { Mirror(self, children: ["request": request]) }
+    package var customMirror: Mirror { Mirror(self, children: ["request": request]) }
 
     /// Accepts the request.
     ///
@@ -96,7 +96,7 @@ public struct ServerHandshake: Hashable, Sendable, CustomStringConvertible, Cust
     ///   - headers: Additional fields to send.
     /// - Throws: ``HandshakeFailure/Kind/invalidSubprotocol`` for a subprotocol that was not offered;
     ///   ``HandshakeFailure/Kind/invalidHeader`` for fields that the handshake sets itself or that cannot be sent.
-    public func accept(
+    package func accept(
         subprotocol: String? = nil, deflate: DeflatePreferences? = nil, headers: HeaderFields = [:]
     ) throws(HandshakeFailure) -> Agreement {
         try headers.refuseReserved()

@@ -4,9 +4,9 @@ import MachineCore
 ///
 /// Send ``opening``, then pass the received bytes until the connection is established. Bytes after that belong to the server and are not
 /// consumed.
-public struct ProxyNegotiation: Sendable {
+package struct ProxyNegotiation: Sendable {
     /// The next action.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// Wait for more bytes.
         case more
         /// Send these bytes, and wait.
@@ -21,7 +21,7 @@ public struct ProxyNegotiation: Sendable {
     }
 
     /// The bytes to send first.
-    public let opening: [UInt8]
+    package let opening: [UInt8]
     private var dialogue: Dialogue
 
     /// Prepares a connection to a server.
@@ -32,7 +32,7 @@ public struct ProxyNegotiation: Sendable {
     ///   - port: The server's port.
     ///   - headLimit: The maximum response length of an HTTP proxy, in bytes.
     /// - Throws: ``ProxyFailure/Kind/malformed`` for a host that the proxy protocol cannot express.
-    public init(through proxy: Proxy, to host: String, port: Int, headLimit: Int = 16 * 1024) throws(ProxyFailure) {
+    package init(through proxy: Proxy, to host: String, port: Int, headLimit: Int = 16 * 1024) throws(ProxyFailure) {
         if proxy.kind == .socks5 {
             let socks = try SOCKSDialogue(to: host, port: port, login: proxy.login)
             (opening, dialogue) = (socks.greeting, .socks(socks))
@@ -52,7 +52,7 @@ public struct ProxyNegotiation: Sendable {
     }
 
     /// Reads more bytes, and advances `bytes` past those of the proxy.
-    public mutating func receive(_ bytes: inout UnsafeRawBufferPointer) throws(ProxyFailure) -> Step {
+    package mutating func receive(_ bytes: inout UnsafeRawBufferPointer) throws(ProxyFailure) -> Step {
         switch dialogue {
         case .connect(var parser):
             defer { dialogue = .connect(parser) }

@@ -34,7 +34,7 @@ public struct CompressionOptions: Hashable, Sendable {
 /// Compresses the messages that one side of a connection sends (RFC 7692 §7.2.1).
 ///
 /// Its memory, see ``CompressionOptions``, is allocated at the first message and freed with the deflater.
-public final class Deflater: MessageDeflater {
+package final class Deflater: MessageDeflater {
     private let options: CompressionOptions
     private let windowBits: Int
     private let takesContextOver: Bool
@@ -43,7 +43,7 @@ public final class Deflater: MessageDeflater {
     private var hasInput = false
 
     /// Creates a deflater for the messages that this side, in the role `role`, sends.
-    public init(parameters: DeflateParameters, role: Role, options: CompressionOptions = .init()) {
+    package init(parameters: DeflateParameters, role: Role, options: CompressionOptions = .init()) {
         self.options = options
         switch role {
         case .client:
@@ -62,7 +62,7 @@ public final class Deflater: MessageDeflater {
     /// Compresses a piece of one message and appends the result to `output`; the result may be empty before the last piece.
     ///
     /// With `isLast` it flushes, removes the tail `00 00 FF FF`, and resets the context if context takeover is off.
-    public func deflate(_ input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) {
+    package func deflate(_ input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) {
         if input.isEmpty, !hasInput {
             // RFC 7692 §7.2.3.6: an empty message is one empty block. zlib would output nothing for the second flush.
             if isLast { output.append(0) }
@@ -112,7 +112,7 @@ public final class Deflater: MessageDeflater {
 ///
 /// Its memory, see ``CompressionOptions``, is allocated at the first compressed message and freed with the inflater. After an inflater
 /// has thrown an error, it must not be used any more.
-public final class Inflater: MessageInflater {
+package final class Inflater: MessageInflater {
     private let windowBits: Int
     private let takesContextOver: Bool
     private var stream: ZlibStream?
@@ -129,7 +129,7 @@ public final class Inflater: MessageInflater {
     }
 
     /// Creates an inflater for the messages that this side, in the role `role`, receives.
-    public init(parameters: DeflateParameters, role: Role) {
+    package init(parameters: DeflateParameters, role: Role) {
         switch role {
         case .client: (windowBits, takesContextOver) = (parameters.serverMaxWindowBits, !parameters.serverNoContextTakeover)
         case .server: (windowBits, takesContextOver) = (parameters.clientMaxWindowBits, !parameters.clientNoContextTakeover)
@@ -143,7 +143,7 @@ public final class Inflater: MessageInflater {
     }
 
     /// Inflates a piece of one message into `room`, as far as possible; see ``MessageInflater``.
-    public func inflate(
+    package func inflate(
         _ input: inout UnsafeRawBufferPointer, isLast: Bool, into room: inout UnsafeMutableRawBufferPointer
     ) throws(ProtocolViolation) {
         while true {

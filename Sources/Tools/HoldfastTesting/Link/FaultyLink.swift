@@ -255,7 +255,7 @@
         ///   - script: The faults and their times, counted from this call.
         ///   - seed: The seed for all random choices; the same seed gives the same faults.
         ///   - clock: The clock that measures the times. With a ``ManualClock``, the test decides when the next fault comes.
-        ///   - tell: Called after each fault was applied; the next fault waits until it returns.
+        ///   - notify: Called after each fault was applied; the next fault waits until it returns.
         /// - Throws: `CancellationError` when cancelled; `IOError` if another program has taken the port that was closed.
         public func follow<C: Clock>(
             _ script: FaultScript, seed: UInt64, clock: C = ContinuousClock(), telling notify: (PlannedFault) async -> Void = { _ in }
