@@ -690,7 +690,7 @@ run rooms outbox --store "$work/strict" </dev/null
 check "rooms outbox prints what has failed, and why" \
     '[[ $status == 0 && $(grep -c "\"state\":\"failed\",\"code\":" "$work/out") == 2 ]] && grep -q "\"text\":\"one\"" "$work/out"'
 run rooms send "$rooms_url" --room lobby --token "$(token rw)" --store "$work/strict" three </dev/null
-check "what has failed is no matter of a later run" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && err_has "2 messages of earlier runs"'
+check "what has failed is no matter of a later run" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && err_has "2 messages from earlier runs"'
 run rooms outbox --store "$work/strict" --retry </dev/null
 check "rooms outbox queues it again" '[[ $status == 0 && $(wc -l <"$work/out") == 2 ]]'
 run rooms send "$rooms_url" --room lobby --token "$(token rw)" --store "$work/strict" </dev/null

@@ -155,10 +155,10 @@ refused 'squid within TLS: nobody vouches for the server' "TLS with $secure" "$s
     --proxy "https://$login@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
 for proxy in "microsocks $micro $micro_guarded" "dante $dante $dante_guarded"; do
     read -r name port guarded <<< "$proxy"
-    refused "$name: no password" 'who we are' "$plain" --proxy "socks5://127.0.0.1:$guarded"
-    refused "$name: a wrong password" 'does not know this name' "$plain" --proxy "socks5://$wrong@127.0.0.1:$guarded"
+    refused "$name: no password" 'requires a login' "$plain" --proxy "socks5://127.0.0.1:$guarded"
+    refused "$name: a wrong password" 'rejects this name' "$plain" --proxy "socks5://$wrong@127.0.0.1:$guarded"
     refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "socks5://127.0.0.1:$port"
-    refused "$name: a name that nobody has" 'could not reach the server\|does not say why' ws://nobody.invalid/ --proxy "socks5://127.0.0.1:$port"
+    refused "$name: a name that nobody has" 'could not reach the server\|without giving a reason' ws://nobody.invalid/ --proxy "socks5://127.0.0.1:$port"
 done
 refused 'dante: a port that it forbids' 'does not let us through' ws://127.0.0.1:9/ --proxy "socks5://127.0.0.1:$dante"
 refused 'a proxy that speaks no TLS' 'TLS with the proxy\|hung up\|connection reset' "$plain" --proxy "https://127.0.0.1:$micro"

@@ -244,7 +244,7 @@ async def door(browser, hub):
     await tab.page.reload()
     report(await tab.until(LIVE) and await tab.shows("first words"), "a reload leads back into the room, and what was said is there")
     await tab.say("x" * 70_000)
-    told = "document.getElementById('banner').textContent === 'A message may have 65536 bytes.'"
+    told = "document.getElementById('banner').textContent === 'A message may have at most 65536 bytes.'"
     report(await tab.until(told), "what is too long is refused in words", await tab.page.inner_text("#banner"))
     await asyncio.sleep(1.5)
     kept = await tab.page.evaluate(told) and len(await tab.page.input_value("#words")) == 70_000

@@ -55,7 +55,7 @@ const mutants = {
     },
     "store.mjs": {
         "a number is given out twice":
-            '⟦await tx.put("rooms", room, { ...record, next: record.next + 1 }); →⟧return row; }); } /** Entries',
+            '⟦await tx.put("rooms", room, { ...record, next: record.next + 1 }); →⟧return row; }); } /** * Writes entries after',
         "what entries prove stays in the outbox":
             '⟦for (const cseq of proved) await tx.delete("outbox", [room, cseq]); →⟧await tx.put("rooms", room, '
                 + '{ ...record, seq, first, proof });',

@@ -219,7 +219,7 @@ const tests = {
         eve.link.up = [];
         eve.link.say({ t: "page", ref: 1, room, epoch: "ffffffffffffffff", items: [], base: 1 });
         eve.link.deliverDown();
-        await assert.rejects(loading, /anew/);
+        await assert.rejects(loading, /new log/);
     },
     async "An entry that comes again is dropped, and nothing is asked for"() {
         const { people: [ann, bob], calm, log, hub } = await world("ann", "bob");
