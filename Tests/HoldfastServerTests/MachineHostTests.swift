@@ -46,7 +46,7 @@ import WebSocketRuntime
         typealias Client = MachineHostTests.Client
         typealias Local = Nothing
 
-        enum Parcel: Sendable {
+        enum Output: Sendable {
             case notify(String, to: [ID])
             case answer(String, to: ID)
         }
@@ -55,7 +55,7 @@ import WebSocketRuntime
         let wakes = AsyncStream.makeStream(of: Moment.self)
         /// Whom it tells.
         var members: [ID] = []
-        /// How many inputs were heard when parcels were carried out.
+        /// How many inputs were heard when outputs were carried out.
         var turns: [Int] = []
         var heard: [String] = []
         var deadline: Moment?
@@ -91,9 +91,9 @@ import WebSocketRuntime
             said = []
         }
 
-        static func deliver(_ parcels: [Parcel], sentAt: NIODeadline, at port: HostPort<Echo>) {
-            for parcel in parcels {
-                switch parcel {
+        static func deliver(_ outputs: [Output], sentAt: NIODeadline, at port: HostPort<Echo>) {
+            for output in outputs {
+                switch output {
                 case .answer(let text, let id): port[id]?.heard.append(text)
                 case .notify(let text, let members): for id in members where id.port == port.number { port[id]?.heard.append(text) }
                 }

@@ -192,7 +192,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
     let local: LoopLocal
     private var sharesReads = false
     private var lingering = LingeringClose()
-    /// The seat of a connection that has had plain requests; released with the handler.
+    /// The permit of a connection that has had plain requests; released with the handler.
     private let permit: (any Sendable & AnyObject)?
     var began: NIODeadline?
     @exclusivity(unchecked) var alarmIndex: Int?
@@ -201,7 +201,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
     ///
     ///   - arrivals: The arrivals of the channel's event loop.
     ///   - began: When the connection began if another handler has read from it before, or when its next request began.
-    ///   - seat: The seat of a connection that has had plain requests; see ``goOn(with:)``.
+    ///   - permit: The permit of a connection that has had plain requests; see ``goOn(with:)``.
     init(
         _ options: ServerOptions, at arrivals: Arrivals, began: NIODeadline? = nil, permit: (any Sendable & AnyObject)? = nil,
         onOpen: @escaping OnOpen
@@ -271,7 +271,7 @@ final class ServerHandshakeHandler: ServerHandshaking {
         context.fireChannelReadComplete()
     }
 
-    /// Passes the request to a plain HTTP handler, if there is a seat; the next request comes to a new handler of this type.
+    /// Passes the request to a plain HTTP handler, if there is a permit; the next request comes to a new handler of this type.
     func takePlain(_ request: RequestHead, _ context: ChannelHandlerContext) throws(HandshakeFailure) {
         guard let guests = options.guests, let permit = permit ?? guests.permit(context.channel) else {
             return ask(about: request, nil, context)

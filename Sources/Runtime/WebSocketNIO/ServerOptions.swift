@@ -42,7 +42,7 @@ package struct ServerOptions: Sendable {
     package var decide: (@Sendable (ServerHandshake, _ peer: SocketAddress?) async -> Decision)?
     /// The pages that may open a WebSocket.
     package var origins = OriginPolicy()
-    /// The handling of requests that are not upgrades, over HTTP/1.1; if it is nil or has no seat, `answer` is used and the connection closes.
+    /// The handling of requests that are not upgrades, over HTTP/1.1; if it is nil or has no permit, `answer` is used and the connection closes.
     package var guests: PlainGuests?
     /// Answers requests that are not upgrades.
     package var answer: @Sendable (RequestHead, _ peer: SocketAddress?) async -> PlainResponse

@@ -85,7 +85,7 @@ struct BatchEncoding: Sendable {
     /// Returns the messages for these values, in order: one, unless it would be too long.
     ///
     /// A value that cannot be encoded is left out and reported.
-    func parcels<Value: Encodable>(of values: [Value]) -> [EncodedBatch] {
+    func batches<Value: Encodable>(of values: [Value]) -> [EncodedBatch] {
         do { return split(values, try codec.encode(values)) } catch {}
         let sound = values.filter { isSound($0) }
         guard !sound.isEmpty else { return [] }
@@ -116,7 +116,7 @@ struct BatchEncoding: Sendable {
     private func split<Value: Encodable>(_ values: [Value], _ message: Message) -> [EncodedBatch] {
         guard message.byteCount > limit, values.count > 1 else { return [(message, values.count)] }
         let middle = values.count / 2
-        return parcels(of: Array(values[..<middle])) + parcels(of: Array(values[middle...]))
+        return batches(of: Array(values[..<middle])) + batches(of: Array(values[middle...]))
     }
 
     private func notify(_ error: any Error, _ type: Any.Type) {

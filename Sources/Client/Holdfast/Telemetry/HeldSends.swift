@@ -2,7 +2,7 @@ import WebSocketRuntime
 
 /// A sender that holds values back to send them later.
 protocol HeldSender: AnyObject, Sendable {
-    /// Sends all values held now, and waits for that at most as long as the farewell limit.
+    /// Sends all values held now, and waits for that at most as long as the flush timeout.
     func prepareToClose() async
     /// Accepts no more values; the held ones become due.
     func close()

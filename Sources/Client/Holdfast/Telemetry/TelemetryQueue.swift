@@ -158,11 +158,11 @@ final class TelemetryQueue<Value: Encodable & Sendable>: HeldSender {
 
     /// Sends one batch; returns whether the next is due.
     private func carry(_ values: [Value]) async -> Bool {
-        let parcels = encoding.parcels(of: values)
-        let encoded = parcels.reduce(0) { $0 + $1.count }
-        let bytes = parcels.reduce(0) { $0 + $1.message.byteCount }
+        let batches = encoding.batches(of: values)
+        let encoded = batches.reduce(0) { $0 + $1.count }
+        let bytes = batches.reduce(0) { $0 + $1.message.byteCount }
         var (sent, uncertain) = (0, 0)
-        for (message, count) in parcels {
+        for (message, count) in batches {
             switch await batchSender.carry(message) {
             case .written: sent += count
             case .unknown: uncertain += count

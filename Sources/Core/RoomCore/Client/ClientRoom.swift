@@ -42,7 +42,7 @@ struct ClientRoom: Hashable, Sendable {
 
     let room: RoomName
     var request: JoinRequest
-    /// Whether the app wants to be in the room; if not, the seat exists only until its pending work is done.
+    /// Whether the app wants to be in the room; if not, the record exists only until its pending work is done.
     var isWanted: Bool
     var store = Store.due
     /// The number of reads without an answer; only the last one counts.

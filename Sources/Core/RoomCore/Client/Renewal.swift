@@ -10,7 +10,7 @@ import MachineCore
 struct Renewal: Hashable, Sendable {
     /// The ID of the voids.
     let barrier: MessageID
-    /// Until when the client waits for the fates, while it is connected.
+    /// Until when the client waits for the outcomes, while it is connected.
     var deadline: Moment?
 }
 
@@ -45,7 +45,7 @@ extension RoomsMachine {
     /// Settles the messages of a room that is not joined as uncertain, because the client cannot ask the hub about them.
     mutating func abandon(_ place: Int) { clientRooms[place].outbox.settle(from: .min, .uncertain) }
 
-    /// Takes the new device ID if all fates are known.
+    /// Takes the new device ID if all outcomes are known.
     mutating func settleIfKnown(at now: Moment, into effects: inout [RoomsEffect]) {
         guard renewal != nil, let old = device, clientRooms.allSatisfy({ $0.store == .ready && $0.outbox.isSettled }) else { return }
         renewal = nil

@@ -74,7 +74,7 @@ struct RoomOutbox: Hashable, Sendable {
     var count: Int { rows.count + failed.count }
     /// The number of the first message to send.
     ///
-    /// Messages whose fate is known wait for a new number and do not count: they say nothing about what the hub must have before the
+    /// Messages whose outcome is known wait for a new number and do not count: they say nothing about what the hub must have before the
     /// later ones.
     var oldest: Int64? { rows.first { $0.verdict == .unknown }?.publication.cseq }
 

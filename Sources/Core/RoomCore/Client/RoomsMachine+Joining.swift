@@ -3,7 +3,7 @@ import ProtocolCore
 
 /// The rooms that the app wants, and how the client joins them.
 extension RoomsMachine {
-    /// Returns the seat of a room that the app wants.
+    /// Returns the place of a room that the app wants.
     func wanted(_ room: RoomName) -> Int? { places[room].flatMap { clientRooms[$0].isWanted ? $0 : nil } }
 
     mutating func clientRoom(_ room: RoomName, _ request: JoinRequest, isWanted: Bool) -> Int {
@@ -65,7 +65,7 @@ extension RoomsMachine {
         drop(at: now, into: &effects)
     }
 
-    /// Removes the seat of a room that the app does not want, unless work for it is pending.
+    /// Removes the place of a room that the app does not want, unless work for it is pending.
     mutating func removeIfDone(_ room: RoomName) {
         guard let place = places[room], !clientRooms[place].isWanted, clientRooms[place].unwritten == 0, clientRooms[place].loads == 0,
             renewal == nil,

@@ -3,7 +3,7 @@ import ProtocolCore
 
 /// Presence, typing, signals and read markers.
 extension RoomsMachine {
-    /// Returns the seat of a room that is joined on this connection.
+    /// Returns the place of a room that is joined on this connection.
     private func attached(_ room: RoomName) -> Int? { wanted(room).flatMap { clientRooms[$0].isAttached ? $0 : nil } }
 
     private var memberLimit: Int { Int(min(max(link.limits.members, 0), Int64(policy.members))) }

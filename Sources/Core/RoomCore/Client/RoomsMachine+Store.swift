@@ -16,7 +16,7 @@ extension RoomsMachine {
         effects.append(.load(clientRooms[place].room))
     }
 
-    /// Returns the seat of a room if this answers its last load.
+    /// Returns the place of a room if this answers its last load.
     private mutating func answeredLoad(_ room: RoomName) -> Int? {
         guard let place = places[room], clientRooms[place].loads > 0 else { return nil }
         clientRooms[place].loads -= 1

@@ -98,9 +98,9 @@ package struct PlainGuests: Sendable {
         package init() {}
     }
 
-    /// Reserves a seat for a connection; returns nil if none is free, and the server answers by itself.
+    /// Reserves a permit for a connection; returns nil if none is free, and the server answers by itself.
     ///
-    /// The connection releases the seat when it closes, and when it becomes a WebSocket.
+    /// The connection releases the permit when it closes, and when it becomes a WebSocket.
     package var permit: @Sendable (any Channel) -> (any Sendable & AnyObject)?
     /// Starts the task that answers; returns false if the server is shutting down.
     package var take: @Sendable (PlainExchange) -> Bool

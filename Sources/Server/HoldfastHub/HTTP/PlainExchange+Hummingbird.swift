@@ -64,7 +64,7 @@ extension HoldfastServer.HTTPResponse {
 
 /// Limits the connections of plain HTTP, in all and per address, so that there is always room for WebSockets and for other addresses.
 final class GuestLimit: Sendable {
-    /// The place of a connection, occupied until the seat is released.
+    /// The place of a connection, occupied until the permit is released.
     final class Permit: Sendable {
         private let limit: GuestLimit
         private let address: String?
@@ -81,10 +81,10 @@ final class GuestLimit: Sendable {
     /// Creates a limit of so many connections in all, but always at least one, and so many per address.
     init(most: Int, perAddress: Int) { (self.most, self.perAddress) = (max(most, 1), perAddress) }
 
-    /// Returns a seat for a connection; nil if there are too many.
+    /// Returns a permit for a connection; nil if there are too many.
     func permit(_ channel: any Channel) -> Permit? { permit(channel.remoteAddress?.network) }
 
-    /// Returns a seat for an address; clients of a Unix domain socket have no address.
+    /// Returns a permit for an address; clients of a Unix domain socket have no address.
     func permit(_ address: String?) -> Permit? {
         let isFree = guests.withLockedValue { guests in
             guard guests.count < most, address.map({ guests.byAddress[$0, default: 0] < perAddress }) ?? true else { return false }

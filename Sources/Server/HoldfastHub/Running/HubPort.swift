@@ -6,7 +6,7 @@ import RoomsWire
 /// The hub's clients on one event loop.
 typealias HubPort = HostPort<HubCore>
 
-/// A parcel from the machine's event loop to the event loop of a client.
+/// An output from the machine's event loop to the event loop of a client.
 enum HubOutput: Sendable {
     case send(HubFrame, to: ConnectionID)
     case fanOut(SharedFrame, to: [ConnectionID])
@@ -51,7 +51,7 @@ final class HubLocal {
 extension ConnectionID: HostedID {}
 
 extension HubCore {
-    /// Delivers parcels that the machine's loop sent at `at`.
+    /// Delivers outputs that the machine's loop sent at `at`.
     static func deliver(_ outputs: [HubOutput], sentAt at: NIODeadline, at port: HubPort) {
         var hasFanOut = false
         for output in outputs {

@@ -88,7 +88,7 @@ final class RouterLocal {
 extension RouterConnection: HostedID {}
 
 extension RouterCore {
-    /// Delivers the parcels of the machine's event loop.
+    /// Delivers the outputs of the machine's event loop.
     static func deliver(_ outputs: [RouterOutput], sentAt _: NIODeadline, at port: RouterPort) {
         for output in outputs {
             switch output {

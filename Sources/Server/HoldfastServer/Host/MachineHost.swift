@@ -133,18 +133,18 @@ public import WebSocketRuntime
         timer.set(deadline) { [weak self, loop] in loop.execute { [weak self] in self?.turn() } }
     }
 
-    // MARK: - Parcels
+    // MARK: - Outputs
 
-    /// Stores a parcel for the client's event loop until this turn ends.
+    /// Stores an output for the client's event loop until this turn ends.
     @inlinable package func put(_ output: Server.Output, for id: Server.ID) {
         // There are no ports once the server is gone.
         if id.port < outputs.count { outputs[id.port].append(output) }
     }
 
-    /// Stores a parcel for every event loop.
+    /// Stores an output for every event loop.
     @inlinable package func putEverywhere(_ output: Server.Output) { for port in outputs.indices { outputs[port].append(output) } }
 
-    /// Sends the parcels, with one hop per event loop and burst.
+    /// Sends the outputs, with one hop per event loop and burst.
     @inlinable func post(_ at: NIODeadline, _ credits: [InputCredit<Server>]) {
         let busy = ports.filter { !outputs[$0.number].isEmpty }
         for credit in credits { credit.await(busy.count) }
@@ -238,7 +238,7 @@ private final class ClosingHandler: InlineHandler {
     func handle(_ input: Input, at now: Moment)
     /// Carries out the machine's effects of this turn. Parcels go to ``MachineHost/put(_:for:)``.
     func carryOut(at now: Moment)
-    /// Delivers parcels that the machine's event loop sent at `at`, on the event loop of the port.
+    /// Delivers outputs that the machine's event loop sent at `at`, on the event loop of the port.
     static func deliver(_ outputs: [Output], sentAt at: NIODeadline, at port: HostPort<Self>)
 }
 

@@ -32,7 +32,7 @@
         private let budget: RelayBudget
         private var context: ChannelHandlerContext?
         private weak var other: RelayHandler?
-        private var parcels: Deque<(due: NIODeadline, parcel: Chunk)> = []
+        private var chunks: Deque<(due: NIODeadline, chunk: Chunk)> = []
         private var cost = 0
         private var alarm: (due: NIODeadline, task: Scheduled<Void>)?
         /// Whether bytes were dropped: the rest of the stream is useless then, and is dropped until the end.
@@ -113,10 +113,10 @@
             bytes.storageCapacity > 2 * bytes.readableBytes + 1024 ? ByteBuffer(bytes: bytes.readableBytesView) : bytes
         }
 
-        private func put(_ parcel: Chunk) {
-            let due = max(now + TimeAmount(conditions.drawDelay()), parcels.last?.due ?? .distantPast)
-            parcels.append((due, parcel))
-            if case .bytes(let bytes) = parcel { cost += bytes.readableBytes + Self.overhead }
+        private func put(_ chunk: Chunk) {
+            let due = max(now + TimeAmount(conditions.drawDelay()), chunks.last?.due ?? .distantPast)
+            chunks.append((due, chunk))
+            if case .bytes(let bytes) = chunk { cost += bytes.readableBytes + Self.overhead }
         }
 
         /// Forwards what is due, as far as the other side and the throttle allow; then reads on.
@@ -130,12 +130,12 @@
             guard !present.isStalled, !budget.isSpent else { return }
             var hasWritten = false
             let now = now
-            pieces: while let first = parcels.first, target.channel.isWritable || !target.channel.isActive {
+            pieces: while let first = chunks.first, target.channel.isWritable || !target.channel.isActive {
                 guard first.due <= now else {
                     setAlarm(first.due)
                     break
                 }
-                switch first.parcel {
+                switch first.chunk {
                 case .bytes(let bytes):
                     let grant = conditions.grant(min(bytes.readableBytes, budget.left(under: present.limit)), direction, at: now)
                     guard grant.count > 0 else {
@@ -147,12 +147,12 @@
                     budget.spend(grant.count)
                     if budget.isSpent, let limit = present.limit { return cut(limit.ending) }
                 case .end:
-                    parcels.removeFirst()
+                    chunks.removeFirst()
                     other.close(.output)
                 case .hangUp:
                     // While this direction swallows, the close is held back too.
                     if isSwallowed { break pieces }
-                    parcels.removeFirst()
+                    chunks.removeFirst()
                     other.close(.all)
                 }
             }
@@ -160,7 +160,7 @@
             if cost < Self.capacity { context?.read() }
         }
 
-        /// Writes the beginning of the first parcel, and keeps the rest.
+        /// Writes the beginning of the first chunk, and keeps the rest.
         private func write(_ count: Int, of bytes: ByteBuffer, to target: ChannelHandlerContext) {
             var rest = bytes
             guard let piece = rest.readSlice(length: count) else { return }
@@ -168,9 +168,9 @@
             conditions.note(carried: count, direction)
             cost -= count
             if rest.readableBytes > 0 {
-                parcels[0].parcel = .bytes(rest)
+                chunks[0].chunk = .bytes(rest)
             } else {
-                parcels.removeFirst()
+                chunks.removeFirst()
                 cost -= Self.overhead
             }
         }
@@ -193,7 +193,7 @@
 
         /// Cleans up after the other side has closed.
         private func finish() {
-            (parcels, cost) = ([], 0)
+            (chunks, cost) = ([], 0)
             alarm?.task.cancel()
             conditions.forget(ObjectIdentifier(self))
         }

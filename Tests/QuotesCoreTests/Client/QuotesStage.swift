@@ -3,7 +3,7 @@ import ProtocolCore
 import QuotesCore
 
 /// A book whose connection the test plays.
-struct BookStage {
+struct QuotesStage {
     var machine: QuotesMachine
     var now = Moment.start
     private(set) var effects: [QuotesMachine.Effect] = []

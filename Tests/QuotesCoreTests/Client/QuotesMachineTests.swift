@@ -4,9 +4,9 @@ import QuotesCore
 import Testing
 
 /// What a client knows, and what it asks for.
-@Suite struct BookTests {
+@Suite struct QuotesMachineTests {
     @Test func `with each connection it asks for everything anew`() {
-        var stage = BookStage(rate: 30)
+        var stage = QuotesStage(rate: 30)
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!])))
         #expect(stage.takeOrders() == [], "there is nobody to ask")
         let request = QuotesMachine.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `a welcome makes the connection a healthy one, whether or not anything is wanted`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.opened(nil))
         #expect(!stage.effects.contains(.ready))
         stage.handle(.received(.welcome(.init(market: 1, symbols: 1))))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `a snapshot is shown, and ticks change it`() {
-        var stage = BookStage(following: "SAIL", "BANK.1")
+        var stage = QuotesStage(following: "SAIL", "BANK.1")
         #expect(stage.machine.phase == .following)
         stage.tick(2, 1, 5, by: -3)
         stage.tick(3, 1, 6, by: 10)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a gap makes everything old, and all is asked for again`() {
-        var stage = BookStage(following: "SAIL", "BANK.1")
+        var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.tick(3, 0, 3, by: 1)
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
         #expect(stage.shown("SAIL") == .init(1, 100, false), "a difference to what was lost is of no use")
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a snapshot after a gap is good, but the end of an earlier round is not that of the resync`() {
-        var stage = BookStage(following: "SAIL", "BANK.1")
+        var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(4, [stage.full(0, "SAIL", 3, 101)], id: 2)
         #expect(stage.shown("SAIL") == .init(3, 101))
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `gaps in a row are one resync, then another after a while`() {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         for sequence in [3, 5, 7] as [Int64] { stage.tick(sequence, 0, 2, by: 1) }
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
         #expect(stage.machine.deadline == stage.now + .milliseconds(200))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `what came before is ignored`() {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         stage.tick(2, 0, 2, by: 1)
         stage.tick(2, 0, 2, by: 1)
         stage.snapshot(1, [stage.full(0, "SAIL", 9, 9)])
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `what is not newer is not shown, but is the base of what follows`() {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         stage.tick(2, 0, 9, by: 5)
         stage.handle(.lost(unsent: []))
         #expect(stage.shown("SAIL") == .init(9, 105, false))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `another market starts over, with whatever numbers it has`() {
-        var stage = BookStage(following: "SAIL", "BANK.1")
+        var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.lost(unsent: []))
         stage.connect(market: 2, symbols: 2)
         #expect(stage.shown("SAIL") == nil)
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test func `a cut in a snapshot leaves nothing current`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `what nobody wants any more is gone, but ticks under way do no harm`() {
-        var stage = BookStage(following: "SAIL", "BANK.1")
+        var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(2, [stage.full(0, "SAIL", 1, 100)], id: 2)
         stage.handle(.command(.unsubscribe(id: 1)))
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func `a refusal is told, and not waited for, not even after a gap`() {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         #expect(stage.machine.phase == .filling)
         _ = stage.takeOrders()
@@ -202,7 +202,7 @@ import Testing
     ]
 
     @Test(arguments: garbage) func `garbage changes nothing that is shown, and costs a resync`(reply: QuotesReply) {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)])
@@ -215,7 +215,7 @@ import Testing
 
     @Test func `anything before the welcome is garbage`() {
         for reply in [QuotesReply.ticks(.init(sequence: 1, ticks: [])), Self.garbage[9]] {
-            var stage = BookStage()
+            var stage = QuotesStage()
             stage.handle(.opened(nil))
             stage.handle(.received(reply))
             #expect(stage.machine.counts.garbage == 1)
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test func `the third garbage of a connection ends it, and nothing of it counts any more`() {
-        var stage = BookStage(following: "SAIL")
+        var stage = QuotesStage(following: "SAIL")
         for _ in 1...3 { stage.handle(.undecodable("")) }
         #expect(stage.takeOrders().last == .end(.garbage))
         stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test func `a server of another version, or of too many symbols, is left`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
         #expect(stage.takeOrders() == [.end(.version(2))])
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test func `a server that does not go on with a snapshot is given up`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.opened(nil))
         stage.wait(.seconds(9))
@@ -264,18 +264,18 @@ import Testing
     }
 
     @Test func `a server that greets nobody is given up, and so is one that says nothing, or only loses`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.wait(.seconds(10))
         #expect(stage.takeOrders() == [.end(.silence)])
-        stage = BookStage(following: "SAIL")
+        stage = QuotesStage(following: "SAIL")
         stage.wait(.seconds(14))
         stage.handle(.received(.ticks(.init(sequence: 2, ticks: []))))
         stage.wait(.seconds(14))
         #expect(stage.takeOrders() == [])
         stage.wait(.seconds(1))
         #expect(stage.takeOrders() == [.end(.silence)])
-        stage = BookStage(following: "SAIL")
+        stage = QuotesStage(following: "SAIL")
         for second in 1...10 {
             stage.tick(Int64(2 * second + 1), 0, 2, by: 1)
             #expect(stage.machine.phase == .filling)
@@ -285,7 +285,7 @@ import Testing
     }
 
     @Test func `a server may be silent to whom it shows nothing`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.connect(symbols: 1)
         #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "nothing was asked for")
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
@@ -306,7 +306,7 @@ import Testing
     }
 
     @Test func `servers with ever new names get no more memory than the largest market`() {
-        var stage = BookStage()
+        var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         for connection in 0..<11 {
             stage.connect(symbols: 10_000)

@@ -6,7 +6,7 @@ import Testing
 @testable import QuotesCore
 
 /// Whatever a server and an app do, in whatever order.
-@Suite struct BookExplorationTests {
+@Suite struct QuotesMachineExplorationTests {
     private static func quote(_ version: Int64) -> QuotesReply.FullQuote {
         .init(symbol: 0, name: "A", state: QuoteState(version: version, figures: .of(version)))
     }
