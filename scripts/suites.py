@@ -8,7 +8,6 @@
 """
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -76,7 +75,7 @@ def self_test() -> int:
     makefile = (ROOT / "Makefile").read_text()
     files = git("ls-files", "--cached", "--others", "--exclude-standard")
     for goal, suite in known.items():
-        if not re.search(rf"^([\w -]* )?{goal}( [\w -]*)?:", makefile, re.MULTILINE):
+        if f"\n{goal}:" not in makefile:
             problems.append(f"{goal} is no goal of the Makefile")
         problems += [f"{goal}: there is no {prefix}" for prefix in suite.paths if not choose({"": Suite(3, 0, [prefix])}, 0, files)[0]]
     for day in range(3):
