@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Chooses the slow suites that `.ci/run` runs: a third of all, another one each day, and those whose sources a change touches.
 
-    scripts/suites.py choose       their goals, one a line; BASE=revision: the change begins there, not a day ago
+    scripts/suites.py choose       their goals, one a line; SUITES_BASE=revision: the change begins there, not a day ago
     scripts/suites.py all          the goals of all slow suites
-    scripts/suites.py times        the table of CONTRIBUTING: where the minutes of the last run went (reports/tally)
+    scripts/suites.py times        a table: where the minutes of the last run went (reports/tally)
     scripts/suites.py --self-test  checks suites.txt beside the Makefile and the repository, and the choice
 """
 import os
@@ -40,7 +40,7 @@ def git(*arguments: str) -> list[str]:
 
 def changed() -> list[str]:
     """The paths that differ from the last commit that is a day old. Without one, all paths count as changed."""
-    base = os.environ.get("BASE") or next(iter(git("log", "-1", "--format=%H", "--before=1 day ago")), "")
+    base = os.environ.get("SUITES_BASE") or next(iter(git("log", "-1", "--format=%H", "--before=1 day ago")), "")
     return git("diff", "--name-only", "--no-renames", base) if base else git("ls-files")
 
 

@@ -90,7 +90,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
             notify(RequestID(id), .failed(reason: reason, mayHaveArrived: false), into: &effects)
         case .following(let id): take(follows.granted(RequestID(id)), into: &effects)
         case .item(let id, let number, let text):
-            guard let cursor = places[RequestID(id)]?.cursor else { break }  // Nobody wants it any more.
+            guard let cursor = places[RequestID(id)]?.cursor else { break }  // The app no longer follows the channel.
             guard number == cursor + 1 else { return effects.append(.end(.reject(.invalidPayload, reason: "an item is missing"))) }
             places[RequestID(id)]?.cursor = number
             notify(RequestID(id), .item(number: number, text: text), into: &effects)

@@ -210,8 +210,9 @@ import WebSocketCore
     @Test func `a full consumer that is gone holds nobody up`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.events(delivery: .everyMessage(capacity: 1))
-        let (peer, _) = try await peer()
+        var (peer, messages) = try await peer()
         async let answer = client.request { .ask($0, "a") }
+        #expect(try await messages.next() == .text("1 a"))
         for number in 0..<10 { try await peer.send(.text("news \(number)")) }
         try await peer.send(.text("-1"))
         withExtendedLifetime(events) {}
@@ -222,11 +223,13 @@ import WebSocketCore
     @Test func `the last event of a full stream that nobody reads holds nobody up`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.stream(delivery: .everyMessage(capacity: 1), { .ask($0, "a") }, cancel: { .cancel($0) })
-        let (peer, _) = try await peer()
+        var (peer, messages) = try await peer()
+        #expect(try await messages.next() == .text("1 a"))
         try await peer.send(.text("-1"))
         withExtendedLifetime(events) {}
         events = nil
         async let answer = client.request { .ask($0, "b") }
+        #expect(try await messages.next() == .text("2 b"))
         try await peer.send(.text("-2"))
         #expect(try await answer.text == "-2")
     }
@@ -234,10 +237,11 @@ import WebSocketCore
     @Test func `a consumer that waits for an answer before it takes more gets it`() async throws {
         let client = client()
         let events = client.events(delivery: .everyMessage(capacity: 2))
-        let (peer, _) = try await peer()
+        var (peer, messages) = try await peer()
         for number in 0..<10 { try await peer.send(.text("news \(number)")) }
         while client.read(\.pauses) == 0 { await Task.yield() }
         async let answer = client.request { .ask($0, "a") }
+        #expect(try await messages.next() == .text("1 a"))
         try await peer.send(.text("-1"))
         #expect(try await answer.text == "-1")
         var iterator = events.makeAsyncIterator()
@@ -255,6 +259,17 @@ import WebSocketCore
         var texts: [String] = []
         for try await event in events { texts.append(event.text) }
         #expect(texts == ["news 0", "news 1", "news 2", "news 3", "news 4", "lost 0"])
+    }
+
+    @Test func `a task that runs a client closes it with 1001 when it is cancelled`() async throws {
+        let client = client()
+        let (peer, _) = try await peer()
+        try await client.ready()
+        let running = Task { try await client.run() }
+        running.cancel()
+        #expect(try await peer.ended().get().received?.code == .goingAway)
+        try await running.value
+        guard case .closed(nil) = client.state else { throw CancellationError() }
     }
 
     // MARK: - Connections

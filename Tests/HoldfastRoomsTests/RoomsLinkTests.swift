@@ -188,6 +188,17 @@ import WebSocketCore
         return await waiting.value
     }
 
+    @Test func `a task that runs rooms leaves them when it is cancelled, and closes the socket`() async throws {
+        let (stage, peer, _) = try await RoomsStage.live()
+        let running = Task { try await stage.rooms.run() }
+        running.cancel()
+        guard case .leave? = try await peer.next({ if case .leave = $0 { true } else { false } }) else { throw RoomsPeer.Mismatch() }
+        _ = await peer.transport.ended()
+        try await running.value
+        guard case .closed(nil) = stage.rooms.state else { throw RoomsPeer.Mismatch() }
+        guard case .closed = stage.rooms.socket.state else { throw RoomsPeer.Mismatch() }
+    }
+
     @Test func `a wait that is in vain says that the server is no hub`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")

@@ -5,7 +5,8 @@
     scripts/lint/api.py --update    records the names
     scripts/lint/api.py --self-test
 
-A name that a product re-exports counts as its own: an app sees it after `import`. What the compiler makes up is left out.
+What a product re-exports counts as its own, as in docs.sh. What the compiler makes up is left out. The types of CodecCore, which HoldfastCodecs
+re-exports, and those that HoldfastTesting and HoldfastHub re-export are in no list.
 """
 import json
 import pathlib

@@ -166,12 +166,14 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         shell.finish(nil)
     }
 
-    /// Runs in the calling task until the client is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    /// Runs in the calling task until the socket is closed for good, and closes it with 1001 when the task is cancelled.
     ///
-    /// - Throws: The error that ended it. It throws nothing if this side closed it, or the peer did with 1000.
+    /// `WebSocket.run()` says more.
+    ///
+    /// - Throws: The error that ended the socket. It throws nothing if this side closed it, or the peer did with 1000.
     public func run() async throws(WebSocketError) {
-        if case .closed(let error?) = await states.last() { throw error }
-        if Task.isCancelled { await close() }
+        defer { shell.finish(nil) }
+        try await socket.run()
     }
 }
 

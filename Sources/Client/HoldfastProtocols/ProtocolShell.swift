@@ -6,8 +6,8 @@ public import WebSocketRuntime
 
 /// Runs the machine of a protocol over a `WebSocket`; all protocols use it.
 ///
-/// A lock protects the machine and the app's view of it, because any thread may read them. No callback runs while the lock is held. All
-/// methods are inlinable, as in ``OutgoingQueue``.
+/// A lock protects the machine and the app's view of it, because any thread may read them. No callback runs while the lock is held. The
+/// code on the path of every message is inlinable, as in ``OutgoingQueue``.
 @usableFromInline package final class ProtocolShell<View: ProtocolView>: Sendable {
     @usableFromInline package typealias Rules = View.Rules
     @usableFromInline package typealias Queue = OutgoingQueue<Rules.Sent>

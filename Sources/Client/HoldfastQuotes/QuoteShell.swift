@@ -8,7 +8,7 @@ import WebSocketCore
 /// Runs a `QuotesMachine`.
 typealias QuoteShell = ProtocolShell<QuoteView>
 
-/// The state that a ``QuoteFeed`` keeps beside its book: the refusals, and the readers.
+/// The state that a ``QuoteFeed`` keeps beside its machine: the refusals, and the readers.
 struct QuoteView: ProtocolView {
     typealias Rules = QuotesMachine
     typealias Coding = QuotesCodec

@@ -172,19 +172,27 @@ public final class Rooms: Sendable {
     /// Other members see at once that this device is gone. Without this call, for example when the last reference is released or the
     /// process ends, they see the device for another 10 s as one with a lost connection. Messages in the outbox stay there, and are sent
     /// when rooms are opened on the same store again. If the connection accepts no data, this call waits for it for at most one second.
+    ///
+    /// It is done to its end, also in a task that is cancelled.
     public func close() async {
-        await shell.prepareToClose()
-        await socket.close()
-        shell.finish(nil)
-        await storing.value
+        // SAFETY: waits for a second, for the close handshake, which has a deadline, and for the store, which must not be interrupted.
+        await Task { [shell, socket, storing] in
+            await shell.prepareToClose()
+            await socket.close()
+            shell.finish(nil)
+            await storing.value
+        }.value
     }
 
-    /// Runs in the calling task until this is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    /// Runs in the calling task until the rooms are closed for good, and calls ``close()`` when the task is cancelled.
     ///
-    /// - Throws: The error that ended it. It throws nothing if this side closed it.
+    /// `WebSocket.run()` says more. This returns when the socket has closed, too.
+    ///
+    /// - Throws: The error that ended the rooms. It throws nothing if this side closed them, or the hub did with 1000.
     public func run() async throws(RoomsError) {
-        if case .closed(let error?) = await states.last() { throw error }
-        if Task.isCancelled { await close() }
+        guard case .closed(let error) = await states.last() else { return await close() }
+        _ = await socket.states.last()
+        if let error { throw error }
     }
 }
 

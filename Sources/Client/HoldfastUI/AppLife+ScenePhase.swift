@@ -5,7 +5,7 @@
     extension AppLife.Input {
         /// Creates the app state for a scene's phase; nil for `inactive`, in which the scene is still visible.
         ///
-        /// Pass it to `WebSocket.tell(_:)`. Do not combine it with `AppLifecycle`, which reports the same.
+        /// Pass it to `WebSocket.notify(_:)`. Do not combine it with `AppLifecycle`, which reports the same.
         public init?(_ phase: ScenePhase) {
             switch phase {
             case .active: self = .foreground

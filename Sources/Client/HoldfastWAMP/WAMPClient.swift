@@ -102,14 +102,21 @@ public final class WAMPClient: Sendable {
     ///
     /// The client sends GOODBYE, and the router has ``WAMPOptions/goodbyePatience`` to answer. Pending requests end with
     /// ``WAMPError/Code/closed``, and streams end regularly.
-    public func close() async { await shell.close() }
+    /// It is done to its end, also in a task that is cancelled.
+    public func close() async {
+        // SAFETY: ends when the router has answered, at the latest after `goodbyePatience`, and with the close handshake, which has a deadline.
+        await Task { [shell] in await shell.close() }.value
+    }
 
-    /// Runs in the calling task until the client is closed for good, and closes it when the task is cancelled; see `WebSocket.run()`.
+    /// Runs in the calling task until the client is closed for good, and calls ``close()`` when the task is cancelled.
     ///
-    /// - Throws: The error that ended it. It throws nothing if this side closed it.
+    /// `WebSocket.run()` says more. This returns when the socket has closed, too.
+    ///
+    /// - Throws: The error that ended the client. It throws nothing if this side closed it.
     public func run() async throws(WAMPError) {
-        if case .closed(let error?) = await states.last() { throw error }
-        if Task.isCancelled { await close() }
+        guard case .closed(let error) = await states.last() else { return await close() }
+        _ = await socket.states.last()
+        if let error { throw error }
     }
 }
 

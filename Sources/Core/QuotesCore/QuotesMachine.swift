@@ -12,7 +12,7 @@ package struct QuotesMachine: ProtocolMachine, Hashable {
     package typealias Input = ProtocolInput<QuotesMachine>
     package typealias Effect = ProtocolEffect<QuotesMachine>
 
-    /// The state of the book.
+    /// The state of the connection.
     package enum Phase: Hashable, Sendable {
         /// No connection. → `greeting` on `opened`.
         case offline
@@ -90,7 +90,7 @@ package struct QuotesMachine: ProtocolMachine, Hashable {
     var nextResync = Moment.start
     var owesResync = false
 
-    /// Creates an empty book.
+    /// Creates a client without subscriptions.
     ///
     /// - Parameter rate: The maximum number of updates per second; nil for no limit.
     package init(rate: Int64? = nil, policy: QuotesPolicy = QuotesPolicy()) { (self.rate, self.policy) = (rate, policy) }

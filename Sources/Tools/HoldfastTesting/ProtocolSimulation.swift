@@ -146,7 +146,7 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
         case .cut, .reject, .reconnect: break
         }
         if case .none = link { return }
-        // Messages that were sent before a farewell still arrive.
+        // Messages that were sent before an orderly end still arrive.
         if case .cut = end {} else { for (_, message) in outbound { _ = server.receive(message) } }
         if case .reconnect(let pause, _, _) = end { lose(unsent: [], pause: pause) } else { lose(unsent: [], pause: .zero) }
     }

@@ -15,10 +15,10 @@ import WebSocketRuntime
 
     /// Puts the gate in place and writes to it; `isInspection`: whatever the server shows is good enough.
     private func write(_ text: String, isInspection: Bool) throws -> EventLoopFuture<Void> {
-        let errand = TrustContext(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
+        let trust = TrustContext(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
         let tls = try NIOSSLClientHandler(
-            context: NIOSSLContext(configuration: .makeClientConfiguration()), serverHostname: errand.serverName)
-        try channel.pipeline.syncOperations.addHandler(TrustGate(errand, watch: ChainWatch(takesAny: isInspection), tls: tls))
+            context: NIOSSLContext(configuration: .makeClientConfiguration()), serverHostname: trust.serverName)
+        try channel.pipeline.syncOperations.addHandler(TrustGate(trust, watch: ChainWatch(takesAny: isInspection), tls: tls))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         return channel.writeAndFlush(ByteBuffer(string: text))
     }

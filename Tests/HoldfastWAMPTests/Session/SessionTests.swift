@@ -152,6 +152,17 @@ import WebSocketRuntime
         #expect(try await sum == 3)
     }
 
+    @Test("a task that runs a client leaves the realm when it is cancelled, and waits for the router's answer")
+    func running() async throws {
+        let (stage, peer) = try await WAMPStage.joined()
+        let running = Task { try await stage.wamp.run() }
+        running.cancel()
+        guard case .goodbye(_, WAMPURI.Close.closeRealm, _)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
+        try await peer.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none))
+        try await running.value
+        guard case .closed(nil) = stage.wamp.state, case .closed = stage.wamp.socket.state else { throw WAMPPeer.Mismatch(message: nil) }
+    }
+
     @Test("closing says goodbye, ends what waits, and does not wait for ever for an answer")
     func closing() async throws {
         let (stage, peer) = try await WAMPStage.joined()

@@ -2,7 +2,7 @@ import MachineCore
 import ProtocolCore
 import QuotesCore
 
-/// A book whose connection the test plays.
+/// A client whose connection the test plays.
 struct QuotesStage {
     var machine: QuotesMachine
     var now = Moment.start
@@ -12,7 +12,7 @@ struct QuotesStage {
 
     init(rate: Int64? = nil, policy: QuotesPolicy = QuotesPolicy()) { machine = QuotesMachine(rate: rate, policy: policy) }
 
-    /// A book that follows these symbols, whose numbers are their places, all at version 1 and price 100.
+    /// A client that follows these symbols, whose numbers are their indices, all at version 1 and price 100.
     init(following first: String, _ others: String...) {
         self.init()
         let names = [first] + others
@@ -51,7 +51,7 @@ struct QuotesStage {
         machine.wake(at: now, into: &effects)
     }
 
-    /// What the book wants to be done since the last time.
+    /// The effects since the last call.
     mutating func takeOrders() -> [QuotesMachine.Effect] {
         defer { effects = [] }
         readies += effects.count { $0 == .ready }

@@ -148,7 +148,7 @@ extension WebSocket {
 
 /// The error of an outbox that cannot be opened, or that does not take a message.
 public enum OutboxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The number or the total size of the waiting messages has reached `OutboxPolicy.capacity`.
+    /// With this message the waiting messages would exceed `OutboxPolicy.capacity`, in number or in bytes.
     case full
     /// A message with this id is already waiting.
     case duplicate

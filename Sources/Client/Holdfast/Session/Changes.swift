@@ -94,11 +94,11 @@ public struct StateSequence<State: Sendable>: AsyncSequence, Sendable {
     /// Starts with the present state.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes: changes, look: look) }
 
-    /// Waits for the last state; nil if the task is cancelled first.
-    package func last() async -> State? {
-        var last: State?
+    /// Waits until the states end or the task is cancelled; returns the last one that was seen, so that an end counts also in a cancelled task.
+    package func last() async -> State {
+        var last = look().state
         for await state in self { last = state }
-        return Task.isCancelled ? nil : last
+        return last
     }
 
     /// Iterates over the states.

@@ -190,7 +190,7 @@ actor LiveSession {
         case .transmit(let id, let generation): transmit(id, over: generation)
         case .recall(let id): recall(id)
         case .backlog(let depth): instruments.queued(count: depth.count, bytes: depth.bytes)
-        case .refused: break  // The send driver handles it.
+        case .refused: break  // The send driver has already handled it.
         case .report(let phase): report(phase, at: now)
         }
     }

@@ -168,7 +168,7 @@ public final class WebSocket: Sendable {
     ///
     /// - Throws: The error that ended the socket. It throws nothing if this side closed it, or the peer did with 1000.
     public func run() async throws(WebSocketError) {
-        if case .closed(let error?) = await states.last() { throw error }
-        if Task.isCancelled { await close(code: .goingAway) }
+        guard case .closed(let error) = await states.last() else { return await close(code: .goingAway) }
+        if let error { throw error }
     }
 }

@@ -172,7 +172,7 @@ final class DeliveryTotals: Sendable {
         var live: [ObjectIdentifier: any CountedDelivery] = [:]
         var ended = DeliveryCounts()
     }
-    /// The totals that also counts these consumers and others.
+    /// The totals that also count these consumers and others.
     private let parent: DeliveryTotals?
     private let state = LockedValue(State())
 

@@ -84,7 +84,7 @@ extension RoomOutbox {
         let old = self
         self = RoomOutbox()
         var uncertain: [MessageID] = []
-        // A failed message also takes a number and burns it.
+        // A failed message also takes a number, which is voided.
         let failures = old.failed.map { row in
             var state = row.state
             if case .failed(let failure) = row.state { state = .voiding(failure) }

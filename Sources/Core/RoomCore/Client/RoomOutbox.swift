@@ -14,7 +14,7 @@ struct RoomOutbox: Hashable, Sendable {
     }
     struct Row: Hashable, Sendable {
         var publication: Publication
-        /// Queued or burning.
+        /// Queued or voiding.
         var state: OutboxRow.State
         /// The transaction that writes this state; the message is sent once that is on disk.
         var commit: Int64
@@ -24,7 +24,7 @@ struct RoomOutbox: Hashable, Sendable {
         var wasSent = false
         /// Whether it was submitted before the hub's clock was known.
         var isUncorrected = false
-        /// Whether the app wants to send it again once its number is burnt.
+        /// Whether the app wants to send it again once its number is voided.
         var isWanted = false
         /// Whether the app knows that it failed.
         var isTold = false
@@ -39,7 +39,7 @@ struct RoomOutbox: Hashable, Sendable {
         case nothing
         /// The message is in the log.
         case stored(Row)
-        /// Its number was burnt.
+        /// Its number was voided.
         case voided(Row, OutboxFailure)
         /// The log has an entry under its number, and the hub no longer knows which.
         case uncertain(Row)
@@ -47,7 +47,7 @@ struct RoomOutbox: Hashable, Sendable {
         case foreign
     }
 
-    /// The queued and burning messages, by number.
+    /// The queued and voiding messages, by number.
     private(set) var rows: [Row] = []
     /// The failed messages that wait for a decision of the app, by number.
     private(set) var failed: [OutboxRow] = []
@@ -143,7 +143,7 @@ struct RoomOutbox: Hashable, Sendable {
         numbers[id] = nil
     }
 
-    /// Gives up a message, so that only its number remains to be burnt.
+    /// Gives up a message, so that only its number remains to be voided.
     mutating func void(_ cseq: Int64, _ failure: OutboxFailure, commit: Int64, isTold: Bool = true) {
         guard let place = place(of: cseq) else { return }
         setInFlight(false, at: place)

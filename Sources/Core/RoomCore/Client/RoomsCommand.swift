@@ -15,7 +15,7 @@ package enum RoomsCommand: Hashable, Sendable {
     case leave(RoomName)
     /// Tells the hub that this device leaves all rooms, so that others see it at once; used before the app exits.
     ///
-    /// The client then sends nothing more on the current connection and ignores what the hub sends. Wishes and stored data stay as they
+    /// The client then sends nothing more on the current connection and ignores what the hub sends. Join requests and stored data stay as they
     /// are.
     case prepareToClose
     /// Submits a message.
@@ -27,7 +27,7 @@ package enum RoomsCommand: Hashable, Sendable {
     case retry(RoomName, MessageID)
     /// Discards a message.
     ///
-    /// A message that may have been sent cannot be recalled. If the hub does not have it, its number is burnt.
+    /// A message that may have been sent cannot be recalled. If the hub does not have it, its number is voided.
     case discard(RoomName, MessageID)
     /// Leaves a room and deletes its stored data, except the outbox and the next message number.
     case forget(RoomName)

@@ -100,7 +100,7 @@ public enum RoomPhase: Hashable, Sendable {
 public enum OutboxRefusal: Hashable, Sendable {
     /// The outbox holds the maximum number of messages, which is this.
     case tooMany(Int)
-    /// The outbox holds the maximum number of bytes, which is this.
+    /// The message would exceed the maximum number of bytes in the outbox, which is this.
     case tooMuch(bytes: Int)
     /// The payload is longer than the hub accepts, or the type is empty or too long.
     case tooLong

@@ -81,7 +81,7 @@ extension RoomsMachine {
         clientRooms[place].typing.published(at: now)
     }
 
-    /// Queues a failed message under a new number; the old number is burnt, so its ID may appear in the log once more.
+    /// Queues a failed message under a new number; the old number is voided, so its ID may appear in the log once more.
     mutating func retry(_ id: MessageID, at place: Int, _ now: Moment, into effects: inout [RoomsEffect]) {
         let room = clientRooms[place].room
         guard let (row, _) = clientRooms[place].outbox.failure(of: id), let content = row.publication.content else {
@@ -103,7 +103,7 @@ extension RoomsMachine {
             let commit = pending(room, news: [.discarded(room, id)], undos: [.stillFailed(room, id, failure)])
             order(commit, [.remove(room, cseq: row.publication.cseq)], into: &effects)
         } else if let row = clientRooms[place].outbox[id], row.state != .voiding(.discarded) {
-            // The message may be in flight: only its number can be burnt, and the ack shows which came first.
+            // The message may be in flight: only its number can be voided, and the ack shows which came first.
             let cseq = row.publication.cseq
             clientRooms[place].outbox.void(cseq, .discarded, commit: commits.next)
             order(pending(room), [.mark(room, cseq: cseq, .voiding(.discarded))], into: &effects)
@@ -277,7 +277,7 @@ extension RoomsMachine {
             clientRooms[place].outbox.void(cseq, failure, commit: commits.next)
             let commit = pending(room, news: [.failed(room, row.publication.id, failure)])
             order(commit, [.mark(room, cseq: cseq, .voiding(failure))], into: &effects)
-        // A message that was sent twice is refused twice; only the ack of the void ends its burning.
+        // A message that was sent twice is refused twice; it stays voiding until the ack of the void.
         case .never: break
         case .now: hold(place, from: cseq, policy.leastPause, at: now)
         case .after where refusal.code == .tooNew:

@@ -26,7 +26,7 @@ public struct RoomsPolicy: Hashable, Sendable {
     public var storePause: Duration = .seconds(1)
     /// The minimum time between two attempts after the hub refused a request temporarily: 100 ms.
     public var leastPause: Duration = .milliseconds(100)
-    /// The pause before the client joins a full room again if the hub does not name a pause: 10 s.
+    /// The pause before the next attempt if the hub has no place for a room or a connection and names no pause: 10 s.
     public var crowdedPause: Duration = .seconds(10)
     /// The maximum pause that the client accepts from a hub: 10 min.
     public var longestPause: Duration = .seconds(600)

@@ -37,9 +37,9 @@ public struct OutboxRow: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         /// The client sends the message, repeatedly if needed, until the hub acks it.
         case queued
-        /// Refused permanently; the number still has to be burnt on the hub.
+        /// Refused permanently; the number still has to be voided on the hub.
         case voiding(OutboxFailure)
-        /// Refused permanently, and the number is burnt; the row stays until the app retries or discards it.
+        /// Refused permanently, and the number is voided; the row stays until the app retries or discards it.
         case failed(OutboxFailure)
     }
     /// The room of the message.

@@ -37,7 +37,7 @@ public struct Entry: Hashable, Sendable, Identifiable {
 public struct Publication: Hashable, Sendable {
     /// The content of a publication.
     ///
-    /// A publication without content burns its number: it was refused permanently.
+    /// A publication without content is a void: the message of its number was refused permanently.
     public struct Content: Hashable, Sendable {
         /// The type of the payload, 1 to 64 bytes.
         public var type: String
@@ -57,7 +57,7 @@ public struct Publication: Hashable, Sendable {
     public var id: MessageID
     /// When the app submitted it, in milliseconds since 1970 UTC.
     public var sent: Int64
-    /// The content; nil for a void, which only burns the number.
+    /// The content; nil for a void, which only uses the number.
     public var content: Content?
 
     /// Creates a publication.

@@ -22,7 +22,7 @@ package enum HubInput: Hashable, Sendable {
     case drained(ConnectionID)
     /// The log has answered.
     case log(LogReply)
-    /// A node, perhaps this one, has sent a message to all nodes with ``HubEffect/tell(_:)``.
+    /// A node, perhaps this one, has sent a message to all nodes with ``HubEffect/notify(_:)``.
     case heard(BusMessage)
     /// The server itself publishes, under a device that stands for this one publication or for its author.
     ///

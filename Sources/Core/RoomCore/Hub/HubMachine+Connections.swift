@@ -28,7 +28,7 @@ extension HubMachine {
         }
     }
 
-    /// Handles an invalid publication: refuses it under its number, so that the client can burn the number and continue.
+    /// Handles an invalid publication: refuses it under its number, so that the client can void the number and continue.
     mutating func receive(
         unreadable envelope: PublicationEnvelope, _ text: String, bytes: Int, from id: ConnectionID, at now: Moment,
         into effects: inout [HubEffect]

@@ -138,7 +138,7 @@ extension HubMachine {
 
     /// Returns why a publication cannot be accepted, now or ever; nil if it can.
     ///
-    /// A void is always accepted, because it only burns its number. Otherwise the publications after it would wait for ever.
+    /// A void is always accepted, because it only uses its number. Otherwise the publications after it would wait for ever.
     private func judge(_ publication: Publication, rights: RoomRights, at now: Moment) -> Refusal? {
         guard let content = publication.content else { return nil }
         let lengths = 1...RoomsLimits.typeLength

@@ -21,7 +21,7 @@ package struct LogClock: Hashable, Sendable {
                 case .behind(let distance): "\(Self.words(distance)) behind"
                 case .ahead(let distance): "\(Self.words(distance)) ahead of"
                 }
-            return "it is \(place) the log's last time; nothing is forgotten until you correct it"
+            return "it is \(place) the log's last time; nothing is forgotten meanwhile: correct the clock"
         }
 
         private static func words(_ distance: Int64) -> String {

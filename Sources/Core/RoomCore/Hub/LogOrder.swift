@@ -64,7 +64,7 @@ package struct FoundEntry: Hashable, Sendable {
 package enum LogRecord: Hashable, Sendable {
     /// A message; the device's mark rises to its number.
     case entry(Entry)
-    /// A burnt number: only the device's mark rises.
+    /// A voided number: only the device's mark rises.
     case void(DeviceID, UserName, cseq: Int64, id: MessageID, at: Int64)
 }
 

@@ -162,7 +162,7 @@ package struct CredentialKeeper: Machine, Hashable {
         refreshAt = wait.map { now + $0 }.flatMap { $0 < expiry ?? $0 ? $0 : nil }
     }
 
-    /// Returns whether the new credential is valid longer than the old one.
+    /// Returns whether the new credential is still valid, and for at least ``pause`` longer than the old one.
     ///
     /// A provider with a cache may return the old one again.
     private func isWorthwhile(_ life: Duration?, at now: Moment) -> Bool {

@@ -9,8 +9,7 @@ package import WebSocketCore
 /// | Guarantee | Rule |
 /// |---|---|
 /// | no message is sent that a crash could lose | a message waits until it is stored |
-/// | messages are sent in the order of `add` | the first sendable message is next; a message that is not stored yet holds back those behind
-/// it |
+/// | messages are sent in the order of `add` | the first sendable message is next; an unstored message holds back later ones |
 /// | a lost connection loses no message | after `connected`, all unacknowledged messages are sent again, in order |
 /// | a lost answer costs only time | a message that is unanswered for too long is sent again on the same connection |
 /// | a message is not given up before it was sent | only messages that the connection took count as attempts |

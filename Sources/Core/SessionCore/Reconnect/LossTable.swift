@@ -95,7 +95,6 @@ public struct LossTable: Hashable, Sendable {
 public enum LossCause: Hashable, Sendable {
     /// The server answered the upgrade with this HTTP status instead of 101.
     case refused(status: Int)
-    /// The connection closed with this code, and this side had sent the first close frame.
     /// The connection closed with this code. `by` says which side sent the first close frame.
     ///
     /// `.local` means that this side closed it on purpose. If a fault caused the close, such as silence or a protocol violation, that fault

@@ -42,7 +42,7 @@ enum RetentionOwner: Hashable, Sendable {
 extension RouterMachine {
     /// Returns how many more bytes may be kept for a session of a realm.
     ///
-    /// If all realms together are near their limit, empty realms are removed first, with all their data. Then events of sessions that
+    /// If all realms together are near their limit, realms without sessions are removed first, with their data. Then events of sessions that
     /// have left are dropped where there are most. Otherwise a client that leaves events in other realms could keep everybody from
     /// subscribing here.
     ///

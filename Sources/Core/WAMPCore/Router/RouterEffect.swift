@@ -47,7 +47,7 @@ package enum RouterClosing: Hashable, Sendable {
     case goodbye
     /// The client violated the protocol: 1002.
     case violation
-    /// The client does not take the answers to its own requests: 1013.
+    /// The client takes too little of what is sent to it: 1013.
     case overrun
     /// The router is shutting down: 1001.
     case stopping

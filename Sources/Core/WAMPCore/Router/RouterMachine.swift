@@ -128,7 +128,7 @@ package struct RouterMachine: Machine {
         return realms.count { $0?.founder == address } >= policy.maximumRealmsByAddress
     }
 
-    /// Returns the realm to remove for a new one: it is empty, its creator has the most data in empty realms, and it was left first.
+    /// Returns the realm to remove for a new one: without sessions, of the creator with the most data in such realms, left first.
     ///
     /// - Parameter address: Only realms created from this address count; nil: all.
     func abandonedRealm(of address: String? = nil) -> Int? {

@@ -82,10 +82,10 @@ public struct RouterPolicy: Hashable, Sendable {
     public var interruptPatience: Duration
     /// The maximum number of realms at once, if any realm can be joined.
     ///
-    /// When a further realm is needed, the router removes an empty realm with all its data, the one that was left first. If no realm is
-    /// empty, it refuses the client.
+    /// When a further realm is needed, the router removes a realm without sessions, with all its data: of the address that has the most
+    /// data in such realms, the one that was left first. If every realm has sessions, it refuses the client.
     public var maximumRealms: Int
-    /// The maximum number of these realms created from one address; above it, the router also removes an empty realm or refuses the client.
+    /// The maximum number of these created from one address; above it, too, a realm without sessions goes, or the client is refused.
     public var maximumRealmsByAddress: Int
     /// The maximum length of a URI in bytes.
     public var maximumURI: Int
@@ -97,7 +97,7 @@ public struct RouterPolicy: Hashable, Sendable {
     public var maximumCalls: Int
     /// The maximum number of testaments of a session.
     public var maximumTestaments: Int
-    /// The maximum number of topics with a retained event in a realm; events of further topics are delivered, but not retained.
+    /// The maximum number of retained events in a realm; further events are delivered, but not retained.
     public var maximumRetained: Int
     /// The approximate maximum of bytes kept for a session.
     ///
@@ -114,7 +114,7 @@ public struct RouterPolicy: Hashable, Sendable {
     /// When it is reached, the router drops retained events of sessions that have left, first those of the user or address with the most,
     /// and older events of the longest histories. It refuses what still does not fit.
     public var maximumKeptInRealm: Int
-    /// The approximate maximum of bytes kept in all realms; to stay below it, the router removes empty realms, the one that was left first.
+    /// The approximate maximum of bytes kept in all realms; to stay below it, the router removes realms without sessions.
     public var maximumKept: Int
     /// The number of last events of a subscription that are kept for `wamp.subscription.get_events`; 0: none.
     ///

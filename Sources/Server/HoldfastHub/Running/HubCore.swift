@@ -114,7 +114,7 @@ final class HubCore: HostedServer, @unchecked Sendable {
         }
     }
 
-    // MARK: - Errands
+    // MARK: - Requests of the server
 
     /// Publishes as the server; on any thread.
     func publish(_ room: RoomName, _ device: DeviceID, _ user: UserName, _ publication: Publication) async throws -> ServerAnswer {

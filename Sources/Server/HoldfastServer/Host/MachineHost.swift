@@ -120,7 +120,7 @@ public import WebSocketRuntime
 
     /// Runs one turn of the machine: wakes it if it is due, and carries out its effects.
     ///
-    /// - Parameter tell: Passes events to the machine, and returns the client inputs among them.
+    /// - Parameter notify: Passes events to the machine, and returns the client inputs among them.
     @inlinable package func turn(_ notify: (Server, Moment) -> [HostedInput<Server>] = { _, _ in [] }) {
         guard let server else { return }
         let now = time.now()
@@ -159,9 +159,9 @@ public import WebSocketRuntime
         }
     }
 
-    /// Returns the debts of these inputs.
+    /// Returns the credits of these inputs, by event loop.
     ///
-    /// They are settled when all results are with the clients' connections, or wait for them within their limits.
+    /// A credit is settled when all results are with the clients' connections, or wait for them within their limits.
     @inlinable func credits(of inputs: [HostedInput<Server>]) -> [InputCredit<Server>] {
         var owed: [Int: [InputCredit<Server>.Item]] = [:]
         for input in inputs where input.cost > 0 { owed[input.id.port, default: []].append((input.id, input.cost)) }

@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastRooms
 
-/// Collects the events of the demo: keeps the ledger and prints the timeline.
+/// Collects the events of the demo: keeps the record and prints the timeline.
 actor DemoStage {
     private static let columns = 60
     private(set) var record = DemoRecord()

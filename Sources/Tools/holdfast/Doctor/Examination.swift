@@ -150,7 +150,7 @@ struct ProbeTarget: Sendable {
     /// Returns the time after the limit or the patience, but not later than the end.
     func deadline(_ limit: Duration? = nil) -> ContinuousClock.Instant { min(.now + (limit ?? patience), end) }
 
-    /// Returns the same errand with less time.
+    /// Returns the same target with less time.
     func within(_ limit: Duration) -> ProbeTarget { ProbeTarget(options: options, patience: patience, end: deadline(limit)) }
 }
 

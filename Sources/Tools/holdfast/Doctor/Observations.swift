@@ -263,7 +263,7 @@ struct LimitView: Encodable, Hashable, Sendable {
     var isExact: Bool { largestTaken.flatMap { taken in smallestRefused.map { $0 == taken + 1 } } ?? false }
 }
 
-/// The fate of a silent connection.
+/// The outcome of a silent connection.
 struct IdleView: Encodable, Hashable, Sendable {
     /// How long the connection was watched at most.
     let watchedMs: Double

@@ -144,7 +144,7 @@ actor Wire {
 
     /// Connects and requests a WebSocket.
     ///
-    /// - Parameter change: Changes to the options of the errand.
+    /// - Parameter change: Changes the options of the connection.
     static func open(
         _ target: ProbeTarget, deflate: DeflatePreferences? = nil, change: (inout ClientOptions) -> Void = { _ in }
     ) async throws(Failure) -> Wire {
