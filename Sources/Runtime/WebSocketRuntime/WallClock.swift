@@ -6,7 +6,9 @@
     import Glibc
 #endif
 
-/// The time that people and machines share. It can jump: to measure how long something takes, use a monotonic clock.
+/// The time that people and machines share.
+///
+/// It can jump: to measure how long something takes, use a monotonic clock.
 package enum WallClock {
     /// Milliseconds since 1970, UTC.
     package static var milliseconds: Int64 {

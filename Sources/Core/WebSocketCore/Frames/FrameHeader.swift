@@ -1,28 +1,28 @@
 /// The header of a frame: the 2 to 14 bytes before the payload (RFC 6455 §5.2).
-@usableFromInline package struct FrameHeader: Hashable, Sendable {
+public struct FrameHeader: Hashable, Sendable {
     /// The maximum length of a header: two bytes, eight bytes of length, four bytes of mask.
-    @usableFromInline package static let maximumLength = 14
+    public static let maximumLength = 14
 
     /// FIN: whether this frame ends its message.
-    @usableFromInline package var isFinal: Bool
+    public var isFinal: Bool
     /// RSV1: whether this frame begins a compressed message (RFC 7692 §6).
-    @usableFromInline package var isCompressed: Bool
+    public var isCompressed: Bool
     /// The type of the frame.
-    @usableFromInline package var opcode: Opcode
+    public var opcode: Opcode
     /// The key that masks the payload; nil if it is not masked.
-    @usableFromInline package var mask: MaskKey?
+    public var mask: MaskKey?
     /// The number of payload bytes after the header; never negative.
-    @usableFromInline package var payloadLength: Int
+    public var payloadLength: Int
 
     /// Creates a header with these fields.
     @inlinable @inline(__always)
-    package init(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, mask: MaskKey? = nil, payloadLength: Int) {
+    public init(_ opcode: Opcode, isFinal: Bool = true, isCompressed: Bool = false, mask: MaskKey? = nil, payloadLength: Int) {
         (self.isFinal, self.isCompressed, self.opcode) = (isFinal, isCompressed, opcode)
         (self.mask, self.payloadLength) = (mask, payloadLength)
     }
 
     /// The length of the encoded header in bytes: 2 to ``maximumLength``.
-    @inlinable package var length: Int {
+    @inlinable public var length: Int {
         let base = payloadLength <= 125 ? 2 : payloadLength <= 0xFFFF ? 4 : 10
         return mask == nil ? base : base + 4
     }
@@ -30,14 +30,14 @@
     /// Writes exactly ``length`` bytes, with the payload length in its shortest form.
     ///
     /// `bytes` must have room for them.
-    @usableFromInline package func write(to bytes: UnsafeMutableRawBufferPointer) {
+    public func write(to bytes: UnsafeMutableRawBufferPointer) {
         guard bytes.count >= length, let start = bytes.baseAddress else { preconditionFailure("no room for the header") }
         _ = unsafe write(at: start)
     }
 
     /// Writes the header at `start`, where ``maximumLength`` bytes must be available, and returns ``length``.
     @inlinable @inline(__always)
-    package func write(at start: UnsafeMutableRawPointer) -> Int {
+    public func write(at start: UnsafeMutableRawPointer) -> Int {
         let masked: UInt8 = mask == nil ? 0 : 0x80
         unsafe start.storeBytes(of: (isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue & 0x0F, as: UInt8.self)
         var length = 2
@@ -61,8 +61,8 @@
     ///
     /// Each rule is checked as soon as its byte is available: reserved bits (RSV1 is allowed on the first frame of a message if
     /// `allowsCompression`), opcode, control frames (at most 125 bytes, FIN set), shortest form of the length, 63 bits of length. The
-    /// masking rule depends on the role, so `MessageReader` checks it.
-    @usableFromInline package static func parse(
+    /// masking rule depends on the role, so ``MessageReader`` checks it.
+    public static func parse(
         _ bytes: UnsafeRawBufferPointer, allowsCompression: Bool
     ) throws(ProtocolViolation) -> (header: FrameHeader, length: Int)? {
         guard bytes.count >= 1 else { return nil }
@@ -111,28 +111,28 @@
 }
 
 /// The type of a frame (RFC 6455 §5.2).
-@usableFromInline package struct Opcode: RawRepresentable, Hashable, Sendable {
+public struct Opcode: RawRepresentable, Hashable, Sendable {
     /// The four bits of the header, 0 to 15.
-    @usableFromInline package let rawValue: UInt8
+    public let rawValue: UInt8
 
     /// Creates the opcode with these four bits, known or not.
-    @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
+    @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// A further frame of the message that an earlier frame began.
-    @inlinable package static var continuation: Opcode { Opcode(rawValue: 0x0) }
+    @inlinable public static var continuation: Opcode { Opcode(rawValue: 0x0) }
     /// The first or only frame of a text message.
-    @inlinable package static var text: Opcode { Opcode(rawValue: 0x1) }
+    @inlinable public static var text: Opcode { Opcode(rawValue: 0x1) }
     /// The first or only frame of a binary message.
-    @inlinable package static var binary: Opcode { Opcode(rawValue: 0x2) }
+    @inlinable public static var binary: Opcode { Opcode(rawValue: 0x2) }
     /// A close frame.
-    @inlinable package static var close: Opcode { Opcode(rawValue: 0x8) }
+    @inlinable public static var close: Opcode { Opcode(rawValue: 0x8) }
     /// A ping, to be answered with a pong.
-    @inlinable package static var ping: Opcode { Opcode(rawValue: 0x9) }
+    @inlinable public static var ping: Opcode { Opcode(rawValue: 0x9) }
     /// The answer to a ping, or an unsolicited sign of life.
-    @inlinable package static var pong: Opcode { Opcode(rawValue: 0xA) }
+    @inlinable public static var pong: Opcode { Opcode(rawValue: 0xA) }
 
     /// Whether it is a control opcode, known or reserved: never fragmented, never compressed (RFC 6455 §5.5).
-    @inlinable package var isControl: Bool { rawValue & 0x8 != 0 }
+    @inlinable public var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
 /// The role of this side of the connection.

@@ -1,16 +1,16 @@
 /// The four bytes that mask a client's payload, to protect proxies (RFC 6455 §5.3).
-@usableFromInline package struct MaskKey: Hashable, Sendable {
+public struct MaskKey: Hashable, Sendable {
     /// The four bytes as they lie in memory, in network order.
-    @usableFromInline package var bits: UInt32
+    public var bits: UInt32
 
     /// Creates the key from four bytes that lie in memory like those of `bits`.
-    @inlinable package init(bits: UInt32) { self.bits = bits }
+    @inlinable public init(bits: UInt32) { self.bits = bits }
 
     /// Masks or unmasks in place.
     ///
     /// `phase` is the number of bytes of the same payload before these.
     @inlinable
-    package func apply(to bytes: UnsafeMutableRawBufferPointer, phase: Int = 0) {
+    public func apply(to bytes: UnsafeMutableRawBufferPointer, phase: Int = 0) {
         unsafe copy(UnsafeRawBufferPointer(bytes), to: bytes, phase: phase)
     }
 
@@ -18,7 +18,7 @@
     ///
     /// `destination` must be at least as long as `source`. Both must be the same memory or not overlap. `phase` is the number of bytes of
     /// the same payload before these.
-    @usableFromInline package func copy(_ source: UnsafeRawBufferPointer, to destination: UnsafeMutableRawBufferPointer, phase: Int = 0) {
+    public func copy(_ source: UnsafeRawBufferPointer, to destination: UnsafeMutableRawBufferPointer, phase: Int = 0) {
         precondition(destination.count >= source.count, "the destination is shorter than the source")
         guard let from = source.baseAddress, let to = destination.baseAddress else { return }
         let count = source.count
@@ -68,20 +68,20 @@
 ///
 /// This is a class because a copied value would generate the same keys again. In addition, its vectors would increase the size and
 /// alignment of every type that contains it.
-@usableFromInline package final class MaskKeySource {
+public final class MaskKeySource {
     /// 256 bits of seed, then the block number, then zeros.
     private var input: SIMD16<UInt32>
     private var block = SIMD16<UInt32>()
     private var used = 16
 
     /// Creates a source with a 256-bit seed from `generator`, which must be cryptographically secure.
-    @usableFromInline package init(using generator: inout some RandomNumberGenerator) {
+    public init(using generator: inout some RandomNumberGenerator) {
         input = Self.constant
         for lane in 4..<12 { input[lane] = UInt32(truncatingIfNeeded: generator.next()) }
     }
 
     /// Returns the next key.
-    @usableFromInline package func next() -> MaskKey {
+    public func next() -> MaskKey {
         if used == 16 { refill() }
         defer { used &+= 1 }
         return MaskKey(bits: block[used])

@@ -1,7 +1,7 @@
 /// Validates a byte stream as UTF-8, piece by piece (RFC 3629).
 ///
 /// Overlong forms, surrogates and scalars above U+10FFFF are rejected at the first byte that makes them invalid.
-package struct UTF8Validator: Hashable, Sendable {
+public struct UTF8Validator: Hashable, Sendable {
     /// The number of continuation bytes missing from the last sequence.
     private var missing: UInt8 = 0
     /// The range of the next continuation byte: narrower than 80–BF after E0, ED, F0 and F4.
@@ -9,18 +9,18 @@ package struct UTF8Validator: Hashable, Sendable {
     private var highest: UInt8 = 0xBF
 
     /// Whether all bytes so far are ASCII.
-    package private(set) var isASCII = true
+    public private(set) var isASCII = true
 
     /// Creates a validator that has seen nothing.
-    package init() {}
+    public init() {}
 
     /// Whether the bytes so far end with a complete character.
-    package var isComplete: Bool { missing == 0 }
+    public var isComplete: Bool { missing == 0 }
 
     /// Validates the next bytes of the stream; returns false if they contain a byte that is not valid UTF-8 there.
     ///
     /// An incomplete character at the end is not an error. After false, the validator must not be used any more.
-    package mutating func validate(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    public mutating func validate(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress else { return true }
         let count = bytes.count
         var offset = 0

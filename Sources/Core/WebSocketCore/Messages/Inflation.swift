@@ -96,7 +96,7 @@ struct Inflation {
 }
 
 /// Decompresses the messages of one direction of one connection, in order (RFC 7692 §7.2.2).
-package protocol MessageInflater: AnyObject {
+public protocol MessageInflater: AnyObject {
     /// Inflates a piece of one message into `room` as far as possible. Both buffers advance past the used bytes.
     ///
     /// If room is left, all of `input` was used, and with `isLast` the message has ended. If none is left, more output may follow: the call
@@ -113,7 +113,7 @@ extension MessageInflater {
     ///
     /// Throws `messageTooBig` instead of appending more than `limit` bytes in this call, and `invalidCompressedData` for a corrupt stream.
     /// The array grows only with the actual output, whatever size the stream claims.
-    package func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
+    public func inflate(_ input: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
         var rest = unsafe input
         try unsafe inflate(all: &rest, isLast: false, into: &output, upTo: output.end(after: limit))
     }
@@ -121,7 +121,7 @@ extension MessageInflater {
     /// Ends the message: feeds `00 00 FF FF` (RFC 7692 §7.2.2), and resets the context without context takeover.
     ///
     /// Throws as ``inflate(_:into:limit:)`` does, and `invalidCompressedData` if the message ends inside a block.
-    package func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
+    public func finish(into output: inout [UInt8], limit: Int) throws(ProtocolViolation) {
         let end = output.end(after: limit)
         try unsafe withUnsafeBytes(of: DeflateTail.bytes) { tail throws(ProtocolViolation) in
             var rest = unsafe tail
@@ -172,7 +172,7 @@ extension [UInt8] {
 }
 
 /// Compresses the messages of one direction of one connection, in order (RFC 7692 §7.2.1).
-package protocol MessageDeflater: AnyObject {
+public protocol MessageDeflater: AnyObject {
     /// Compresses a piece of one message and appends the output.
     ///
     /// With `isLast` it flushes, removes the tail `00 00 FF FF`, and resets the context without context takeover.

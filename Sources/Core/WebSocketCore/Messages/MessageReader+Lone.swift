@@ -4,7 +4,7 @@ extension MessageReader {
     /// This is the fast path: most frames of most connections are such messages. If it returns nil, call ``next(_:)``, which handles all
     /// other cases and detects violations.
     @inlinable @inline(__always)
-    package mutating func nextLone(_ bytes: inout UnsafeRawBufferPointer) -> LoneFrame? {
+    public mutating func nextLone(_ bytes: inout UnsafeRawBufferPointer) -> LoneFrame? {
         let available = bytes.count
         guard takesLone, available >= 2, let base = bytes.baseAddress else { return nil }
         let (first, second) = unsafe (base.load(as: UInt8.self), base.load(fromByteOffset: 1, as: UInt8.self))
@@ -35,7 +35,7 @@ extension MessageReader {
     ///
     /// A caller with enough buffer space can keep the bytes and read the rest after them, instead of passing a part. Nil if the header is
     /// incomplete, belongs to another type of frame, or announces more than is allowed.
-    @usableFromInline package func lengthOfLone(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    public func lengthOfLone(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard takesLone, let (header, length) = try? unsafe FrameHeader.parse(bytes, allowsCompression: false) else { return nil }
         guard header.isFinal, header.opcode == .text || header.opcode == .binary else { return nil }
         guard (header.mask != nil) == (role == .server), header.payloadLength <= min(longestLone, .max - length) else { return nil }
@@ -46,13 +46,13 @@ extension MessageReader {
 /// A complete message in one uncompressed frame, as it lies in the read bytes: still masked, and its text not yet validated.
 ///
 /// The payload is borrowed: it is valid as long as the bytes in which it was found.
-@usableFromInline @safe package struct LoneFrame {
+@safe public struct LoneFrame {
     /// Whether it is text or binary.
-    @usableFromInline package let kind: MessageKind
+    public let kind: MessageKind
     /// The key that masks the payload; nil if it is not masked.
-    @usableFromInline package let mask: MaskKey?
+    public let mask: MaskKey?
     /// The payload as received.
-    @usableFromInline package let payload: UnsafeRawBufferPointer
+    public let payload: UnsafeRawBufferPointer
 
     @inlinable @inline(__always)
     init(kind: MessageKind, mask: MaskKey?, payload: UnsafeRawBufferPointer) {
@@ -62,7 +62,7 @@ extension MessageReader {
     /// Returns the message in its own storage, unmasked.
     ///
     /// Throws `invalidUTF8` for text that is not valid UTF-8 (RFC 6455 §8.1).
-    @usableFromInline package func message() throws(ProtocolViolation) -> Message {
+    public func message() throws(ProtocolViolation) -> Message {
         let (count, mask) = unsafe (payload.count, mask)
         if kind == .binary {
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { storage, initialized in
@@ -82,7 +82,7 @@ extension MessageReader {
     ///
     /// No other code may use the bytes in which it was found, because they change. Throws as ``message()`` does.
     @inlinable @inline(__always)
-    package func unmaskInPlace() throws(ProtocolViolation) {
+    public func unmaskInPlace() throws(ProtocolViolation) {
         unmask()
         if kind == .text { try checkText() }
     }
@@ -91,7 +91,7 @@ extension MessageReader {
     ///
     /// Throws as ``message()`` does.
     @inlinable @inline(__always)
-    package func unmask(into destination: UnsafeMutableRawPointer) throws(ProtocolViolation) -> Bool {
+    public func unmask(into destination: UnsafeMutableRawPointer) throws(ProtocolViolation) -> Bool {
         let copy = unsafe UnsafeMutableRawBufferPointer(start: destination, count: payload.count)
         if let mask { unsafe mask.copy(payload, to: copy) } else { unsafe copy.copyMemory(from: payload) }
         return kind == .binary ? false : unsafe try Self.isASCII(UnsafeRawBufferPointer(copy))

@@ -3,9 +3,9 @@
 /// A pull parser: it is pure and streaming, and holds at most one unfinished message. It enforces the rules of RFC 6455 §5 (masking,
 /// fragments, control frames, UTF-8) and ``MessageLimits``, and decompresses if it has an inflater (RFC 7692). A reader belongs to one
 /// direction of one connection. A copy shares its inflater.
-package struct MessageReader {
+public struct MessageReader {
     /// A parsed message, piece or control frame.
-    package enum Event: Hashable, Sendable {
+    public enum Event: Hashable, Sendable {
         /// A complete message, with ``Delivery/messages``.
         case message(Message)
         /// The next piece of a message, with ``Delivery/chunks``.
@@ -47,13 +47,13 @@ package struct MessageReader {
     /// Empty storage for the next message that arrives in pieces.
     ///
     /// Reusing memory is cheaper than allocating it.
-    package var spare: [UInt8] = []
+    public var spare: [UInt8] = []
 
     /// Creates a reader for one connection.
     ///
     /// `role` is the role of this side: a server requires masked frames, a client unmasked ones (RFC 6455 §5.1). Without an `inflater`, a
     /// compressed message is a violation. With `keepsBytes`, a whole message is delivered as one last chunk.
-    package init(
+    public init(
         role: Role, limits: MessageLimits = .init(), delivery: Delivery = .messages, inflater: (any MessageInflater)? = nil,
         keepsBytes: Bool = false
     ) {
@@ -73,7 +73,7 @@ package struct MessageReader {
     ///
     /// Throws at the first byte that violates a rule. After that, as after a close frame, the reader consumes and ignores everything.
     /// Payloads are unmasked while they are copied into the event's own storage.
-    package mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
+    public mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(ProtocolViolation) -> Event? {
         defer { takesLone = phase == .header && partial.isEmpty && !message.isOpen && delivery == .messages }
         do throws(ProtocolViolation) {
             return try unsafe advance(&bytes)
