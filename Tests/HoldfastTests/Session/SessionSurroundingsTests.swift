@@ -10,6 +10,7 @@ import WebSocketCore
     @Test func `in the background the connection is closed after the grace, and the foreground brings another at once`() async throws {
         let stage = Stage()
         let first = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
         await stage.socket.notify(.background)
         await stage.pause(of: .seconds(3))
         guard case .success(let record) = await first.ended() else { return #expect(Bool(false), "no close handshake") }
@@ -24,6 +25,7 @@ import WebSocketCore
     @Test func `a suspended app drops its connection at once`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
+        await stage.state { if case .connected = $0 { true } else { false } }
         await stage.socket.notify(.suspended)
         guard case .failure(let error) = await peer.ended() else { return #expect(Bool(false), "a close handshake") }
         #expect(error.code == .lost)
