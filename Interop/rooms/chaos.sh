@@ -44,7 +44,7 @@ if [ "$(id -u)" = 0 ]; then
     export -f run
     export ROOT PYTHON HOLDFAST HOLDFAST_BIN reports
     mkdir -p "$reports/disk/small"
-    unshare --mount bash -c "mount -t tmpfs -o size=16m small '$reports/disk/small' && \
+    unshare --mount bash -c "mount -t tmpfs -o size=64m small '$reports/disk/small' && \
         run disk --seconds '$DISK' --kills 1 --seed '$((SEED + 1))' --disk '$reports/disk/small'"
 else
     echo 'not ok disks that are full and read-only need root' | tee "$reports/disk.txt"
