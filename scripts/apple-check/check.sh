@@ -50,9 +50,7 @@ files() {
         find "$SOURCES/Client/Holdfast/Tokens" -name '*.swift' ! -name '*Keeper.swift'
         ;;
     HoldfastRooms)
-        echo "$SOURCES/Client/HoldfastRooms/Chat/ChatMessage.swift" "$SOURCES/Client/HoldfastRooms/Chat/ChatPresenting.swift" \
-            "$SOURCES/Client/HoldfastRooms/Chat/ChatPerson.swift"
-        echo "$SOURCES/Client/HoldfastRooms/Store/StoreProtection.swift"
+        echo "$SOURCES/Client/HoldfastRooms/Chat/ChatPresenting.swift" "$SOURCES/Client/HoldfastRooms/Store/StoreProtection.swift"
         ;;
     HoldfastUI)
         find "$SOURCES/Client/HoldfastUI" -name '*.swift' ! -name '*Model.swift' ! -name '*State.swift'

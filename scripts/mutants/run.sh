@@ -41,7 +41,7 @@ if [ "$1" = store ]; then
     cp -r Sources/Runtime/WebSocketRuntime/Storage "$copy/Sources/WebSocketRuntime"
     cp Sources/Runtime/WebSocketRuntime/{LockedValue,WallClock}.swift "$copy/Sources/WebSocketRuntime/"
     cp "$here/Crypto.swift.txt" "$copy/Sources/Crypto/Crypto.swift"
-    cp -r Sources/Server/HoldfastHub/{Store,HubQuotas.swift,Running/PublicationNames.swift} "$copy/Sources/HoldfastHub/"
+    cp -r Sources/Server/HoldfastHub/Store "$copy/Sources/HoldfastHub/"
     cp -r Tests/HoldfastHubTests/Store "$copy/Tests/HoldfastHubTests/"
     from=$copy/Before code=$copy/Sources
     rm -rf "$from" && cp -r "$code" "$from"

@@ -1,7 +1,7 @@
 public import Holdfast
 import MachineCore
 public import ProtocolCore
-import WebSocketCore
+public import WebSocketCore
 import WebSocketRuntime
 
 /// A client that runs your own protocol over a `WebSocket`: you write the rules, and the client does the rest.
@@ -187,4 +187,92 @@ public enum ProtocolState: Sendable {
     case waiting(WebSocketError)
     /// Closed for good; the error is nil if this side closed, or the peer did with 1000.
     case closed(WebSocketError?)
+}
+
+/// The events of a ``ProtocolClient`` for one consumer; see ``ProtocolClient/stream(delivery:_:cancel:)``.
+///
+/// The sequence ends normally after the last event of its request, if this side closes, and if the peer closes with 1000. Otherwise it
+/// throws the error of the socket. Once the sequence and its iterator are released, the rules get the `cancel` command.
+public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
+    /// An event of the rules.
+    public typealias Element = Event
+    /// The error after which the sequence ends.
+    public typealias Failure = WebSocketError
+    private let subscription: EventSubscription<Event>
+
+    init(
+        _ mailbox: StreamMailbox<Event, Event>, _ relief: Changes, holding client: any AnyObject & Sendable,
+        leave: @escaping @Sendable () -> Void
+    ) {
+        subscription = EventSubscription(mailbox, relief, client, leave)
+    }
+
+    /// Starts to take events; all iterators share the same events.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
+
+    /// Iterates over the events.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The error after which the sequence ends.
+        public typealias Failure = WebSocketError
+        fileprivate let subscription: EventSubscription<Event>
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next() async throws(WebSocketError) -> Event? { try await next(isolation: nil) }
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Event? {
+            try await subscription.mailbox.next { subscription.relief.announce() }
+        }
+    }
+}
+
+/// Unsubscribes from its client when the sequence and its iterators are released.
+private final class EventSubscription<Event: Sendable>: Sendable {
+    let mailbox: StreamMailbox<Event, Event>
+    let relief: Changes
+    private let client: any AnyObject & Sendable
+    private let leave: @Sendable () -> Void
+
+    init(
+        _ mailbox: StreamMailbox<Event, Event>, _ relief: Changes, _ client: any AnyObject & Sendable,
+        _ leave: @escaping @Sendable () -> Void
+    ) {
+        (self.mailbox, self.relief, self.client, self.leave) = (mailbox, relief, client, leave)
+    }
+
+    deinit {
+        leave()
+        // Reading may have been paused for this consumer.
+        relief.announce()
+    }
+}
+
+/// A coding for `Codable` messages, in JSON or with another codec.
+///
+/// ```swift
+/// ProtocolClient(rules, over: socket) { _ in CodableCoding<BoardReply, BoardRequest>() }
+/// ```
+public struct CodableCoding<Received: Decodable & Sendable, Sent: Encodable & Sendable>: ProtocolCoding {
+    private let codec: any MessageCodec
+    private let ignoresUnknown: Bool
+
+    /// Creates a coding.
+    ///
+    /// - Parameters:
+    ///   - codec: Encodes and decodes the messages; by default JSON in text messages.
+    ///   - ignoresUnknown: Whether messages that cannot be decoded are ignored, for servers that may later send more than this version
+    ///     knows. If false, the rules get `undecodable`.
+    public init(_ codec: any MessageCodec = JSONCodec(), ignoresUnknown: Bool = false) {
+        (self.codec, self.ignoresUnknown) = (codec, ignoresUnknown)
+    }
+
+    /// Decodes a message of the peer with the codec.
+    public func decode(_ message: Message) throws -> Received? {
+        do { return try codec.decode(Received.self, from: message) } catch {
+            if ignoresUnknown { return nil }
+            throw error
+        }
+    }
+    /// Encodes a message with the codec.
+    public func encode(_ message: Sent) throws -> Message { try codec.encode(message) }
 }

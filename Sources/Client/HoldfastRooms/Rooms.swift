@@ -1,8 +1,9 @@
 public import Holdfast
-import MachineCore
 import HoldfastProtocols
+import MachineCore
 public import RoomCore
-import RoomsWire
+public import RoomsWire
+import WebSocketCore
 import WebSocketRuntime
 
 /// Returns the token that authenticates the user; called for every connection, and before a token expires.
@@ -209,4 +210,46 @@ extension Rooms: CustomStringConvertible, CustomReflectable {
 
     /// The state and the socket, so that a dump contains no secrets either.
     public var customMirror: Mirror { Mirror(self, children: ["state": state, "socket": socket]) }
+}
+
+/// The state of the connection between ``Rooms`` and their hub.
+public enum RoomsState: Sendable {
+    /// The store is being opened, or the client is connecting.
+    case connecting
+    /// The hub has accepted the client as this user.
+    case online(UserName)
+    /// There is no connection; the client tries again by itself.
+    case offline
+    /// The rooms are closed for good; the error is nil if the app closed them.
+    case closed(RoomsError?)
+
+    /// Whether the hub has accepted the client.
+    public var isOnline: Bool { if case .online = self { true } else { false } }
+}
+
+/// The options of ``Rooms``; the defaults suit an app.
+public struct RoomsOptions: Sendable {
+    /// The machine's delays, and the limits of the outbox.
+    public var policy = RoomsPolicy()
+    /// The timeout of the token provider.
+    ///
+    /// The hub waits 10 s for the hello, which contains the token.
+    public var tokenPatience = Duration.seconds(8)
+    /// How long before it expires a token is replaced on the connection.
+    public var tokenMargin = Duration.seconds(30)
+    /// How long joining and sending wait for the store.
+    public var storePatience = Duration.seconds(30)
+
+    /// Creates the default options.
+    public init() {}
+
+    /// Prepares the options of a socket for rooms: its subprotocols, and when it reconnects.
+    public static func prepare(_ options: inout WebSocketOptions, _ encodings: [RoomsEncoding] = [.protobuf, .json]) {
+        options.connection.subprotocols = encodings.map(\.subprotocol)
+        // The hello contains the token, which must not go to another origin by a redirect.
+        options.connection.redirectsStayInOrigin = true
+        // docs/rooms-protocol.md, Errors: the client may return after codes 4001 to 4099; 4000 means another connection of the same
+        // device.
+        for code in UInt16(4001)...4099 { options.reconnect.losses[.closed(CloseCode(rawValue: code))] = .retry }
+    }
 }

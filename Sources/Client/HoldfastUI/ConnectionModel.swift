@@ -1,6 +1,10 @@
 public import Holdfast
 public import Observation
 
+#if canImport(SwiftUI)
+    import SwiftUI
+#endif
+
 /// The state of a `WebSocket` for views: updates on the main actor, and counts down the seconds to the next attempt.
 ///
 /// ```swift
@@ -77,3 +81,10 @@ extension ConnectionStatus {
         return until - .seconds(seconds - 1)
     }
 }
+
+#if canImport(SwiftUI)
+    extension ConnectionBadge {
+        /// Creates a badge that follows a model.
+        @MainActor public init(_ model: ConnectionModel) { self.init(model.status) }
+    }
+#endif

@@ -1,10 +1,12 @@
 import Foundation
 import MachineCore
+package import WebSocketApple
 public import WebSocketCore
 public import WebSocketRuntime
 
 #if SwiftNIO
     public import NIOCore
+    package import WebSocketNIO
 #endif
 
 /// The options of a connection; the defaults suit an app.
@@ -158,6 +160,120 @@ public enum ProxyChoice: Hashable, Sendable {
             } catch {
                 throw WebSocketError(TransportError(.invalidConfiguration, "the proxy cannot be used: \(error)", underlying: error))
             }
+        }
+    }
+}
+
+#if SwiftNIO
+    extension ConnectionSettings {
+        /// Creates the settings that the configurations of clients and servers have in common.
+        package init(
+            role: Role, limits: WebSocketLimits, timeouts: WebSocketTimeouts, compression: CompressionOptions?, delivery: Delivery
+        ) {
+            self.init(role: role)
+            self.limits = limits.messageLimits
+            self.delivery = delivery
+            self.compression = compression
+            receiveBuffer = limits.receiveBuffer
+            sendBuffer = limits.sendBuffer
+            closeTimeout = timeouts.close
+            pingInterval = timeouts.pingInterval
+            pingTimeout = timeouts.ping
+            stallTimeout = timeouts.stall
+        }
+    }
+
+    extension ClientOptions {
+        /// Creates the options; throws `invalidURL`, or `invalidConfiguration` for a proxy that cannot be used.
+        package init(_ url: String, _ configuration: WebSocketConfiguration) throws(WebSocketError) {
+            do throws(URLProblem) {
+                self.init(url: try WebSocketURL(url))
+            } catch {
+                throw WebSocketError(TransportError(.invalidURL, error.description, underlying: error))
+            }
+            headers = configuration.headers
+            subprotocols = configuration.subprotocols
+            httpVersion = configuration.httpVersion
+            headLimit = configuration.limits.head
+            refusalBodyLimit = configuration.limits.refusalBody
+            connectTimeout = configuration.timeouts.connect
+            handshakeTimeout = configuration.timeouts.handshake
+            tls = configuration.tls
+            (proxy, proxyTLS) = (try configuration.proxy.proxy(for: self.url), configuration.proxyTLS)
+            proxyAfterRedirect = { [choice = configuration.proxy] url throws(TransportError) in
+                do throws(WebSocketError) { return try choice.proxy(for: url) } catch { throw error.transport }
+            }
+            (redirects, publicSubprotocols) = (configuration.redirects, subprotocols.filter(configuration.publicSubprotocols.contains))
+            if configuration.redirectsStayInOrigin { redirects.staysInOrigin = true }
+            cookies = configuration.cookies
+            connection = ConnectionSettings(
+                role: .client, limits: configuration.limits, timeouts: configuration.timeouts, compression: configuration.compression,
+                delivery: configuration.delivery)
+            group = configuration.eventLoopGroup
+            connection.pingMessage = configuration.pingMessage
+        }
+
+        /// The secrets in the request, which a server or a proxy may repeat in its answer.
+        var secrets: KnownSecrets {
+            let cookies = cookies?.jar.cookies.map(\.value) ?? []
+            return KnownSecrets(KnownSecrets.carried(by: url, headers, subprotocols, proxy) + cookies)
+        }
+    }
+#endif
+
+extension SystemSettings {
+    /// Creates the settings of a connection over the system's WebSocket.
+    package init(_ configuration: WebSocketConfiguration) {
+        self.init()
+        messageLimit = configuration.limits.message
+        receiveBuffer = configuration.limits.receiveBuffer
+        sendBuffer = configuration.limits.sendBuffer
+        delivery = configuration.delivery
+        pingMessage = configuration.pingMessage
+        openTimeout = configuration.timeouts.connect + configuration.timeouts.handshake
+        closeTimeout = configuration.timeouts.close
+        pingInterval = configuration.timeouts.pingInterval
+        pingTimeout = configuration.timeouts.ping
+        stallTimeout = configuration.timeouts.stall
+    }
+}
+
+extension SystemRequest {
+    /// Creates the request for the system's WebSocket.
+    ///
+    /// - Throws: `invalidURL`; `invalidConfiguration` for headers that cannot be sent, certificate authorities that cannot be read, and
+    ///   options that the system does not support.
+    package init(_ url: String, _ configuration: WebSocketConfiguration) throws(TransportError) {
+        let parsed: WebSocketURL
+        do throws(URLProblem) { parsed = try WebSocketURL(url) } catch {
+            throw TransportError(.invalidURL, error.description, underlying: error)
+        }
+        try Self.check(configuration, parsed)
+        var headers = configuration.headers
+        do throws(HandshakeFailure) {
+            var random = SystemRandomNumberGenerator()
+            _ = try ClientHandshake(url: parsed, subprotocols: configuration.subprotocols, headers: headers, using: &random)
+        } catch {
+            throw TransportError(.invalidConfiguration, "\(error)", underlying: error)
+        }
+        if !configuration.subprotocols.isEmpty {
+            headers.add("Sec-WebSocket-Protocol", configuration.subprotocols.joined(separator: ", "))
+        }
+        let trust = try SystemTrust(
+            configuration.tls, host: parsed.host, place: "\(parsed)", path: "URLSession", supporting: SystemTrust.ofURLSession)
+        self.init(url: parsed.string, headers: headers, messageLimit: configuration.limits.message, trust: trust)
+    }
+
+    private static func check(_ configuration: WebSocketConfiguration, _ url: WebSocketURL) throws(TransportError) {
+        if !url.isSecure { try configuration.tls.checkPlain(host: url.host) }
+        let missing = [
+            "WebSocketConfiguration.proxy": configuration.proxy != .direct, "WebSocketConfiguration.cookies": configuration.cookies != nil,
+            "WebSocketConfiguration.redirects": configuration.redirects.limit > 0,
+            "WebSocketConfiguration.httpVersion": configuration.httpVersion == .http2, "a Unix domain socket": url.socketPath != nil,
+        ]
+        .filter(\.value).keys.sorted()
+        guard missing.isEmpty else {
+            throw TransportError(.invalidConfiguration, "URLSession cannot honour \(missing.joined(separator: ", "))")
         }
     }
 }

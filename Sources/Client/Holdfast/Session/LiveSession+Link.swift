@@ -1,7 +1,11 @@
 import MachineCore
 import SessionCore
 import WebSocketCore
-import WebSocketRuntime
+package import WebSocketRuntime
+
+#if SwiftNIO
+    import WebSocketNIO
+#endif
 
 /// The life of one connection, from the attempt to its end.
 extension LiveSession {
@@ -147,5 +151,14 @@ final class LinkTracker: LinkObserver {
 
     func roundTrip(_ time: Duration, isAutomatic: Bool) {
         session.noteRoundTrip(time, isAutomatic: isAutomatic, generation: generation)
+    }
+}
+
+extension MessageTransport {
+    /// Stops other WebSockets from sharing this TCP connection, because a reconnect should avoid a connection that may be broken.
+    package func leaveSharedConnection() {
+        #if SwiftNIO
+            (carrier as? WebSocketChannel)?.leaveShared()
+        #endif
     }
 }

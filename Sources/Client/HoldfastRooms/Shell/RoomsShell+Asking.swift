@@ -1,8 +1,8 @@
 import Holdfast
-import MachineCore
 import HoldfastProtocols
-import WebSocketRuntime
+import MachineCore
 import RoomCore
+import WebSocketRuntime
 
 /// The operations that the app calls.
 extension RoomsShell {
@@ -208,5 +208,14 @@ extension RoomsShell {
         // The store has dropped entries that this reader had not read yet, or the whole log.
         let first = try await reading { try await context.store.room(room) }.first
         return access { view in view.observers[room]?.record.skip(number, after: position.seq, to: first, generation: generation) }
+    }
+}
+
+extension Entry {
+    /// Whether the entry is a message of another user that counts as unread.
+    ///
+    /// The user is nil until the hub has sent our user name, so the device is compared too.
+    func countsAsUnread(for user: UserName?, _ device: DeviceID?) -> Bool {
+        self.user != user && self.device != device && !type.hasPrefix("holdfast.")
     }
 }

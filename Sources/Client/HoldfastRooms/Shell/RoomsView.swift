@@ -1,9 +1,12 @@
 import DequeModule
 import Holdfast
-import MachineCore
 import HoldfastProtocols
+import MachineCore
 import ProtocolCore
 import RoomCore
+import RoomsWire
+import WebSocketCore
+import WebSocketRuntime
 
 /// Runs a `RoomsMachine`.
 typealias RoomsShell = ProtocolShell<RoomsView>
@@ -224,5 +227,102 @@ extension RoomsShell {
     func prepareToClose() async {
         command(.prepareToClose)
         await outgoing?.room(below: 1, until: time.now() + Self.closeTimeout, on: time)
+    }
+}
+
+/// The state of one room, with its receipts and everything that waits for changes.
+struct RoomObservers {
+    private struct Follower {
+        /// Weak, because the app owns the receipt.
+        weak var receipt: Receipt?
+        let changes: Changes
+    }
+
+    /// The room's state; changing it directly notifies nobody, use ``change(_:_:)`` for that.
+    var record: RoomRecord
+    let changes = Changes()
+    var signals: [UInt64: AsyncStream<ReceivedSignal>.Continuation] = [:]
+    /// The followers, by the numbers of their receipts.
+    private var followers: [UInt64: Follower] = [:]
+
+    init(user: UserName?) { record = RoomRecord(user: user) }
+
+    /// Changes the state and notifies all that wait for a change.
+    mutating func change<Value>(_ actions: inout [RoomsView.Action], _ body: (inout RoomRecord) -> Value) -> Value {
+        let value = body(&record)
+        actions.append(.announce(changes))
+        actions += record.takeChanged().compactMap { followers[$0].map { .announce($0.changes) } }
+        return value
+    }
+
+    /// Returns the receipt of a message: the existing one, or else `made`; nil if no such message is in the outbox.
+    ///
+    /// The caller must keep both alive until it has released the lock, because the deinitialiser of a receipt takes the lock.
+    mutating func follow(with made: Receipt) -> Receipt? {
+        if let receipt = record.follower(of: made.id).flatMap({ followers[$0]?.receipt }) { return receipt }
+        guard record.follow(made.id, as: made.number) else { return nil }
+        followers[made.number] = Follower(receipt: made, changes: made.changes)
+        return made
+    }
+
+    mutating func unfollow(_ number: UInt64) {
+        followers[number] = nil
+        record.unfollow(number)
+    }
+
+    var followed: [Changes] { followers.values.map(\.changes) }
+}
+
+/// Encodes and decodes the frames of one connection, and holds the token shown on it.
+struct RoomsCoding: ProtocolCoding {
+    let encoding: RoomsEncoding
+    /// Whether the server chose the encoding; a server that chose none may not be a hub.
+    let isAgreed: Bool
+    let greeting: RoomsGreeting
+    let secrets: SessionSecrets
+
+    func decode(_ message: Message) throws -> HubFrame? {
+        let frame = try encoding.decodeHubFrame(message)
+        guard case .refusal(var refusal)? = frame else { return frame }
+        // A hub may repeat a token in the text of a refusal, and apps show that text.
+        refusal.text = secrets.hiding(refusal.text)
+        return .refusal(refusal)
+    }
+
+    func encode(_ frame: ClientFrame) -> Message { encoding.encode(frame) }
+
+    func isEphemeral(_ frame: ClientFrame) -> Bool { if case .signal = frame { true } else { false } }
+
+    /// The error for a server that has not sent a welcome in time.
+    var silence: RoomsError {
+        if isAgreed { return .timedOut("the hub's welcome") }
+        return .notAHub("it selected no rooms subprotocol, and has not answered the hello")
+    }
+}
+
+extension RoomsView {
+    static func coding(for opening: Opening, in shell: RoomsShell) async throws(ConnectionEnd) -> RoomsCoding {
+        let token: String?
+        do throws(TokenSource.Failure) { token = try await shell.context.tokens?.token() } catch {
+            let error = RoomsError(error)
+            guard error.isRetryable || Task.isCancelled else {
+                shell.access { view in view.ending = view.ending ?? error }
+                shell.changes.announce()
+                throw .stop
+            }
+            // Treated like a hub that does not answer: the socket's backoff decides when to try again.
+            shell.access { view in view.drop(for: error) }
+            throw .cut(reason: "there is no token")
+        }
+        let context = shell.context
+        return RoomsCoding(
+            encoding: opening.subprotocol.flatMap { RoomsEncoding(subprotocol: $0) } ?? .json, isAgreed: opening.subprotocol != nil,
+            greeting: RoomsGreeting(token: token, calendar: context.calendar()), secrets: context.secrets)
+    }
+
+    /// Whether to read on; false while the store has too many pending changes.
+    static func mayReadOn(in shell: RoomsShell) -> Bool { shell.access { view in view.mayReadOn } }
+    static func pace(in shell: RoomsShell) async {
+        await shell.context.storeChanges.first { mayReadOn(in: shell) ? () : nil }
     }
 }

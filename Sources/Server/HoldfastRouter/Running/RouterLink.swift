@@ -262,21 +262,3 @@ final class RouterLink: HostedClient, @unchecked Sendable {
         notifyOthers()
     }
 }
-
-/// The output of a client: a socket, or any other transport.
-///
-/// Used on the event loop of the client's port.
-protocol LinkOutput: AnyObject {
-    /// Hands over a message; returns false if there is no room. The link is told when there is room again.
-    func send(_ message: WrittenMessage) -> Bool
-    /// Closes after the handed-over messages; those that were not sent by the deadline are dropped.
-    func close(_ frame: CloseFrame, by deadline: NIODeadline)
-    /// Cuts the connection without a close frame.
-    func abort()
-    /// Notes that the client has joined: from now on its messages may have the full length.
-    func hasJoined()
-    /// Stops reading from the client, until ``resume()``.
-    func pause()
-    /// Reads from the client again.
-    func resume()
-}

@@ -1,3 +1,11 @@
+#if canImport(SwiftUI)
+    import Foundation
+#endif
+
+#if Rooms
+    import HoldfastRooms
+#endif
+
 /// Returns the texts of phrases in the language of a translation.
 struct Words: Sendable {
     /// Returns the text for a key; nil if there is none.
@@ -126,3 +134,46 @@ enum Phrase: String, CaseIterable, Sendable {
         }
     }
 }
+
+#if canImport(SwiftUI)
+    extension Words {
+        /// The texts in the app's language, if this package has it (English and German).
+        static let system = system { _ in nil }
+
+        /// Returns texts that use the app's own texts first, then those of this package.
+        static func system(overriding own: @escaping @Sendable (_ key: String) -> String?) -> Words {
+            Words { key in
+                if let text = own(key) { return text }
+                // The function returns the key if there is no text.
+                let text = Bundle.module.localizedString(forKey: key, value: nil, table: nil)
+                return text == key ? nil : text
+            }
+        }
+    }
+#endif
+
+#if Rooms
+    extension Words {
+        /// Returns the text for the delivery state of an own message.
+        func label(_ delivery: ChatDelivery) -> String {
+            switch delivery {
+            case .queued: self(.queued)
+            case .sent: self(.sent)
+            case .stored: self(.stored)
+            case .seen(1): self(.seenByOne)
+            case .seen(let count): self(.seenByMany, "\(count)")
+            case .failed(let reason): self(.notSent, reason)
+            }
+        }
+
+        /// Returns the text for a chat's connection to its hub; a close reason is shown as the hub sent it.
+        func label(_ connection: ChatConnection) -> String {
+            switch connection {
+            case .connecting: self(.connecting)
+            case .live: self(.connected)
+            case .offline: self(.offlineMessagesWait)
+            case .closed(let reason): reason ?? self(.closed)
+            }
+        }
+    }
+#endif
