@@ -2,7 +2,7 @@ import HoldfastTesting
 import MachineCore
 import Testing
 
-/// A lamp that goes out three seconds after the last press.
+/// A lamp that turns off three seconds after the last press.
 private struct Lamp: Machine, Hashable {
     enum Input { case press }
     enum Effect { case on, off }
@@ -20,9 +20,9 @@ private struct Lamp: Machine, Hashable {
 }
 
 @Suite struct ExplorerTests {
-    @Test func `it tries every input and every passing of time in every state`() {
+    @Test func `the explorer tries every input and every passing of time in every state`() {
         var edges: Set<String> = []
-        // Dark, or last pressed at 0, 1, 2 or 3 seconds, or at 4: pressed, jumped to the end, a tick, and pressed again.
+        // The states: dark; last pressed at 0, 1, 2, 3 or 4 seconds.
         let states = explore(Lamp(), inputs: [.press], depth: 4) { step in
             edges.insert("\(step.before.deadline == nil ? "dark" : "lit") \(step.input == nil ? "time" : "press") \(step.effects)")
             #expect(step.path.count <= 4)
@@ -31,16 +31,16 @@ private struct Lamp: Machine, Hashable {
         #expect(edges.count == 5, "\(edges)")
     }
 
-    @Test func `an edge tells the way to it`() throws {
-        var story: String?
+    @Test func `the description of an edge lists the steps that lead to it`() throws {
+        var pathDescription: String?
         explore(Lamp(), inputs: [.press], depth: 2) { step in
-            if step.effects.contains(.off) { story = step.description }
+            if step.effects.contains(.off) { pathDescription = step.description }
         }
-        let told = try #require(story)
-        #expect(told.hasPrefix("0.0 seconds: press\n3.0 seconds: time passed\neffects: ["), "\(told)")
+        let description = try #require(pathDescription)
+        #expect(description.hasPrefix("0.0 seconds: press\n3.0 seconds: time passed\neffects: ["), "\(description)")
     }
 
-    @Test func `what the check throws ends the search`() {
+    @Test func `an error that the check throws ends the search`() {
         struct Found: Error {}
         #expect(throws: Found.self) { try explore(Lamp(), inputs: [.press], depth: 9) { _ in throw Found() } }
     }

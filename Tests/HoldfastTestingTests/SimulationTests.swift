@@ -2,14 +2,14 @@ import HoldfastTesting
 import MachineCore
 import Testing
 
-/// Sends its number each second until it hears it back.
+/// Sends its number each second until it receives the echo.
 private struct Caller: Machine {
-    enum Effect: Hashable { case call(Int), heard(Int) }
+    enum Effect: Hashable { case call(Int), received(Int) }
     var number: Int
     private(set) var deadline: Moment? = .start
 
     mutating func handle(_ echo: Int, at now: Moment, into effects: inout [Effect]) {
-        effects.append(.heard(echo))
+        effects.append(.received(echo))
         if echo == number { deadline = nil }
     }
     mutating func wake(at now: Moment, into effects: inout [Effect]) {
@@ -34,23 +34,23 @@ private struct Echo: Machine {
         }
     }
 
-    @Test func `a message takes the delay each way`() {
+    @Test func `a message takes the delay in each direction`() {
         var world = world()
         world.delay = .milliseconds(300)
         #expect(world.run(until: Moment(.milliseconds(599))).near == [.call(7)])
-        #expect(world.run(until: Moment(.milliseconds(600))).near == [.heard(7)])
+        #expect(world.run(until: Moment(.milliseconds(600))).near == [.received(7)])
         #expect(world.step() == nil && world.now == Moment(.milliseconds(600)))
     }
 
-    @Test func `a cut loses what is under way`() {
+    @Test func `a cut loses the messages in flight`() {
         var world = world()
         _ = world.step()
         world.cut()
         #expect(world.run(until: Moment(.milliseconds(999))).near.isEmpty)
-        #expect(world.run(until: Moment(.seconds(2))).near == [.call(7), .heard(7)])
+        #expect(world.run(until: Moment(.seconds(2))).near == [.call(7), .received(7)])
     }
 
-    @Test func `what is under way is never overtaken`() {
+    @Test func `a message never overtakes an earlier one`() {
         var world = Simulation(Echo(), Echo()) {
             $0
         } inward: { _ in
@@ -64,7 +64,7 @@ private struct Echo: Machine {
         #expect(world.run(until: Moment(.seconds(5))).far == [1, 2])
     }
 
-    @Test func `a slow way there does not slow the way back`() {
+    @Test func `a slow direction does not slow the other one`() {
         var world = Simulation(Echo(), Echo()) {
             $0
         } inward: {
@@ -78,14 +78,14 @@ private struct Echo: Machine {
     }
 
     @Test func `the same seed loses the same messages`() {
-        func story(_ seed: UInt64) -> [Caller.Effect] {
+        func effects(_ seed: UInt64) -> [Caller.Effect] {
             var random = SeededGenerator(seed: seed)
             var world = world()
             world.isLost = { Int.random(in: 0..<10, using: &random) < 7 }
             return world.run(until: Moment(.seconds(3600))).near
         }
-        #expect(story(5) == story(5))
-        #expect(Set((1...20).map(story)).count > 1)
-        #expect((1...20).allSatisfy { story($0).contains(.heard(7)) })
+        #expect(effects(5) == effects(5))
+        #expect(Set((1...20).map(effects)).count > 1)
+        #expect((1...20).allSatisfy { effects($0).contains(.received(7)) })
     }
 }

@@ -1,7 +1,7 @@
 package import WebSocketCore
 
 extension ScriptedPeer {
-    /// Reads a request's head and accepts the upgrade, with more header lines if given; returns the head.
+    /// Reads a request's head and accepts the upgrade with additional header fields; returns the head.
     ///
     /// - Parameter then: Bytes to send in the same piece.
     @discardableResult
@@ -11,7 +11,7 @@ extension ScriptedPeer {
         return request
     }
 
-    /// The fields of an answer that accepts a request.
+    /// The header fields of an answer that accepts a request.
     package static func acceptance(of request: RequestHead, _ headers: HeaderFields = [:]) -> HeaderFields {
         let key = request.headers["Sec-WebSocket-Key"].flatMap(WebSocketKey.init)
         var fields: HeaderFields = ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": key?.accept ?? ""]
@@ -19,14 +19,14 @@ extension ScriptedPeer {
         return fields
     }
 
-    /// Asks for an upgrade and reads the head of the answer.
+    /// Sends an upgrade request and reads the head of the answer.
     @discardableResult
     package func upgrade(_ target: String = "/", headers: HeaderFields = [:]) async throws -> ResponseHead {
         try await send(Self.upgradeRequest(target, headers: headers))
         return try await readResponse()
     }
 
-    /// A request for an upgrade, as it goes over the wire.
+    /// The bytes of an upgrade request.
     package static func upgradeRequest(_ target: String = "/", headers: HeaderFields = [:]) throws -> [UInt8] {
         var fields: HeaderFields = [
             "Host": "127.0.0.1", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",

@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// One end of a TCP connection that says byte for byte what a test tells it to, right or wrong.
+/// One end of a TCP connection that sends exactly the bytes that a test gives it, valid or not.
 package actor ScriptedPeer {
-    /// The connection ended before what was awaited had come.
+    /// The connection ended before the expected bytes arrived.
     package struct Ended: Error {
         package init() {}
     }
@@ -15,7 +15,7 @@ package actor ScriptedPeer {
 
     /// Connects to a port of this machine.
     ///
-    /// - Parameter buffer: How many bytes the system may take for it in advance; by default as many as it likes.
+    /// The size of the system's receive buffer; by default the system decides.
     package static func connect(to port: Int, buffer: Int? = nil) async throws -> ScriptedPeer {
         let (arrivals, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -31,25 +31,25 @@ package actor ScriptedPeer {
 
     deinit { channel.close(promise: nil) }
 
-    /// Sends bytes in one piece; returns when the system has taken them.
+    /// Sends bytes in one piece; returns when the system has accepted them.
     package func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
     /// Sends text in one piece.
     package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    /// Sends each byte by itself.
+    /// Sends each byte separately.
     package func sendByteByByte(_ bytes: [UInt8]) async throws {
         for byte in bytes { try await send([byte]) }
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     package func read(_ count: Int) async throws -> [UInt8] {
         while received.count < count { try await readMore() }
         defer { received.removeFirst(count) }
         return Array(received[..<count])
     }
 
-    /// Everything up to and with `end`.
+    /// Reads through the end of `end`.
     package func read(through end: String) async throws -> String {
         let end = Array(end.utf8)
         while true {
@@ -60,20 +60,20 @@ package actor ScriptedPeer {
         }
     }
 
-    /// All that comes before the other side ends the connection.
+    /// Reads everything until the other side ends the connection.
     package func readToEnd() async -> [UInt8] {
         while (try? await readMore()) != nil {}
         defer { received = [] }
         return received
     }
 
-    /// Takes what comes from now on.
+    /// Resumes reading.
     package func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
 
-    /// Takes nothing from now on, so that TCP fills up.
+    /// Stops reading, so that TCP fills up.
     package func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
 
-    /// Takes at least this much of what waits, although it was told to take nothing.
+    /// Reads at least this number of bytes though reading is stopped.
     package func take(atLeast count: Int) async throws {
         let enough = received.count + count
         while received.count < enough {
@@ -82,10 +82,10 @@ package actor ScriptedPeer {
         }
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     package func close() async { try? await channel.close() }
 
-    /// Hangs up so that the other side learns of it at once, even if it reads nothing (RST).
+    /// Resets the connection (RST), so that the other side notices at once, even if it reads nothing.
     package func reset() async throws {
         try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
         await close()
@@ -100,7 +100,7 @@ package actor ScriptedPeer {
     }
 }
 
-/// Passes on what a channel receives.
+/// Passes on the bytes that a channel receives.
 final class Arrivals: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     private let continuation: AsyncStream<[UInt8]>.Continuation

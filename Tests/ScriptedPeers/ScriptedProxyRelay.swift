@@ -2,27 +2,27 @@ package import WebSocketRuntime
 package import NIOCore
 import NIOPosix
 
-/// Opens the way to one port of this machine, whatever it is asked for, and passes on bytes.
+/// A proxy that opens a tunnel to one port of this machine, whatever the request is, and relays bytes.
 package final class ScriptedProxyRelay: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
     private let port: Int
-    private let asked: LockedValue<[String]>
+    private let requests: LockedValue<[String]>
     private var request = ""
     private var server: (any Channel)?
 
-    /// - Parameter asked: Is told the first line of each request.
-    package init(to port: Int, _ asked: LockedValue<[String]>) { (self.port, self.asked) = (port, asked) }
+    /// - Parameter requests: Collects the first line of each request.
+    package init(to port: Int, _ requests: LockedValue<[String]>) { (self.port, self.requests) = (port, requests) }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if let server { return server.writeAndFlush(unwrapInboundIn(data), promise: nil) }
         request += String(buffer: unwrapInboundIn(data))
         guard request.hasSuffix("\r\n\r\n"), let line = request.split(separator: "\r\n").first else { return }
-        asked.withLockedValue { $0.append(String(line)) }
+        requests.withLockedValue { $0.append(String(line)) }
         let client = context.channel
         ClientBootstrap(group: context.eventLoop)
-            .channelInitializer { $0.pipeline.addHandler(WayBack(to: client)) }
+            .channelInitializer { $0.pipeline.addHandler(ServerRelay(to: client)) }
             .connect(host: "127.0.0.1", port: port)
             .assumeIsolated().whenSuccess { [self] channel in
                 server = channel
@@ -35,8 +35,8 @@ package final class ScriptedProxyRelay: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    /// What the server says, for the client.
-    private final class WayBack: ChannelInboundHandler, Sendable {
+    /// Relays the server's bytes to the client.
+    private final class ServerRelay: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
         private let client: any Channel
 

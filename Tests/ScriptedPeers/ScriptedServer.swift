@@ -1,15 +1,15 @@
 package import NIOCore
 import NIOPosix
 
-/// Runs `body` against a server on this machine that plays `script` for each connection, one after the other.
+/// Runs `body` against a server on this machine that runs `script` for each connection, one after the other.
 ///
 /// Ends when `body` and the scripts have ended; throws what they throw.
 ///
 /// - Parameters:
-///   - reads: False for a server that takes nothing until told.
-///   - prepare: What is put into the pipeline first, such as TLS.
-///   - script: What the server does; it hangs up at its end.
-///   - body: What to do meanwhile; it is given the URL.
+///   - reads: False for a server that does not read until told to.
+///   - prepare: Adds handlers to the start of the pipeline, such as TLS.
+///   - script: The server's side of a connection; the server closes at its end.
+///   - body: The client's side; it gets the URL.
 package func withScriptedServer<Result: Sendable>(
     reads: Bool = true, prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in },
     _ script: @escaping @Sendable (ScriptedPeer) async throws -> Void,

@@ -1,13 +1,13 @@
 import Foundation
 
-/// An authority and the certificates it vouches for, made anew for each test run.
+/// An authority and the certificates that it issued, made for each test run.
 package struct TestCertificates: Sendable {
     /// A certificate with its key, in PEM files.
     package struct Identity: Sendable {
         package let certificate: String
         package let key: String
     }
-    /// What can be wrong with a certificate.
+    /// A defect of a certificate.
     package enum Flaw: CaseIterable, Sendable {
         case wrongHost, expired
     }
@@ -20,15 +20,15 @@ package struct TestCertificates: Sendable {
     private let folder: URL
     /// The certificate of the authority.
     package let authority: String
-    /// The certificate of an authority that vouches for none of these.
+    /// The certificate of an authority that issued none of these.
     package let strangeAuthority: String
     private let valid, wrongHost, expired: Identity
 
-    /// Those of this test run.
+    /// The certificates of this test run.
     package static func shared() throws -> TestCertificates { try made.get() }
     private static let made = Result { try TestCertificates() }
 
-    /// A certificate for `localhost` and 127.0.0.1 that is valid, or has one flaw.
+    /// A certificate for `localhost` and 127.0.0.1 that is valid or has one defect.
     package func identity(_ flaw: Flaw?) -> Identity {
         switch flaw {
         case nil: valid
@@ -84,10 +84,10 @@ package struct TestCertificates: Sendable {
             process.arguments = ["openssl"] + arguments
             (process.standardOutput, process.standardError) = (output, output)
             try process.run()
-            let said = try output.fileHandleForReading.readToEnd() ?? Data()
+            let text = try output.fileHandleForReading.readToEnd() ?? Data()
             process.waitUntilExit()
             guard process.terminationStatus == 0 else {
-                throw CommandFailed(arguments: arguments, output: String(decoding: said, as: UTF8.self))
+                throw CommandFailed(arguments: arguments, output: String(decoding: text, as: UTF8.self))
             }
         }
     }

@@ -1,6 +1,6 @@
 package import WebSocketCore
 
-/// A frame with its payload, as a test wants it on the wire.
+/// A frame with its payload.
 package struct WireFrame: Hashable, Sendable {
     package var opcode: Opcode
     package var payload: [UInt8]
@@ -17,7 +17,7 @@ package struct WireFrame: Hashable, Sendable {
         WireFrame(.close, CloseFrame(code, reason: reason).payload)
     }
 
-    /// The bytes as the peer of `role` sends them: masked to a server, plain to a client.
+    /// The bytes of the frame for a receiver of this role: masked to a server, unmasked to a client.
     package func bytes(to role: Role) -> [UInt8] {
         let mask = role == .server ? MaskKey(bits: 0x1234_5678) : nil
         let header = FrameHeader(opcode, isFinal: isFinal, isCompressed: isCompressed, mask: mask, payloadLength: payload.count)
@@ -29,7 +29,7 @@ package struct WireFrame: Hashable, Sendable {
         return bytes
     }
 
-    /// The close frame it is, if it is one.
+    /// The frame as a close frame; nil if it is another frame.
     package var closeFrame: CloseFrame? {
         guard opcode == .close else { return nil }
         return try? payload.withUnsafeBytes { try CloseFrame(payload: $0) }
@@ -51,13 +51,13 @@ extension ScriptedPeer {
         return WireFrame(header.opcode, payload, isFinal: header.isFinal, isCompressed: header.isCompressed)
     }
 
-    /// Reads on to the close frame; returns it.
+    /// Skips frames up to the close frame; returns it.
     @discardableResult
     package func readClose() async throws -> CloseFrame {
         while true { if let close = try await readFrame().closeFrame { return close } }
     }
 
-    /// Reads on to the close frame, answers it with the same code, and waits for the end of the connection.
+    /// Skips frames up to the close frame, answers it with the same code, and waits for the end of the connection.
     @discardableResult
     package func answerClose(to role: Role) async throws -> CloseFrame {
         let close = try await readClose()

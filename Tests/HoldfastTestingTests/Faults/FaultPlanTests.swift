@@ -2,12 +2,12 @@ import HoldfastTesting
 import Testing
 
 @Suite struct FaultPlanTests {
-    /// The first faults of a script, as `time fault`.
+    /// The first faults of a plan, each as `time fault`.
     private func plan(_ script: String, seed: UInt64 = 1, _ count: Int = 50) throws -> [String] {
         FaultPlan(try FaultScript(script), seed: seed).prefix(count).map { "\($0.time / .seconds(1)) \($0)" }
     }
 
-    @Test func `each step comes at its time, and what lasts has an end`() throws {
+    @Test func `each step starts at its time, and a fault with a duration ends`() throws {
         let script = "at 20s stall 8s; after 2s refuse 3s; at 40s throttle 16KiB/s for 10s; delay 20ms..80ms"
         #expect(
             try plan(script) == [
@@ -16,31 +16,31 @@ import Testing
             ])
     }
 
-    @Test func `what recurs comes an interval later, or at its time first, and nothing waits for it`() throws {
+    @Test func `a recurring step starts one interval later or at its given time, and no step waits for it`() throws {
         #expect(try plan("every 3s cut; after 7s heal", 4) == ["3.0 cut", "6.0 cut", "7.0 heal", "9.0 cut"])
         #expect(try plan("at 1s every 3s cut", 3) == ["1.0 cut", "4.0 cut", "7.0 cut"])
         #expect(try plan("at 1s cut; after 1s every 3s cut rst", 3) == ["1.0 cut", "2.0 cut rst", "5.0 cut rst"])
     }
 
-    @Test func `an end gives way to what else holds of its kind, and makes room for what begins`() throws {
+    @Test func `the end of a fault restores an older fault of the same kind and precedes faults that start at that time`() throws {
         #expect(
             try plan("delay 20ms; at 10s delay 2s for 5s; at 15s stall 1s") == [
                 "0.0 delay 20ms", "10.0 delay 2s", "15.0 end of delay 2s", "15.0 delay 20ms", "15.0 stall", "16.0 end of stall",
             ])
     }
 
-    @Test func `what comes again while it holds, holds longer`() throws {
+    @Test func `a fault that starts again while it is active lasts longer`() throws {
         #expect(try plan("at 1s every 2s stall 3s", 3) == ["1.0 stall", "3.0 stall", "5.0 stall"])
     }
 
-    @Test func `healing ends all, and nothing ends twice`() throws {
+    @Test func `heal ends all faults, and no fault ends twice`() throws {
         #expect(
             try plan("stall 9s; refuse; at 5s heal; at 7s close 1s") == [
                 "0.0 stall", "0.0 refuse", "5.0 heal", "7.0 close", "8.0 end of close",
             ])
     }
 
-    @Test func `a seed decides the ranges, within them, and the same way every time`() throws {
+    @Test func `a seed determines the values within their ranges, the same way every time`() throws {
         let script = "every 5s..9s cut; every 10s..20s stall 1s..2s; at 1s..100s refuse"
         let faults = Array(FaultPlan(try FaultScript(script), seed: 7).prefix(1000))
         #expect(faults == Array(FaultPlan(try FaultScript(script), seed: 7).prefix(1000)))
@@ -53,18 +53,18 @@ import Testing
         #expect(zip(stalls, stalls.dropFirst()).allSatisfy { $0.isEnd || .seconds(1) ... .seconds(2) ~= $1.time - $0.time && $1.isEnd })
     }
 
-    /// Where the seed leads: a change of this list makes every seed that somebody noted worthless.
-    @Test func `the plan of a seed stays the same for ever`() throws {
+    /// If this list changes, seeds that somebody noted no longer reproduce their plans.
+    @Test func `the plan of a seed never changes`() throws {
         let times = FaultPlan(try FaultScript("every 5s..9s cut"), seed: 42).prefix(3).map { Int($0.time / .milliseconds(1)) }
         #expect(times == [7966, 13_605, 19_720])
     }
 
-    @Test func `one step more changes nothing in those before it`() throws {
+    @Test func `an additional step does not change the times of the steps before it`() throws {
         let few = try plan("every 5s..9s cut", 20)
         #expect(try plan("every 5s..9s cut; every 1s..2s stall", 500).filter { $0.hasSuffix("cut") }.prefix(20) == few[...])
     }
 
-    @Test func `a script that was put together by hand may ask for anything`() {
+    @Test func `a plan handles steps with negative and huge durations`() {
         let steps = [
             FaultStep(.cut(.fin), every: .seconds(-5) ... .zero),
             FaultStep(.stall, start: .after(.seconds(-1) ... .seconds(Int64.max)), for: .seconds(-2) ... .seconds(-1)),

@@ -26,11 +26,11 @@ import Testing
 
     private static func ms(_ count: Int) -> Duration { .milliseconds(count) }
 
-    @Test(arguments: steps) func `a step is read`(text: String, step: FaultStep) throws {
+    @Test(arguments: steps) func `a step is parsed`(text: String, step: FaultStep) throws {
         #expect(try FaultScript(text).steps == [step])
     }
 
-    @Test func `steps stand between semicolons and on lines, and comments do not count`() throws {
+    @Test func `semicolons and line ends separate steps, and comments are ignored`() throws {
         let script = try FaultScript(
             """
             # a bad day
@@ -41,7 +41,7 @@ import Testing
         #expect(script.description == "cut; stall for 1s; delay 5ms")
     }
 
-    @Test(arguments: steps.map(\.1)) func `what a script says of itself can be read`(step: FaultStep) throws {
+    @Test(arguments: steps.map(\.1)) func `the description of a step can be parsed again`(step: FaultStep) throws {
         #expect(try FaultScript(step.description).steps == [step])
     }
 
@@ -73,7 +73,7 @@ import Testing
         ("delay", 1, 6, "a time", ""),
         ("delay 1s 5s", 1, 10, "for or the end of the step", "5s"),
         ("delay 1٣ms", 1, 7, "a time", "1٣ms"),
-    ]) func `what is no script says where, and what would do`(
+    ]) func `a syntax error reports its place and what was expected`(
         text: String, line: Int, column: Int, expected: String, found: String
     ) throws {
         let error = try #require(throws: FaultScriptError.self) { try FaultScript(text) }
@@ -82,7 +82,7 @@ import Testing
         #expect(error.description.hasPrefix("line \(line), column \(column): expected "))
     }
 
-    @Test func `a long word is quoted in part, and a long script refused`() throws {
+    @Test func `an error quotes only the start of a long word, and a script of more than 1000 steps is refused`() throws {
         let word = try #require(throws: FaultScriptError.self) { try FaultScript(String(repeating: "x", count: 1000)) }
         #expect(word.found.count == 41)
         #expect(try FaultScript(String(repeating: "cut;", count: 1000)).steps.count == 1000)
@@ -90,9 +90,11 @@ import Testing
         #expect((steps.column, steps.expected) == (4001, "at most 1000 steps"))
     }
 
-    /// Texts that are nearly scripts: each is read, or refused with its place, and what was read can be read again.
-    @Test func `no text does harm`() throws {
-        var chance = SeededGenerator(seed: 20)
+    /// Parses texts that are nearly scripts.
+    ///
+    /// The parser either reads a text or refuses it with the place of the error. The description of a parsed script can be parsed again.
+    @Test func `random text does not crash the parser`() throws {
+        var random = SeededGenerator(seed: 20)
         let pieces =
             [
                 "at", "after", "every", "for", "up", "down", "rst", "..", ";", "\n", "#", " ", "B/s", "1e9s", "0.1ms", "\u{0}", "é", "∞",
@@ -102,21 +104,21 @@ import Testing
         var readCount = 0
         for _ in 0..<5000 {
             var text = Array(
-                (0..<Int.random(in: 1...4, using: &chance)).map { _ in pieces.randomElement(using: &chance) ?? "" }
-                    .joined(separator: Bool.random(using: &chance) ? " " : ";"))
-            for _ in 0..<Int.random(in: 0...2, using: &chance) {
-                let index = Int.random(in: 0..<text.count, using: &chance)
-                if Bool.random(using: &chance) {
+                (0..<Int.random(in: 1...4, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+                    .joined(separator: Bool.random(using: &random) ? " " : ";"))
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let index = Int.random(in: 0..<text.count, using: &random)
+                if Bool.random(using: &random) {
                     text.remove(at: index)
                 } else {
-                    text[index] = "0123456789.smhKiB/; \n".randomElement(using: &chance) ?? "x"
+                    text[index] = "0123456789.smhKiB/; \n".randomElement(using: &random) ?? "x"
                 }
                 if text.isEmpty { text = ["x"] }
             }
             do throws(FaultScriptError) {
                 let script = try FaultScript(String(text))
                 readCount += 1
-                // Times below a microsecond are not written.
+                // The description omits times below a microsecond.
                 let again = try FaultScript(script.description)
                 #expect(try FaultScript(again.description) == again)
                 var last = Duration.zero
@@ -130,6 +132,6 @@ import Testing
                 #expect(1...(lines[error.line - 1].count + 1) ~= error.column, "\(error)")
             }
         }
-        #expect((100...4900).contains(readCount), "both happen")
+        #expect((100...4900).contains(readCount), "some texts are scripts and some are not")
     }
 }

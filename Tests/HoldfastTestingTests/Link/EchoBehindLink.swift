@@ -8,7 +8,7 @@ protocol EchoBehindLink {}
 extension EchoBehindLink {
     typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-    /// Runs `body` with a link to a server that sends back what it gets, and says goodbye after the client has.
+    /// Runs `body` with a link to a server that echoes and that ends its direction after the client has ended its own.
     func withLink(_ body: (FaultyLink) async throws -> Void) async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -43,7 +43,7 @@ extension EchoBehindLink {
             .connect(host: "127.0.0.1", port: link.port, channelInitializer: wrapForEcho)
     }
 
-    /// Sends, and collects what comes back.
+    /// Sends bytes and collects the answer.
     func echo(_ connection: Connection, _ bytes: ByteBuffer) async throws -> ByteBuffer {
         try await connection.executeThenClose { inbound, outbound in
             async let sent: Void = {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FaultyLinkTests: EchoBehindLink {
     @Test(arguments: [Duration.zero, .milliseconds(2)])
-    func `a great many bytes pass unchanged, to the last, also slowly`(_ latency: Duration) async throws {
+    func `4 MiB pass unchanged through the link, with and without latency`(_ latency: Duration) async throws {
         try await withLink { link in
             link.latency = latency
             #expect(link.latency == latency)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a cut breaks what is open, and new connections are welcome`() async throws {
+    @Test func `a cut breaks open connections, and new connections are accepted`() async throws {
         try await withLink { link in
             let connection = try await connect(to: link)
             try await connection.executeThenClose { inbound, outbound in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a stalled link goes on where it stopped`() async throws {
+    @Test func `a stalled link continues where it stopped`() async throws {
         try await withLink { link in
             let connection = try await connect(to: link)
             link.stall()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a link that is cut while stalled is broken`() async throws {
+    @Test func `a link that is cut while stalled breaks its connections`() async throws {
         try await withLink { link in
             let connection = try await connect(to: link)
             try await connection.executeThenClose { inbound, outbound in
@@ -51,7 +51,7 @@ import Testing
                 link.stall()
                 try await outbound.write(ByteBuffer(string: "lost"))
                 link.cut()
-                // An end or a reset, as what was under way has it.
+                // The connection ends or is reset, depending on what was in flight.
                 let end = try? await iterator.next()
                 #expect(end == nil)
             }
@@ -60,12 +60,12 @@ import Testing
         }
     }
 
-    @Test func `it hangs up on those it does not welcome`() async throws {
+    @Test func `a refusing link closes new connections`() async throws {
         try await withLink { link in
             link.refuse()
             let connection = try? await connect(to: link)
             try? await connection?.executeThenClose { inbound, _ in
-                for try await _ in inbound { Issue.record("it spoke") }
+                for try await _ in inbound { Issue.record("a refused connection received bytes") }
             }
             link.welcome()
             let received = try await echo(connect(to: link), ByteBuffer(string: "hello"))

@@ -2,14 +2,14 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// What a link does to real connections when asked.
+/// The faults of a link, applied to real connections.
 @Suite(.timeLimit(.minutes(2))) struct LinkFaultsTests: EchoBehindLink {
     /// What a test does with a connection.
     private typealias Exchange =
         @concurrent (inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator, NIOAsyncChannelOutboundWriter<ByteBuffer>)
         async throws -> Void
 
-    /// Says hello and hears it back; then the body has the connection.
+    /// Sends hello, waits for the echo, then runs `body` with the connection.
     private func greet(_ link: FaultyLink, _ body: Exchange) async throws {
         let connection = try await connect(to: link)
         try await connection.executeThenClose { inbound, outbound in
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a cut is an end, or an error, as one likes`() async throws {
+    @Test func `a cut ends a connection with FIN or RST, as chosen`() async throws {
         try await withLink { link in
             try await greet(link) { inbound, _ in
                 link.cut(.fin)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every connection breaks after so many bytes`() async throws {
+    @Test func `every connection breaks after the configured number of bytes`() async throws {
         try await withLink { link in
             link.cut(after: 12...12)
             for _ in 1...2 {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a closed port is refused by the system, what is open stays, and it opens again`() async throws {
+    @Test func `a closed port refuses connections and keeps open ones, and it can open again`() async throws {
         try await withLink { link in
             try await greet(link) { inbound, outbound in
                 try await link.closePort()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a port stays closed once the link is stopped`() async throws {
+    @Test func `a port stays closed after the link was stopped`() async throws {
         try await withLink { link in
             try await link.stop()
             try await link.openPort()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a throttled link takes its time, and passes all`() async throws {
+    @Test func `a throttled link delivers all bytes at its rate`() async throws {
         try await withLink { link in
             link.throttle(.down, to: 128 * 1024)
             let bytes = ByteBuffer(repeating: 7, count: 64 * 1024)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `after healing everything works`() async throws {
+    @Test func `after heal everything works`() async throws {
         try await withLink { link in
             for fault in [.stall, .swallow(.both), .refuse, .close, .throttle(1, .both), .delay(.seconds(60) ... .seconds(60))] as [Fault] {
                 try await link.apply(fault)
@@ -105,7 +105,7 @@ import Testing
         arguments: [
             .stall, .swallow(.up), .refuse, .close, .throttle(1, .up), .delay(.seconds(60) ... .seconds(60)), .cutAfter(1...1, .rst),
         ] as [Fault])
-    func `what is lifted is no more`(fault: Fault) async throws {
+    func `a lifted fault has no effect any more`(fault: Fault) async throws {
         try await withLink { link in
             try await link.apply(fault)
             try await link.lift(fault)
@@ -116,16 +116,16 @@ import Testing
 
     // MARK: Scripts
 
-    @Test func `a script is played by its clock, and told as it was planned`() async throws {
+    @Test func `a script runs by its clock and reports the faults as planned`() async throws {
         try await withLink { link in
             let clock = ManualClock()
             let script = try FaultScript("delay 1ms..2ms; after 2s cut rst; at 5s close 3s")
             let plan = Array(FaultPlan(script, seed: 1))
             #expect(plan.count == 4)
-            async let told = {
-                var told: [PlannedFault] = []
-                try await link.follow(script, seed: 1, clock: clock) { told.append($0) }
-                return told
+            async let reported = {
+                var reported: [PlannedFault] = []
+                try await link.follow(script, seed: 1, clock: clock) { reported.append($0) }
+                return reported
             }()
             #expect(await clock.nextSleep() == .seconds(2))
             #expect(link.delay == .milliseconds(1) ... .milliseconds(2))
@@ -139,13 +139,13 @@ import Testing
             #expect(await clock.nextSleep() == .seconds(3))
             await #expect(throws: (any Error).self) { _ = try await connect(to: link) }
             clock.advance(by: .seconds(3))
-            let played = try await told
+            let played = try await reported
             #expect(played == plan)
             try await greet(link) { _, _ in }
         }
     }
 
-    @Test func `what is late is done at once, without a sleep`() async throws {
+    @Test func `overdue faults are applied at once without a sleep`() async throws {
         try await withLink { link in
             let clock = ManualClock()
             async let played: Void = link.follow(FaultScript("at 1s refuse; at 2s stall; at 3s heal; at 9s cut"), seed: 1, clock: clock)
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a script without an end ends when it is cancelled`() async throws {
+    @Test func `a script without an end stops when it is cancelled`() async throws {
         try await withLink { link in
             let clock = ManualClock()
             let playing = Task { try await link.follow(FaultScript("every 1s cut"), seed: 1, clock: clock) }

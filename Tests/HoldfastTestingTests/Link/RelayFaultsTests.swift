@@ -4,11 +4,11 @@ import Testing
 
 @testable import HoldfastTesting
 
-/// What a relay does wrong when asked, between two channels in memory, on a loop whose time the test moves.
+/// The faults of a relay between two channels in memory, on a loop whose time the test moves.
 @Suite final class RelayFaultsTests: RelayPair {
     private func up(_ text: String) throws { try near.writeInbound(ByteBuffer(string: text)) }
     private func down(_ text: String) throws { try far.writeInbound(ByteBuffer(string: text)) }
-    /// All that was passed on, to the server or back.
+    /// All bytes that were written to this channel so far.
     private func passed(_ channel: EmbeddedChannel) throws -> String {
         var all = ""
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { all += String(buffer: bytes) }
@@ -21,7 +21,7 @@ import Testing
 
     // MARK: Throttle
 
-    @Test func `a throttled link passes so much a second, in that direction, and all in the end`() throws {
+    @Test func `a throttle limits the bytes per second in its direction and delivers all of them`() throws {
         conditions.throttle(.up, to: 1000)
         let text = String((0..<1000).map { "\($0 % 10)".first ?? " " })
         try up(text)
@@ -37,7 +37,7 @@ import Testing
         #expect(all == text)
     }
 
-    @Test func `a throttle that is lifted holds nothing back`() throws {
+    @Test func `lifting a throttle releases what it held back`() throws {
         conditions.throttle(.both, to: 1)
         try up("hello")
         #expect(try passed(far) == "h")
@@ -46,7 +46,7 @@ import Testing
         #expect(try passed(far) == "ello")
     }
 
-    @Test func `a faster throttle counts at once`() throws {
+    @Test func `a faster throttle takes effect at once`() throws {
         conditions.throttle(.both, to: 1)
         try up("hello")
         conditions.throttle(.both, to: 100)
@@ -55,18 +55,18 @@ import Testing
         #expect(try passed(far) == "hello")
     }
 
-    @Test func `who sends faster than a throttle has to wait`() throws {
+    @Test func `a sender that is faster than the throttle is no longer read`() throws {
         conditions.throttle(.both, to: 1000)
         let chunk = String(repeating: "x", count: 64 * 1024)
         for _ in 1...5 { try up(chunk) }
         let reads = nearCalls.reads
         loop.advanceTime(by: .seconds(1))
-        #expect(nearCalls.reads == reads, "more than 256 KiB wait, so nothing more is asked for")
+        #expect(nearCalls.reads == reads, "more than 256 KiB wait, so the relay stops reading")
         loop.advanceTime(by: .seconds(65))
         #expect(nearCalls.reads > reads)
     }
 
-    @Test func `a great many small pieces do not fill memory either`() throws {
+    @Test func `many small pieces also stop the reading`() throws {
         conditions.throttle(.both, to: 1)
         for _ in 1...4100 { try up("x") }
         let reads = nearCalls.reads
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Delay
 
-    @Test func `a delay is drawn within its range for each piece, and nothing overtakes`() throws {
+    @Test func `each piece gets a delay within the range, and the order is kept`() throws {
         conditions.change { $0.delay = .milliseconds(20) ... .milliseconds(80) }
         var (arrivals, sent) = ([String](), 0)
         for _ in 0..<50 {
@@ -91,7 +91,7 @@ import Testing
         #expect(arrivals == (0..<50).map(String.init))
     }
 
-    @Test func `the pieces' delays differ, and follow from the seed`() {
+    @Test func `the delays of the pieces differ and depend on the seed`() {
         let range = Duration.milliseconds(20) ... .milliseconds(80)
         conditions.change { $0.delay = range }
         let some = (0..<100).map { _ in conditions.drawDelay() }
@@ -100,9 +100,9 @@ import Testing
         #expect((0..<100).map { _ in conditions.drawDelay() } == some)
     }
 
-    // MARK: Half-open
+    // MARK: Half-open connections
 
-    @Test func `what is swallowed is gone, in that direction alone`() throws {
+    @Test func `swallowed bytes are lost, in that direction only`() throws {
         swallow(.up)
         try up("lost")
         try down("there")
@@ -111,7 +111,7 @@ import Testing
         #expect((conditions.carried(.up), conditions.carried(.down)) == (0, 5))
     }
 
-    @Test func `a swallowing link takes all there is`() throws {
+    @Test func `a link that swallows keeps reading`() throws {
         swallow(.both)
         let chunk = String(repeating: "x", count: 64 * 1024)
         for _ in 1...9 { try up(chunk) }
@@ -120,7 +120,7 @@ import Testing
         #expect(nearCalls.reads > reads)
     }
 
-    @Test func `a connection that lost something stays deaf, one that did not goes on`() throws {
+    @Test func `a direction that lost bytes stays silent after the fault, and the other direction continues`() throws {
         swallow(.both)
         try up("lost")
         swallow([])
@@ -130,7 +130,7 @@ import Testing
         #expect(try passed(near) == "heard")
     }
 
-    @Test func `nobody hears of an end while it is swallowed, and then at once`() throws {
+    @Test func `a swallowing link hides the end of a connection until it stops swallowing`() throws {
         swallow(.up)
         near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         near.close(promise: nil)
@@ -143,7 +143,7 @@ import Testing
         #expect(farCalls.reads >= reads)
     }
 
-    @Test func `a side whose peer is gone is still read while its words are swallowed`() throws {
+    @Test func `a side whose peer is gone is still read while the link swallows`() throws {
         swallow(.both)
         near.close(promise: nil)
         loop.run()
@@ -152,9 +152,9 @@ import Testing
         #expect(farCalls.reads > reads && farCalls.closes.isEmpty)
     }
 
-    // MARK: So many bytes
+    // MARK: Byte limits
 
-    @Test func `a connection breaks after exactly so many bytes, both ways together`() throws {
+    @Test func `a connection breaks after exactly the given number of bytes, counted in both directions together`() throws {
         conditions.limit(10...10, .fin)
         loop.run()
         try up("1234")
@@ -167,7 +167,7 @@ import Testing
         #expect(farCalls.closes == [.all] && nearCalls.closes == [.all])
     }
 
-    @Test func `for an open connection the bytes count from when it was said, and no more once it is lifted`() throws {
+    @Test func `on an open connection the limit counts from when it was set, and lifting removes it`() throws {
         try up("long before")
         conditions.limit(3...3, .fin)
         loop.run()

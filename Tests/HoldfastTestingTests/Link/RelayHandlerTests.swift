@@ -13,21 +13,21 @@ import Testing
         loop.run()
     }
 
-    @Test func `what is read on one side is written on the other, both ways`() throws {
+    @Test func `bytes read on one side are written on the other, in both directions`() throws {
         try read("there")
         try far.writeInbound(ByteBuffer(string: "back"))
         #expect(try written() == "there")
         #expect(try near.readOutbound(as: ByteBuffer.self) == ByteBuffer(string: "back"))
-        #expect(nearCalls.reads >= 2 && farCalls.reads >= 2, "and more is wanted")
+        #expect(nearCalls.reads >= 2 && farCalls.reads >= 2, "the relay reads on")
     }
 
-    @Test func `no more is read than the other side takes`() throws {
+    @Test func `the relay stops reading when the other side is not writable`() throws {
         far.isWritable = false
         let chunk = String(repeating: "x", count: 64 * 1024)
         for _ in 1...4 { try read(chunk) }
         let reads = nearCalls.reads
         try read(chunk)
-        #expect(nearCalls.reads == reads, "256 KiB wait, so nothing more is asked for")
+        #expect(nearCalls.reads == reads, "256 KiB wait, so the relay stops reading")
         #expect(try written() == nil)
         far.isWritable = true
         far.pipeline.fireChannelWritabilityChanged()
@@ -35,7 +35,7 @@ import Testing
         #expect(nearCalls.reads > reads)
     }
 
-    @Test func `latency delays all, and keeps the order when it changes`() throws {
+    @Test func `latency delays all bytes, and the order is kept when it changes`() throws {
         conditions.change { $0.delay = .milliseconds(80) ... .milliseconds(80) }
         try read("1")
         loop.advanceTime(by: .milliseconds(50))
@@ -49,7 +49,7 @@ import Testing
         #expect(try written() == "2")
     }
 
-    @Test func `a stalled link passes nothing, not even the news that a side has gone`() throws {
+    @Test func `a stalled link passes nothing, and does not pass on a close`() throws {
         stall(true)
         try read("1")
         near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -64,7 +64,7 @@ import Testing
         #expect(farCalls.closes == [.output, .all])
     }
 
-    @Test func `the end of one direction ends only that, after what came before`() throws {
+    @Test func `the end of one direction ends only that direction, after the bytes before it`() throws {
         conditions.change { $0.delay = .milliseconds(10) ... .milliseconds(10) }
         try read("1")
         near.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -77,7 +77,7 @@ import Testing
         #expect(try near.readOutbound(as: ByteBuffer.self) == ByteBuffer(string: "back"))
     }
 
-    @Test func `one side gone hangs up on the other`() throws {
+    @Test func `when one side closes, the relay closes the other`() throws {
         try read("last words")
         near.close(promise: nil)
         loop.run()
@@ -85,7 +85,7 @@ import Testing
         #expect(farCalls.closes == [.all])
     }
 
-    @Test func `a stalled link that is cut leaves nothing behind`() throws {
+    @Test func `a stalled link that is cut is released`() throws {
         weak let trace = try near.pipeline.syncOperations.handler(type: RelayHandler.self)
         #expect(trace != nil)
         stall(true)

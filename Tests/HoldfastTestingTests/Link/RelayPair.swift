@@ -3,7 +3,7 @@ import NIOEmbedded
 
 @testable import HoldfastTesting
 
-/// A relay between two channels in memory, on a loop whose time the test moves: what its tests begin with.
+/// The base of tests of a relay between two channels in memory, on a loop whose time the test moves.
 class RelayPair {
     let loop = EmbeddedEventLoop()
     let near, far: EmbeddedChannel
@@ -28,7 +28,7 @@ class RelayPair {
     }
 }
 
-/// What was asked of a channel.
+/// Records the calls to a channel.
 final class RelayCalls: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     var reads = 0

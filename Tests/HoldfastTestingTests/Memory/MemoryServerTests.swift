@@ -11,7 +11,7 @@ import Testing
         (await #expect(throws: WebSocketError.self) { try await connecting.value })?.code
     }
 
-    @Test func `an accepted attempt is a connection`() async throws {
+    @Test func `an accepted attempt becomes a connection`() async throws {
         let connecting = connecting()
         let peer = try #require(await server.nextAttempt()).accept(Agreement(subprotocol: "chat", response: ResponseHead(status: 101)))
         let connection = try await connecting.value
@@ -26,13 +26,13 @@ import Testing
         #expect(await code(connecting) == .tls)
     }
 
-    @Test func `an attempt that is let go of fails`() async throws {
+    @Test func `an attempt that is released unanswered fails`() async throws {
         let connecting = connecting()
         _ = await server.nextAttempt()
         #expect(await code(connecting) == .unreachable)
     }
 
-    @Test func `a client that gives up waits no more, and is gone when it is let in`() async throws {
+    @Test func `a cancelled client stops waiting, and its accepted connection ends`() async throws {
         let connecting = connecting()
         let attempt = try #require(await server.nextAttempt())
         connecting.cancel()
@@ -41,7 +41,7 @@ import Testing
         guard case .failure = await attempt.accept().ended() else { throw CancellationError() }
     }
 
-    @Test func `a connection that was let in stays though nobody keeps its end, and ends with the server`() async throws {
+    @Test func `an accepted connection stays open though nobody keeps its end, and it ends with the server`() async throws {
         var server: MemoryServer? = MemoryServer()
         let connecting = Task { [server] in try await server?.connect() }
         _ = try #require(await server?.nextAttempt()).accept()
@@ -59,13 +59,13 @@ import Testing
         clock.advance(by: await clock.nextSleep())
         let peer = await server.nextAttempt()?.accept()
         try await peer?.send(.text("hello"))
-        var heard: [Message] = []
+        var received: [Message] = []
         for await event in socket.events {
             if case .message(let message) = event {
-                heard.append(message)
+                received.append(message)
                 break
             }
         }
-        #expect(heard == [.text("hello")])
+        #expect(received == [.text("hello")])
     }
 }

@@ -2,9 +2,9 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What is particular to memory: faults, and time that the test moves.
+/// What is specific to the transport in memory: faults, and time that the test moves.
 ///
-/// The rest is the suite that all transports share.
+/// The suite of all transports tests the rest.
 @Suite(.timeLimit(.minutes(1))) struct MemoryTransportTests {
     private let clock = ManualClock()
 
@@ -19,7 +19,7 @@ import Testing
         if case .failure(let error) = await end.ended() { error } else { nil }
     }
 
-    @Test func `a connection over memory is used as any other`() async throws {
+    @Test func `a connection over memory works like any other`() async throws {
         var agreement = Agreement(response: ResponseHead(status: 101, headers: ["X-Test": "yes"]))
         agreement.subprotocol = "chat"
         let (client, server) = MemoryTransport.pair(agreement: agreement)
@@ -34,7 +34,7 @@ import Testing
         #expect(connection.closeRecord?.closedFirst == .remote)
     }
 
-    @Test func `a cut loses the connection for both, and what is under way`() async throws {
+    @Test func `a cut ends the connection on both sides and loses the messages in flight`() async throws {
         let (client, server) = pair()
         client.stall()
         try await client.send(.text("under way"))
@@ -45,19 +45,19 @@ import Testing
         }
     }
 
-    @Test func `a stalled link holds everything back, and loses nothing`() async throws {
+    @Test func `a stalled link holds back everything and loses nothing`() async throws {
         let (client, server) = pair()
         client.stall()
         try await client.send(.text("first"))
         let pinging = Task { try await server.ping(timeout: .seconds(60)) }
-        #expect(await clock.nextSleep() == .seconds(30), "the message is measured: its peer takes nothing")
+        #expect(await clock.nextSleep() == .seconds(30), "the stall timeout runs because the peer takes nothing")
         clock.advance(by: .seconds(5))
         client.resume()
         #expect(try await server.receive() == .message(.text("first")))
         #expect(try await pinging.value <= .seconds(5))
     }
 
-    @Test func `the heartbeat finds a stalled link dead when its time has come`() async throws {
+    @Test func `the heartbeat detects a stalled link at its deadline`() async throws {
         let (client, server) = pair { ($0.timeouts.pingInterval, $0.timeouts.ping) = (.seconds(20), .seconds(10)) }
         client.stall()
         clock.advance(by: await clock.nextSleep())
@@ -68,7 +68,7 @@ import Testing
         #expect(clock.now.offset == .seconds(30))
     }
 
-    @Test func `a ping expires at its deadline, and its late pong harms nobody`() async throws {
+    @Test func `a ping expires at its deadline, and its late pong has no effect`() async throws {
         let (client, server) = pair()
         client.stall()
         let pinging = Task { try await client.ping(timeout: .seconds(3)) }
@@ -90,12 +90,12 @@ import Testing
         clock.advance(by: .seconds(7))
         let record = await closing.value
         #expect(record == CloseRecord(sent: CloseFrame(.normal, reason: "bye"), closedFirst: .local))
-        #expect(server.closeRecord == nil, "a half-open link: the other end has not heard of it")
+        #expect(server.closeRecord == nil, "the link is half-open, so the other end does not know of the close")
         client.resume()
         #expect(await error(of: server)?.code == .lost)
     }
 
-    @Test func `a peer that takes nothing is given up when its time is over`() async throws {
+    @Test func `a connection whose peer takes nothing ends at the stall timeout`() async throws {
         let (client, server) = pair {
             ($0.limits.receiveBuffer, $0.limits.sendBuffer, $0.timeouts.stall) = (100, 100, .seconds(9))
         }
@@ -110,7 +110,7 @@ import Testing
         #expect(try await server.receive() == .message(.text("and another")))
     }
 
-    @Test func `one end gone is the other's loss`() async throws {
+    @Test func `when one end is released, the other end loses the connection`() async throws {
         var ends: (client: MemoryTransport?, server: MemoryTransport?) = pair()
         try await ends.client?.send(.text("last words"))
         _ = try await ends.client?.ping(timeout: .seconds(1))

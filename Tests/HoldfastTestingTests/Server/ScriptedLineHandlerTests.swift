@@ -29,7 +29,7 @@ import Testing
         guard case .request = try next() else { throw CancellationError() }
     }
 
-    @Test func `nothing is heard before the script asks, so a step counts for all that comes after`() throws {
+    @Test func `input is handled only when the script asks, so a step applies to all later input`() throws {
         try request()
         try receive([(.text, [0x68]), (.ping, [1]), (.ping, [2])])
         guard case .message(.text("h")) = try next() else { throw CancellationError() }
@@ -41,7 +41,7 @@ import Testing
         #expect(try channel.readOutbound(as: ByteBuffer.self) == ByteBuffer(bytes: [0x8A, 1, 2]))
     }
 
-    @Test func `while the script has time everything is heard, and kept for it`() throws {
+    @Test func `while the script waits, input is handled and kept for the script`() throws {
         try request()
         handler.isListening = true
         try receive([(.text, [0x68]), (.ping, [1])])
@@ -50,20 +50,20 @@ import Testing
         guard case .message(.text("h")) = try next() else { throw CancellationError() }
     }
 
-    @Test(arguments: [true, false]) func `no more is read than the script keeps up with`(isListening: Bool) throws {
+    @Test(arguments: [true, false]) func `the handler stops reading while the script does not keep up`(isListening: Bool) throws {
         try request()
         handler.isListening = isListening
         for _ in 1...16 { try receive([(.binary, [UInt8](repeating: 0, count: 65_536))]) }
         let reads = calls.reads
         try receive([(.binary, [0])])
-        #expect(calls.reads == reads, "1 MiB waits, so nothing more is asked for")
+        #expect(calls.reads == reads, "1 MiB waits, so the handler stops reading")
         for _ in 1...17 {
             guard case .message = try next() else { throw CancellationError() }
         }
         #expect(calls.reads > reads)
     }
 
-    @Test func `what was said before the end is heard, and then the end`() throws {
+    @Test func `messages before the end are delivered, then the end`() throws {
         try request()
         try receive([(.text, [0x68])])
         channel.close(promise: nil)

@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct LifeSourceTests {
-    private struct Told: LifeSource {
+    private struct ManualLifeSource: LifeSource {
         let stream: AsyncStream<AppLife.Input>
         let notify: AsyncStream<AppLife.Input>.Continuation
 
@@ -12,8 +12,8 @@ import Testing
         func updates() -> AsyncStream<AppLife.Input> { stream }
     }
 
-    @Test func `a source tells that the app came and went in place of the app`() async throws {
-        let source = Told()
+    @Test func `a life source replaces the system's notifications of background and foreground`() async throws {
+        let source = ManualLifeSource()
         let stage = Stage { $0.lifeSource = source }
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
@@ -28,8 +28,8 @@ import Testing
         #expect(second.closeRecord == nil)
     }
 
-    @Test func `a source is let go with the socket`() async throws {
-        let source = Told()
+    @Test func `a source is released with the socket`() async throws {
+        let source = ManualLifeSource()
         let (released, release) = AsyncStream.makeStream(of: Never.self)
         source.notify.onTermination = { _ in release.finish() }
         let stage = Stage { $0.lifeSource = source }

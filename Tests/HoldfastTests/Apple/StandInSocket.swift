@@ -3,10 +3,10 @@ import HoldfastTesting
 import WebSocketRuntime
 import WebSocketApple
 
-/// A stand-in for `URLSessionWebSocketTask`: what it is asked for is done by one end of a pair in memory.
+/// A stand-in for `URLSessionWebSocketTask` that works over one end of a pair in memory.
 ///
-/// It keeps the manners of the real one: a message for each time it is asked, no reaction of its own to silence, the peer's close frame
-/// told by an event, and a failure for whoever reads on.
+/// It behaves like the real one: it delivers one message per receive call and does not react to silence.
+/// It reports the peer's close frame as an event, and then fails further receive calls.
 final class StandInSocket: SystemSocket {
     private let end: MemoryTransport
     private let orders: AsyncStream<Order>
@@ -78,7 +78,7 @@ final class StandInSocket: SystemSocket {
         }
     }
 
-    /// A long message needs no frame of its own length, so that its receiver may take it in pieces.
+    /// Sends a long message in several frames, so that its receiver may take it in pieces.
     private static func send(_ message: Message, _ end: MemoryTransport) async throws {
         guard case .binary(let bytes) = message, bytes.count > pieceSize else { return try await end.send(message) }
         let ticket = try await end.beginMessage()
@@ -97,7 +97,7 @@ final class StandInSocket: SystemSocket {
 }
 
 extension SystemFailure {
-    /// What the system says when there is no connection: ENOTCONN of Darwin.
+    /// The system's error without a connection: ENOTCONN of Darwin.
     static let standInLost = SystemFailure(domain: "NSPOSIXErrorDomain", code: 57, detail: "Socket is not connected")
 }
 
@@ -106,13 +106,13 @@ func withStandInSocket(
     _ configuration: WebSocketConfiguration,
     _ body: (_ client: any MessageTransport, _ server: any MessageTransport, _ link: TransportKind.Link) async throws -> Void
 ) async throws {
-    var patient = WebSocketConfiguration()
-    patient.limits = configuration.limits
-    (patient.limits.message, patient.limits.receiveBuffer) = (1 << 30, 1)
-    patient.timeouts = configuration.timeouts
-    (patient.timeouts.pingInterval, patient.timeouts.ping, patient.timeouts.stall) = (nil, .seconds(3600), .seconds(3600))
-    patient.timeouts.close = .seconds(3600)
-    let (near, far) = MemoryTransport.pair(client: patient, server: configuration)
+    var settings = WebSocketConfiguration()
+    settings.limits = configuration.limits
+    (settings.limits.message, settings.limits.receiveBuffer) = (1 << 30, 1)
+    settings.timeouts = configuration.timeouts
+    (settings.timeouts.pingInterval, settings.timeouts.ping, settings.timeouts.stall) = (nil, .seconds(3600), .seconds(3600))
+    settings.timeouts.close = .seconds(3600)
+    let (near, far) = MemoryTransport.pair(client: settings, server: configuration)
     let client = try await URLSessionTransport.open(StandInSocket(near), SystemSettings(configuration))
     defer { client.abort() }
     let link = TransportKind.Link {

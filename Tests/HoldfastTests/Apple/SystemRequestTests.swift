@@ -10,7 +10,7 @@ import WebSocketApple
         } catch { return error.code }
     }
 
-    @Test func `the system gets the headers, the subprotocols and the limit`() throws {
+    @Test func `the system gets the headers, the subprotocols and the message limit`() throws {
         let request = try SystemRequest(
             "wss://example.com/feed?x=1",
             .with {
@@ -23,13 +23,13 @@ import WebSocketApple
         #expect(request.messageLimit == 77)
     }
 
-    @Test func `pins are for servers that have certificates`() throws {
+    @Test func `pins require a URL with TLS`() throws {
         let pins = [PinSet("example.com", pins: [Pin(publicKeyInfo: [])])]
         #expect(problem("ws://example.com/") { $0.tls.pins = pins } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.tls.pins = pins } == nil)
     }
 
-    @Test func `what the system cannot do is said, not ignored`() {
+    @Test func `settings that the system does not support are errors`() {
         #expect(problem("wss://example.com/") == nil)
         #expect(problem("https://example.com/") == .invalidURL)
         #expect(problem("wss://example.com/") { $0.tls.serverName = "example.org" } == .invalidConfiguration)

@@ -4,7 +4,7 @@ import WebSocketRuntime
 import Testing
 import WebSocketCore
 
-/// What the rules say to what the system's TLS found; `TrustTests` has the same of NIOSSL's.
+/// How the trust rules judge what the system's TLS found; `TrustTests` tests the same for NIOSSL.
 @Suite struct SystemTrustTests {
     private let made = Result { try TrustCertificates.shared() }
     private var files: TrustCertificates { get throws { try made.get() } }
@@ -27,7 +27,7 @@ import WebSocketCore
 
     // MARK: Pins
 
-    @Test func `any certificate of the verified chain may have the pin, a key's or its own`() throws {
+    @Test func `any certificate of the verified chain may match a key pin or a certificate pin`() throws {
         let chain = ServerTrust(chain: try der("leaf", "between", "root"))
         for name in ["leaf", "between", "root"] {
             for pin in [try files.keyPin(name), try files.certificatePin(name)] {
@@ -36,7 +36,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a chain without any of the pins is refused, and reported`() throws {
+    @Test func `a chain without any of the pins is refused and reported`() throws {
         let reports = LockedValue<[PinReport]>([])
         let trust = try trust {
             $0.pins = [try set(try files.keyPin("stranger"))]
@@ -50,7 +50,7 @@ import WebSocketCore
         #expect(reports.withLockedValue { $0.first?.chain.map(\.subject) } == ["Trust leaf", "Trust between"])
     }
 
-    @Test func `a set that only reports lets the server in, and one for others says nothing`() throws {
+    @Test func `a report-only pin set accepts the server, and a set for another host reports nothing`() throws {
         let reports = LockedValue<[PinReport]>([])
         let trust = try trust {
             let pin = try files.keyPin("stranger")
@@ -61,18 +61,18 @@ import WebSocketCore
         #expect(reports.withLockedValue { $0.map(\.isRefused) } == [false])
     }
 
-    @Test func `a certificate that cannot be read has no pin`() throws {
+    @Test func `a certificate that cannot be parsed matches no pin`() throws {
         let trust = try trust { $0.pins = [try set(try files.keyPin("leaf"))] }
         #expect(trust.verdict(on: ServerTrust(chain: [[1, 2, 3]]), now: now)?.code == .pinMismatch)
     }
 
-    @Test func `pins do not replace an authority`() throws {
+    @Test func `pins do not replace a trusted authority`() throws {
         let trust = try trust { $0.pins = [try set(try files.keyPin("self"))] }
         let fault = ServerTrust.Fault(code: -67843, words: "not trusted")
         #expect(trust.verdict(on: ServerTrust(chain: try der("self"), fault: fault), now: now)?.code == .unknownAuthority)
     }
 
-    // MARK: What the system found
+    // MARK: Faults that the system found
 
     @Test(arguments: [
         (-67602, "other", WebSocketError.Code.wrongHost, "the certificate is for other.example, not for localhost"),
@@ -80,36 +80,36 @@ import WebSocketCore
         (-67843, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`; if `Trust between`, which issued it"),
         (-25318, "leaf", .unknownAuthority, "no trusted authority vouches for `Trust leaf`"),
         (-67843, "self", .unknownAuthority, "`Trust self` is self-signed and not trusted"),
-        // An authority that is missing is what the system says first, whatever the dates.
+        // If an authority is missing, the system reports that first, whatever the dates are.
         (-67843, "old", .certificateExpired, "`Trust old` expired on 20"),
         (-67820, "leaf", .tls, "the system's words (-67820)"),
     ])
-    func `each fault has its code and says what to do`(number: Int, name: String, code: WebSocketError.Code, words: String) throws {
+    func `each fault has its code and an advice`(number: Int, name: String, code: WebSocketError.Code, words: String) throws {
         let fault = ServerTrust.Fault(code: number, words: "the system's words")
         let failure = try #require(try trust().verdict(on: ServerTrust(chain: try der(name), fault: fault), now: now))
         #expect(failure.code == code)
         #expect(failure.detail.contains(words), "\(failure.detail)")
-        #expect(!failure.detail.contains("serverName"), "URLSession cannot do what it would advise")
+        #expect(!failure.detail.contains("serverName"), "URLSession does not support the setting")
         #expect(failure.underlying as? ServerTrust.Fault == fault)
     }
 
-    @Test func `of an expired chain the certificate is named that is`() throws {
+    @Test func `an error of an expired chain names the expired certificate`() throws {
         let fault = ServerTrust.Fault(code: -67818, words: "expired")
         let failure = try trust().verdict(on: ServerTrust(chain: try der("leaf", "old"), fault: fault), now: now)
         #expect(failure?.detail.contains("`Trust old` expired on 20") == true)
-        // A machine whose clock goes differently from the system's finds none.
+        // By the clock of this machine no certificate may be expired.
         let other = try trust().verdict(on: ServerTrust(chain: try der("leaf"), fault: fault), now: now)
         #expect(other?.code == .certificateExpired && other?.detail.contains("`Trust leaf`: expired") == true)
     }
 
-    @Test func `nothing is held against a server that is to be taken unseen`() throws {
+    @Test func `with insecure TLS no fault is reported`() throws {
         let fault = ServerTrust.Fault(code: -67602, words: "another host")
         #expect(try trust { $0.isInsecure = true }.verdict(on: ServerTrust(chain: try der("other"), fault: fault), now: now) == nil)
     }
 
     // MARK: Authorities
 
-    @Test func `authorities are read out of PEM, beside the system's or in their place`() throws {
+    @Test func `authorities are read from PEM, in addition to the system's or instead of them`() throws {
         let added = try trust { $0.additionalRoots = [.file(try files.path("self-chain.pem")), .file(try files.path("root.pem"))] }
         #expect(added.roots == (try der("self", "between", "root")) && added.isOpenToSystem)
         let replaced = try trust { $0.trust = .file(try files.path("root.pem")) }
@@ -119,7 +119,7 @@ import WebSocketCore
         #expect(try trust().roots.isEmpty && trust().isOpenToSystem)
     }
 
-    @Test func `authorities that cannot be read are an error, and which is said`() throws {
+    @Test func `authorities that cannot be read are an error that names them`() throws {
         let sources: [PEMSource] = [.file("/nowhere.pem"), .file("/"), .bytes([]), .file(try files.path("root.key"))]
         for source in sources {
             let error = #expect(throws: TransportError.self) { try trust { $0.additionalRoots = [source] } }
@@ -128,7 +128,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `what the system cannot do is an error`() {
+    @Test func `TLS options that the system does not support are an error`() {
         let error = #expect(throws: TransportError.self) {
             try trust { ($0.serverName, $0.identity) = ("other.example", .pkcs12(bytes: [])) }
         }

@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// What a server may not send, and what the client answers.
+    /// Frames that a server may not send, and the client's reaction.
     @Suite struct ServerFramesTests {
         struct BadInput: CustomTestStringConvertible {
             let testDescription: String
@@ -26,21 +26,21 @@ extension SocketTests {
             BadInput("a masked frame", WireFrame.text("x").bytes(to: .server), .unexpectedMask),
             BadInput("a reserved bit", [0xA1, 0], .reservedBits),
             BadInput("a compressed frame without compression", [0xC1, 1, 0], .reservedBits),
-            BadInput("an opcode nobody knows", [0x83, 0], .unknownOpcode),
+            BadInput("an unknown opcode", [0x83, 0], .unknownOpcode),
             BadInput("a fragmented ping", [0x09, 0], .fragmentedControl),
             BadInput("a ping of 126 bytes", [0x89, 126, 0, 126], .oversizedControl),
-            BadInput("a continuation of nothing", [0x80, 0], .unexpectedContinuation),
+            BadInput("a continuation without a message", [0x80, 0], .unexpectedContinuation),
             BadInput("a message inside another", [0x01, 0, 0x81, 0], .expectedContinuation),
             BadInput("text that is not UTF-8", [0x81, 2, 0xC3, 0x28], .invalidUTF8, .invalidPayload),
-            BadInput("text that ends inside a character", [0x81, 1, 0xC3], .invalidUTF8, .invalidPayload),
-            BadInput("text that goes wrong before its frame ends", [0x81, 100, 0xFF], .invalidUTF8, .invalidPayload),
+            BadInput("text that ends in the middle of a character", [0x81, 1, 0xC3], .invalidUTF8, .invalidPayload),
+            BadInput("text that is invalid before its frame ends", [0x81, 100, 0xFF], .invalidUTF8, .invalidPayload),
             BadInput("a close frame of one byte", [0x88, 1, 3], .invalidCloseFrame),
-            BadInput("a close code that must not travel", [0x88, 2, 0x03, 0xEE], .invalidCloseFrame),
+            BadInput("a close code that may not be sent", [0x88, 2, 0x03, 0xEE], .invalidCloseFrame),
             BadInput("a close reason that is not UTF-8", [0x88, 3, 0x03, 0xE8, 0xFF], .invalidUTF8, .invalidPayload),
         ]
 
         @Test(arguments: badInputs, [true, false])
-        func `a server that breaks the rules is told which, and the app too`(input: BadInput, withTheHandshake: Bool) async throws {
+        func `a protocol violation closes with its code and is reported to the app`(input: BadInput, withTheHandshake: Bool) async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: withTheHandshake ? input.bytes : [])
                 if !withTheHandshake { try await peer.send(input.bytes) }
@@ -53,14 +53,14 @@ extension SocketTests {
                 #expect(error?.code == .protocolViolation)
                 #expect((error?.underlying as? ProtocolViolation)?.kind == input.kind)
                 #expect(error?.closeRecord?.sent?.code == input.code)
-                // What was too big for us need not be so the next time.
+                // A later message may fit the limit, so a retry makes sense.
                 #expect(error?.isRetryable == (input.code == .messageTooBig))
                 let sending = await #expect(throws: WebSocketError.self) { try await connection.send(.text("too late")) }
                 #expect(sending?.code == .protocolViolation)
             }
         }
 
-        @Test func `messages before a violation are delivered, none after it`() async throws {
+        @Test func `messages before a violation are delivered, and none after it`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(
                     then: WireFrame.text("before").bytes(to: .client) + [0x83, 0] + WireFrame.text("after").bytes(to: .client))
@@ -73,7 +73,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a frame that promises more than ever comes is a lost link`() async throws {
+        @Test func `a frame whose announced bytes never arrive is a lost connection`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: [0x82, 127, 0, 0, 0, 0, 0, 0x10, 0, 0] + [1, 2, 3])
             } client: { url in
@@ -84,7 +84,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [Delivery.messages, .chunks])
-        func `a promise of 2^63 - 1 bytes costs nothing, even if so much is allowed`(delivery: Delivery) async throws {
+        func `an announced length of 2^63 - 1 bytes allocates nothing, even if the limit allows it`(delivery: Delivery) async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: [0x82, 127, 0x7F] + [UInt8](repeating: 0xFF, count: 7) + [1, 2, 3])
             } client: { url in
@@ -106,7 +106,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [Delivery.messages, .chunks])
-        func `a bomb is stopped at the message limit with 1009`(delivery: Delivery) async throws {
+        func `a compression bomb is stopped at the message limit with 1009`(delivery: Delivery) async throws {
             let bomb = WireFrame(.binary, compressed(zeros: 64 << 20), isCompressed: true)
             #expect(bomb.payload.count < 100_000)
             try await withScriptedServer { peer in
@@ -125,7 +125,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a bad compressed message is refused with 1007`() async throws {
+        @Test func `an invalid compressed message is refused with 1007`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(["Sec-WebSocket-Extensions": "permessage-deflate"])
                 try await peer.send(WireFrame(.text, [0x07, 0xFF, 0xFF], isCompressed: true), to: .client)
@@ -138,7 +138,7 @@ extension SocketTests {
     }
 }
 
-/// A message of zeros, as permessage-deflate puts it on the wire.
+/// A message of zeros in the format of permessage-deflate.
 func compressed(zeros count: Int) -> [UInt8] {
     let (deflater, piece) = (Deflater(parameters: DeflateParameters(), role: .server), [UInt8](repeating: 0, count: 1 << 20))
     var output: [UInt8] = []

@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Answers to the upgrade that no client should get.
+    /// Invalid answers to the upgrade.
     @Suite struct ServerHandshakesTests {
         @Test(
             arguments: [
@@ -16,7 +16,7 @@ extension SocketTests {
                 ("endless interim answers", String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 100) + "\0", .malformedHead),
                 ("no Upgrade", "HTTP/1.1 101 OK\r\nConnection: Upgrade\r\n\r\n", .invalidUpgrade),
             ] as [(String, String, HandshakeFailure.Kind)])
-        func `an answer that is no answer is refused`(name: String, answer: String, kind: HandshakeFailure.Kind) async throws {
+        func `an invalid answer to the handshake is refused`(name: String, answer: String, kind: HandshakeFailure.Kind) async throws {
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
                 try await peer.send(answer)
@@ -39,7 +39,7 @@ extension SocketTests {
                 ("Sec-WebSocket-Extensions", "permessage-deflate, permessage-deflate", .invalidExtension),
                 ("Sec-WebSocket-Protocol", "chat", .invalidSubprotocol),
             ] as [(String, String, HandshakeFailure.Kind)])
-        func `a server that chooses what was not offered is refused`(name: String, value: String, kind: HandshakeFailure.Kind) async throws
+        func `a server that selects what was not offered is refused`(name: String, value: String, kind: HandshakeFailure.Kind) async throws
         {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade([name: value])
@@ -54,10 +54,10 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that trickles its answer meets the deadline all the same`() async throws {
+        @Test func `the handshake deadline also ends an answer that arrives byte by byte`() async throws {
             try await withScriptedServer { peer in
                 try? await peer.send("HTTP/1.1 101 OK\r\nX: ")
-                // Ends when the client hangs up, which is all that can end it.
+                // The loop ends only when the client closes the connection.
                 while !Task.isCancelled, (try? await peer.send("x")) != nil {}
             } client: { url in
                 let configuration = WebSocketConfiguration.with {
@@ -70,7 +70,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that hangs up in the middle of its answer is a lost link`() async throws {
+        @Test func `a server that closes in the middle of its answer is a lost connection`() async throws {
             try await withScriptedServer { peer in
                 try await peer.send("HTTP/1.1 101 Switching")
             } client: { url in
@@ -80,7 +80,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a refusal whose body never ends is told with what came of it`() async throws {
+        @Test func `a refusal whose body never ends is reported with the part that arrived`() async throws {
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
                 try await peer.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\nback soon")
@@ -96,7 +96,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `of a refusal's body only the first bytes are kept`() async throws {
+        @Test func `only the first bytes of a refusal's body are kept`() async throws {
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
                 try? await peer.send("HTTP/1.1 400 Bad Request\r\n\r\n" + String(repeating: "x", count: 100_000))
@@ -110,7 +110,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `interim answers are passed over`() async throws {
+        @Test func `interim answers are skipped`() async throws {
             try await withScriptedServer { peer in
                 let request = try await peer.readRequest()
                 try await peer.send("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")

@@ -4,9 +4,9 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Servers that stop to take part.
+    /// Servers that stop responding.
     @Suite struct SilentServerTests {
-        @Test func `a server that never answers close is waited for so long and no longer`() async throws {
+        @Test func `a close that the server never answers ends at the close timeout`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(try await peer.readClose().code == .normal)
@@ -21,7 +21,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that answers close and keeps TCP open is hung up on`() async throws {
+        @Test func `the client closes TCP when the server answers the close and keeps TCP open`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 let close = try await peer.readFrame()
@@ -34,12 +34,12 @@ extension SocketTests {
             }
         }
 
-        @Test func `while this side closes, a server may go on to send, and the close is still seen`() async throws {
+        @Test func `a close completes though the server sends many messages before it answers`() async throws {
             let configuration = WebSocketConfiguration.with { ($0.limits.receiveBuffer, $0.compression) = (1024, nil) }
             let message = WireFrame(.binary, [UInt8](repeating: 1, count: 50_000))
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
-                // More than the app takes and the client reads ahead.
+                // These are more bytes than the client reads ahead for an app that takes only one message.
                 for _ in 1...200 { try await peer.send(message, to: .client) }
                 try await peer.answerClose(to: .client)
             } client: { url in
@@ -50,7 +50,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [true, false])
-        func `what a server sent before it hung up is delivered to the last message, however slow the app`(closes: Bool) async throws {
+        func `every message that a server sent before it closed is delivered to a slow app`(closes: Bool) async throws {
             let configuration = WebSocketConfiguration.with { ($0.limits.receiveBuffer, $0.compression) = (1024, nil) }
             let messages = (0..<200).map { WireFrame(.binary, [UInt8](repeating: UInt8($0), count: 1000)) }
             let (ends, ended) = AsyncStream.makeStream(of: Void.self)
@@ -69,7 +69,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that stops reading holds up the sender, and is given up in the end`() async throws {
+        @Test func `a server that stops reading blocks the sender, and the connection ends at the stall timeout`() async throws {
             let (ends, ended) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
@@ -89,14 +89,14 @@ extension SocketTests {
                 }
                 #expect(error?.code == .stalled)
                 #expect(error?.isRetryable == true)
-                // What the system's buffers take, and no more.
+                // The system's buffers take some messages.
                 #expect(sent < 64)
                 #expect(await connection.end()?.code == .stalled)
                 ended.yield()
             }
         }
 
-        @Test func `a send that waits its turn can be cancelled, and nothing of it is sent`() async throws {
+        @Test func `a send that waits for its turn can be cancelled, and nothing of it is sent`() async throws {
             let (pieces, more) = AsyncStream.makeStream(of: [UInt8].self)
             let (begins, begun) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in

@@ -8,7 +8,7 @@ import Testing
 @testable import WebSocketNIO
 
 extension SocketTests {
-    /// The bytes of a connection, behind proxy and TLS, for whoever asks for them.
+    /// A connection that passes raw bytes through a proxy and TLS.
     @Suite struct ByteLinkTests {
         private static let long = Duration.seconds(60)
 
@@ -20,8 +20,10 @@ extension SocketTests {
             return try await NIOConnector.bytes(options, isUnverified: isUnverified)
         }
 
-        /// All bytes up to the end, and whether that was as TCP ends.
-        private func all(of link: ByteLink) async -> (bytes: [UInt8], isQuiet: Bool)? {
+        /// Reads all bytes up to the end.
+        ///
+        /// - Returns: The bytes, and whether the end was without an error; nil after a timeout.
+        private func all(of link: ByteLink) async -> (bytes: [UInt8], isClean: Bool)? {
             var bytes: [UInt8] = []
             while true {
                 switch await link.next(within: Self.long) {
@@ -32,33 +34,33 @@ extension SocketTests {
             }
         }
 
-        @Test func `bytes go both ways, and nothing is said that was not asked for`() async throws {
+        @Test func `bytes pass in both directions, and the link sends nothing of its own`() async throws {
             try await withScriptedServer { peer in
-                let heard = try await peer.read(5)
-                try await peer.send(heard.reversed())
+                let request = try await peer.read(5)
+                try await peer.send(request.reversed())
             } client: { url in
                 let link = try await open(url)
                 #expect(link.security == nil && link.secured == nil && link.remote.hasPrefix("127.0.0.1:"))
                 link.send(Array("hello".utf8))
                 let end = await all(of: link)
-                #expect(end?.bytes == Array("olleh".utf8) && end?.isQuiet == true)
+                #expect(end?.bytes == Array("olleh".utf8) && end?.isClean == true)
             }
         }
 
-        @Test func `what came before the end is given before it, and the end is told again and again`() async throws {
+        @Test func `bytes before the end are delivered before it, and the end is reported on every call`() async throws {
             try await withScriptedServer { peer in
                 try await peer.send([UInt8](repeating: 7, count: 300_000))
             } client: { url in
                 let link = try await open(url)
                 #expect(await all(of: link)?.bytes.count == 300_000)
                 guard case .end = await link.next(within: Self.long) else {
-                    Issue.record("the end was forgotten")
+                    Issue.record("a second call does not report the end")
                     return
                 }
             }
         }
 
-        @Test func `bytes that nobody waited for are given before the end, too`() throws {
+        @Test func `bytes that arrived before any call are delivered before the end`() throws {
             let channel = EmbeddedChannel()
             let opened = channel.eventLoop.makePromise(of: ByteLink.self)
             let handler = ByteLinkHandler(ClientOptions(url: try WebSocketURL("ws://example.com/")), opened: opened)
@@ -77,14 +79,14 @@ extension SocketTests {
             }
         }
 
-        @Test func `who waits for what does not come has nothing, and may wait again`() async throws {
+        @Test func `a wait for bytes ends without a result at its timeout, and a later wait gets the bytes`() async throws {
             try await withScriptedServer { peer in
                 _ = try await peer.read(1)
                 try await peer.send([1])
             } client: { url in
                 let link = try await open(url)
                 guard case .nothing = await link.next(within: .milliseconds(1)) else {
-                    Issue.record("something came of nothing")
+                    Issue.record("bytes arrived though the peer sent nothing")
                     return
                 }
                 link.send([0])
@@ -92,9 +94,9 @@ extension SocketTests {
             }
         }
 
-        @Test func `who is cancelled drops the link`() async throws {
+        @Test func `cancelling a wait drops the link`() async throws {
             try await withScriptedServer { peer in
-                // Ends when the client has gone.
+                // The read ends when the client has closed the connection.
                 _ = await peer.readToEnd()
             } client: { url in
                 let link = try await open(url)
@@ -105,7 +107,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `nobody there is an error`() async {
+        @Test func `a socket file that does not exist is an error`() async {
             let error = await #expect(throws: TransportError.self) { try await open("ws+unix:/nowhere/nobody.sock:/") }
             #expect(error?.code == .unreachable)
         }
@@ -113,7 +115,7 @@ extension SocketTests {
         // MARK: TLS
 
         @Test(arguments: [(TLSVersion.tlsv12, "1.2"), (.tlsv13, "1.3")])
-        func `it tells what TLS agreed on`(version: TLSVersion, words: String) async throws {
+        func `the link reports the TLS version and protocol that were agreed on`(version: TLSVersion, words: String) async throws {
             let files = try TrustCertificates.shared()
             try await TrustPeer(certificates: files, version: version, applicationProtocols: ["h2", "http/1.1"]).run { port in
                 let link = try await open("wss://localhost:\(port)/") {
@@ -126,7 +128,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a chain that nobody vouches for is refused, and can be looked at`() async throws {
+        @Test func `an untrusted chain is refused, and an unverified link can inspect it`() async throws {
             try await TrustPeer(certificates: try TrustCertificates.shared()).run { port in
                 let error = await #expect(throws: TransportError.self) { try await open("wss://localhost:\(port)/") }
                 #expect(error?.code == .unknownAuthority)

@@ -5,9 +5,9 @@ import Testing
 import WebSocketRuntime
 
 extension SocketTests {
-    /// What a cancelled task leaves behind.
+    /// The effects of cancelled tasks.
     @Suite struct CancellationTests {
-        @Test func `a connect that is cancelled returns at once and hangs up`() async throws {
+        @Test func `a cancelled connect returns at once and closes the TCP connection`() async throws {
             let (requests, requested) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
@@ -23,7 +23,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a task cancelled beforehand connects to nothing`() async throws {
+        @Test func `a task that was cancelled before it connects does not connect`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let url = server.url()
                 let connecting = Task {
@@ -34,7 +34,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a receive that is cancelled loses nothing and does not end the connection`() async throws {
+        @Test func `a cancelled receive loses no message and does not end the connection`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(try await peer.readFrame() == .text("go"))
@@ -51,7 +51,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a receive that is cancelled in the middle of a message in pieces loses nothing`() async throws {
+        @Test func `a cancelled receive in the middle of a message in pieces loses nothing`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame(.binary, [1, 2], isFinal: false).bytes(to: .client))
                 let ping = try await peer.readFrame()
@@ -63,7 +63,7 @@ extension SocketTests {
                 let configuration = WebSocketConfiguration.with { $0.delivery = .chunks }
                 try await WebSocketConnection.withConnection(to: url, configuration: configuration) { connection in
                     let receiving = Task { try await connection.next() }
-                    // By then the first piece has come.
+                    // When the pong arrives, the first piece has arrived.
                     _ = try await connection.ping()
                     receiving.cancel()
                     #expect((await receiving.result.failure as? WebSocketError)?.code == .cancelled)
@@ -73,7 +73,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a message that races with cancellation is either taken or still there`() async throws {
+        @Test func `a message that races with cancellation is either received or still there`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
                     for number in 0..<150 {
@@ -118,7 +118,7 @@ extension SocketTests {
             let (messages, received) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame.text("hello").bytes(to: .client))
-                // Nothing is answered.
+                // The server answers nothing.
                 _ = await peer.readToEnd()
             } client: { url in
                 let configuration = WebSocketConfiguration.with { $0.timeouts.close = .seconds(3600) }
@@ -133,7 +133,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a reader that sees the dropped link first is told that its task was cancelled`() async throws {
+        @Test func `a reader that sees the dropped link first gets the cancellation error`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 _ = await peer.readToEnd()
@@ -142,7 +142,7 @@ extension SocketTests {
                 let running = Task {
                     try await WebSocketConnection.withConnection(to: url) { connection in
                         started.yield()
-                        // A task of its own, for this one is cancelled.
+                        // The current task is cancelled, so another task waits for the end.
                         _ = await Task { await connection.transport.ended() }.value
                         for try await _ in connection.messages {}
                     }
@@ -169,7 +169,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a message whose pieces fail before the first leaves the connection as it was`() async throws {
+        @Test func `a message whose pieces fail before the first one leaves the connection open`() async throws {
             struct Failed: Error {}
             let pieces = AsyncThrowingStream<[UInt8], any Error> { throw Failed() }
             try await WebSocketServer.echo().withRunning { server in

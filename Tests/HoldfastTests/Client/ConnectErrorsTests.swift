@@ -4,9 +4,9 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Every way to not get a connection, and what the app learns.
+    /// Every way in which connecting fails, and the error that the app gets.
     @Suite struct ConnectErrorsTests {
-        @Test func `a port on which nobody listens`() async {
+        @Test func `a port on which no server listens is unreachable`() async {
             let url = "ws://127.0.0.1:1/feed"
             let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
             #expect(error?.code == .unreachable)
@@ -14,7 +14,7 @@ extension SocketTests {
             #expect(error?.description.hasPrefix("could not connect to \(url): connection refused") == true)
         }
 
-        @Test func `a host that does not exist`() async {
+        @Test func `a host that does not exist is unresolved`() async {
             // RFC 6761 §6.4: no name server knows a name under `invalid`.
             let error = await #expect(throws: WebSocketError.self) {
                 try await WebSocketConnection.connect(to: "ws://nonexistent.invalid/")
@@ -29,7 +29,7 @@ extension SocketTests {
                 "", "127.0.0.1", "http://127.0.0.1/", "ws://", "ws://127.0.0.1:99999/", "ws://user:hunter2@127.0.0.1/",
                 "ws://127.0.0.1/#part", "ws://127.0.0.1/ü",
             ])
-        func `a URL that is none for a WebSocket`(url: String) async {
+        func `a URL that is not a WebSocket URL is invalid`(url: String) async {
             let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
             #expect(error?.code == .invalidURL)
             #expect(error?.isRetryable == false)
@@ -40,7 +40,7 @@ extension SocketTests {
             arguments: [
                 ["Upgrade": "h2c"], ["Sec-WebSocket-Key": "mine"], ["X": "a\r\nInjected: b"], ["No Name": "x"], ["Content-Length": "5"],
             ] as [HeaderFields])
-        func `header fields that may not be sent`(headers: HeaderFields) async {
+        func `header fields that may not be sent are an invalid configuration`(headers: HeaderFields) async {
             let configuration = WebSocketConfiguration.with { $0.headers = headers }
             let error = await #expect(throws: WebSocketError.self) {
                 try await WebSocketConnection.connect(to: "ws://127.0.0.1:1/", configuration: configuration)
@@ -53,7 +53,7 @@ extension SocketTests {
             arguments: [
                 (400, false), (401, false), (403, false), (404, false), (408, true), (429, true), (500, true), (501, false), (503, true),
             ])
-        func `a refusal may be retried if the status says so`(status: Int, isRetryable: Bool) async throws {
+        func `the status of a refusal decides whether a retry makes sense`(status: Int, isRetryable: Bool) async throws {
             let server = WebSocketServer { _ in
                 .refuse(status: status, "no")
             } handler: { _, _ in
@@ -66,7 +66,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `no description holds a secret`() async throws {
+        @Test func `no error description contains a secret`() async throws {
             let (token, password) = ("tok3n-in-the-query", "Bearer s3cr3t")
             let configuration = WebSocketConfiguration.with {
                 $0.headers = ["Authorization": password, "Cookie": "session=\(password)"]
@@ -87,7 +87,7 @@ extension SocketTests {
                         let connection = try await WebSocketConnection.connect(
                             to: "\(url)feed?token=\(token)", configuration: configuration)
                         if let error = await connection.end() { throw error }
-                        Issue.record("there is no error")
+                        Issue.record("the connection ended without an error")
                     } catch {
                         for text in ["\(error)", "\(error.responseHeaders)", String(reflecting: error.code)] {
                             #expect(!text.contains(token) && !text.contains("s3cr3t"), "\(text)")

@@ -2,10 +2,10 @@ import Holdfast
 import Testing
 
 extension WebSocketConfiguration {
-    /// The defaults, with these changes.
+    /// The default configuration with these changes.
     static func with(_ configure: (inout WebSocketConfiguration) -> Void) -> WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
-        // A busy machine needs more than the ten seconds of an app.
+        // A busy machine needs longer timeouts than the ten seconds of an app.
         (configuration.timeouts.connect, configuration.timeouts.handshake) = (.seconds(60), .seconds(60))
         configure(&configuration)
         return configuration
@@ -13,7 +13,7 @@ extension WebSocketConfiguration {
 }
 
 extension WebSocketConnection {
-    /// Takes messages until the connection ends; returns why, nil if in peace.
+    /// Reads messages until the connection ends; returns the error, nil after a clean end.
     func end() async -> WebSocketError? {
         do throws(WebSocketError) {
             for try await _ in messages {}
@@ -23,13 +23,13 @@ extension WebSocketConnection {
         }
     }
 
-    /// The next message.
+    /// Returns the next message.
     func next() async throws -> Message? {
         var iterator = messages.makeAsyncIterator()
         return try await iterator.next()
     }
 
-    /// Takes the next message, which should be this one; nil: the end.
+    /// Reads the next message and expects it to be this one; nil expects the end.
     func expect(_ message: Message?, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let next = try await next()
         #expect(next == message, sourceLocation: sourceLocation)

@@ -3,7 +3,7 @@ import HoldfastServer
 import Testing
 
 extension WebSocketServer {
-    /// Sends back every message.
+    /// A server that sends back every message.
     static func echo(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) -> WebSocketServer {
         var configuration = WebSocketServerConfiguration()
         configure(&configuration)

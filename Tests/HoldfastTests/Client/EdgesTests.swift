@@ -5,9 +5,9 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Settings at the ends of their ranges, and ends at awkward times.
+    /// Settings at the limits of their ranges, and ends at unusual times.
     @Suite struct EdgesTests {
-        @Test func `a server that hangs up during TLS is lost, not untrusted, and tried again`() async throws {
+        @Test func `a server that closes during TLS is a lost connection that may be retried, not a trust error`() async throws {
             try await withScriptedServer { peer in
                 _ = try await peer.read(1)
             } client: { url in
@@ -32,7 +32,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a message as large as allowed passes, though compressing makes it larger`() async throws {
+        @Test func `a message of exactly the allowed size passes though compression makes it larger`() async throws {
             var random = SplitMix64(seed: 1)
             let message = Message.binary((0..<WebSocketLimits().message).map { _ in UInt8.random(in: .min ... .max, using: &random) })
             try await WebSocketServer.echo().withRunning { server in
@@ -44,7 +44,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `what came before the peer's close is not lost on an app that does not keep up`() async throws {
+        @Test func `messages before the peer's close are delivered to a slow app`() async throws {
             let count = 100
             try await withScriptedServer { peer in
                 _ = try await peer.acceptUpgrade()

@@ -4,16 +4,16 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// What the end of a connection means to the app.
+    /// How the app sees the end of a connection.
     @Suite struct EndingsTests {
         @Test(arguments: [1000, 1001] as [UInt16])
-        func `a peer that parts in peace ends the messages`(code: UInt16) async throws {
-            try await expectPeace(CloseFrame(CloseCode(rawValue: code), reason: "bye"))
+        func `a close with 1000 or 1001 ends the messages without an error`(code: UInt16) async throws {
+            try await expectCleanEnd(CloseFrame(CloseCode(rawValue: code), reason: "bye"))
         }
 
-        @Test func `a close frame without a code ends the messages`() async throws { try await expectPeace(CloseFrame()) }
+        @Test func `a close frame without a code ends the messages`() async throws { try await expectCleanEnd(CloseFrame()) }
 
-        private func expectPeace(_ frame: CloseFrame) async throws {
+        private func expectCleanEnd(_ frame: CloseFrame) async throws {
             try await withScriptedServer { peer in
                 let frames = [WireFrame.text("last"), WireFrame(.close, frame.payload)]
                 try await peer.acceptUpgrade(then: frames.flatMap { $0.bytes(to: .client) })
@@ -35,7 +35,7 @@ extension SocketTests {
                 (1002, false), (1003, false), (1007, false), (1008, false), (1009, true), (1010, false), (1011, true), (1012, true),
                 (1013, true), (1014, true), (3000, false), (4000, false),
             ] as [(UInt16, Bool)])
-        func `a peer that closes for a reason is an error that tells it`(code: UInt16, isRetryable: Bool) async throws {
+        func `any other close code is an error that carries the code`(code: UInt16, isRetryable: Bool) async throws {
             let frame = CloseFrame(CloseCode(rawValue: code), reason: "the reason")
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame(.close, frame.payload).bytes(to: .client))
@@ -47,19 +47,19 @@ extension SocketTests {
                     #expect(error?.code == .closed)
                     #expect(error?.closeRecord?.received == frame)
                     #expect(error?.isRetryable == isRetryable)
-                    // That there is one is told; its words may repeat a secret.
+                    // The description mentions that there is a reason, but omits its text, which may contain a secret.
                     #expect(error?.description.contains("\(code)") == true && error?.description.contains("gave a reason") == true)
                     #expect(error?.description.contains("the reason") == false)
                 }
             }
         }
 
-        @Test func `what was accepted for sending leaves before the close frame`() async throws {
+        @Test func `messages accepted for sending leave before the close frame`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 for number in 1...100 { #expect(try await peer.readFrame() == .text("\(number)")) }
                 let close = try await peer.readFrame()
-                // Two close at once, and either may be the first.
+                // Two calls close at once, and either may be the first.
                 #expect([CloseFrame(.goingAway, reason: "done"), CloseFrame(.normal)].contains(close.closeFrame))
                 try await peer.send(close, to: .client)
             } client: { url in

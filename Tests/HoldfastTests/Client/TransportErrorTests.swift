@@ -3,7 +3,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 @Suite struct TransportErrorTests {
-    @Test func `a copy of an error is changed alone`() {
+    @Test func `changing a copy of an error does not change the original`() {
         let first = TransportError(.lost, "the link failed")
         var second = first
         second.body = [1]

@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// RFC 8441 between our client and servers that are ours or scripted, without TLS.
+    /// WebSockets over HTTP/2 (RFC 8441) without TLS, between our client and our server or a scripted one.
     @Suite struct HTTP2ConnectionTests {
         private let configuration = WebSocketConfiguration.with { $0.httpVersion = .http2 }
 
@@ -19,8 +19,8 @@ extension SocketTests {
             try await WebSocketConnection.connect(to: server.url(), configuration: configuration)
         }
 
-        /// Waits until the server counts so many TCP connections and WebSockets; the time limit of the suite bounds it.
-        private func settle(_ server: RunningServer, at count: Int) async throws {
+        /// Waits until the server counts this many TCP connections and WebSockets; the time limit of the suite bounds it.
+        private func waitForConnections(_ server: RunningServer, at count: Int) async throws {
             while server.connectionCount != count { try await Task.sleep(for: .milliseconds(5)) }
         }
 
@@ -34,15 +34,15 @@ extension SocketTests {
                 for (number, socket) in sockets.enumerated() { try await socket.send(.text("\(number)")) }
                 for (number, socket) in sockets.enumerated() { try await socket.expect(.text("\(number)")) }
                 for socket in sockets.dropLast() { #expect(await socket.close().isClean) }
-                try await settle(server, at: 2)
+                try await waitForConnections(server, at: 2)
                 try await sockets[4].send(.text("still here"))
                 try await sockets[4].expect(.text("still here"))
                 #expect(await sockets[4].close().isClean)
-                try await settle(server, at: 0)
+                try await waitForConnections(server, at: 0)
             }
         }
 
-        @Test func `what the server allows is kept, and more WebSockets get another TCP connection`() async throws {
+        @Test func `WebSockets beyond the server's stream limit use another TCP connection`() async throws {
             try await server { $0.http2.maximumStreams = 2 }.withRunning { server in
                 var sockets: [WebSocketConnection] = []
                 for _ in 0..<5 { sockets.append(try await connect(server)) }
@@ -55,7 +55,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `one that nobody reads does not stop the other, on either side`() async throws {
+        @Test func `a WebSocket that nobody reads does not block another one, on either side`() async throws {
             let server = WebSocketServer(configuration: .bothVersions) { connection, request in
                 switch request.path {
                 case "/deaf": _ = await connection.transport.ended()
@@ -64,13 +64,13 @@ extension SocketTests {
                 }
             }
             try await server.withRunning { server in
-                let deaf = try await WebSocketConnection.connect(to: server.url("/deaf"), configuration: configuration)
+                let unread = try await WebSocketConnection.connect(to: server.url("/deaf"), configuration: configuration)
                 let flood = try await WebSocketConnection.connect(to: server.url("/flood"), configuration: configuration)
                 let echo = try await WebSocketConnection.connect(to: server.url("/echo"), configuration: configuration)
                 #expect(server.connectionCount == 4)
-                // As much as both ends hold for one stream, and no more: then the sender has to wait.
+                // Both ends buffer a limited amount for one stream; then the sender has to wait.
                 var count = 0
-                while count < 1000, try deaf.transport.offer(block(count)) {
+                while count < 1000, try unread.transport.offer(block(count)) {
                     count += 1
                     await Task.yield()
                 }
@@ -79,12 +79,12 @@ extension SocketTests {
                     try await echo.send(block(number))
                     try await echo.expect(block(number))
                 }
-                for socket in [deaf, flood] { socket.transport.abort() }
+                for socket in [unread, flood] { socket.transport.abort() }
                 await echo.close()
             }
         }
 
-        @Test func `the server's app sees which version it was, and so does the client`() async throws {
+        @Test func `the server's app and the client see the HTTP version`() async throws {
             let (versions, version) = AsyncStream.makeStream(of: (Int, String, String?).self)
             let server = WebSocketServer(configuration: .bothVersions) { connection, request in
                 version.yield((request.httpVersion, request.path, request.headers["host"]))
@@ -102,7 +102,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a refusal comes with its status, its fields and its body`() async throws {
+        @Test func `a refusal carries its status, its fields and its body`() async throws {
             let server = WebSocketServer(configuration: .bothVersions) { _ in
                 .refuse(HTTPResponse(status: 503, headers: ["Retry-After": "7"], body: Array("full".utf8)))
             } handler: { _, _ in
@@ -111,11 +111,11 @@ extension SocketTests {
                 let error = await #expect(throws: WebSocketError.self) { try await connect(server) }
                 #expect(error?.transport.response?.status == 503 && error?.responseHeaders["retry-after"] == "7")
                 #expect(error?.code == .refused && error?.body == Array("full".utf8) && error?.isRetryable == true)
-                try await settle(server, at: 0)
+                try await waitForConnections(server, at: 0)
             }
         }
 
-        @Test func `a server that shuts down says so to each`() async throws {
+        @Test func `a server that shuts down sends a close frame to each WebSocket`() async throws {
             let (sockets, made) = AsyncStream.makeStream(of: WebSocketConnection.self)
             try await server().withRunning { server in
                 for _ in 0..<3 { made.yield(try await connect(server)) }
@@ -127,7 +127,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `after GOAWAY new WebSockets get another connection, and the old ones go on`() async throws {
+        @Test func `after GOAWAY new WebSockets use another connection, and the old ones continue`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -135,7 +135,7 @@ extension SocketTests {
                 _ = try? await peer.http2(.data)
             } client: { url in
                 let old = try await WebSocketConnection.connect(to: url, configuration: configuration)
-                // The scripted server takes the next connection when the old WebSocket has said something.
+                // The scripted server accepts the next connection after it has received data from the old WebSocket.
                 async let new = WebSocketConnection.connect(to: url, configuration: configuration)
                 try await old.send(.text("still here"))
                 let other = try await new
@@ -144,7 +144,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a request that the server did not touch may be tried again`() async throws {
+        @Test func `a request that the server did not process may be retried`() async throws {
             for answer in [HTTP2Wire.reset(stream: 1, 7), HTTP2Wire.goAway(last: 0)] {
                 try await withScriptedServer { peer in
                     try await peer.beginHTTP2()
@@ -160,7 +160,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `one that shares a connection is tried again on another at once`() async throws {
+        @Test func `a refused stream on a shared connection is retried at once on another connection`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -171,7 +171,7 @@ extension SocketTests {
             } client: { url in
                 let first = try await WebSocketConnection.connect(to: url, configuration: configuration)
                 async let second = WebSocketConnection.connect(to: url, configuration: configuration)
-                // Sent until the scripted server, past the second request, has taken one.
+                // The client sends until the scripted server, which reads the second request first, has read a message.
                 while first.transport.closeRecord == nil {
                     try? await first.send(.text("go on"))
                     try await Task.sleep(for: .milliseconds(5))
@@ -181,7 +181,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a reset ends one WebSocket, and says how`() async throws {
+        @Test func `a stream reset ends one WebSocket, and the error names the reset code`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -194,7 +194,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server without WebSockets over HTTP 2 is told apart`() async throws {
+        @Test func `a server without WebSockets over HTTP 2 gives an error of its own`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2(HTTP2Wire.settingsWithoutWebSockets)
                 _ = await peer.readToEnd()
@@ -208,7 +208,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [true, false])
-        func `settings that do not come, and answers, have a deadline`(hasSettings: Bool) async throws {
+        func `settings that do not arrive, and answers, have a deadline`(hasSettings: Bool) async throws {
             try await withScriptedServer { peer in
                 if hasSettings { try await peer.beginHTTP2() }
                 _ = await peer.readToEnd()
@@ -222,20 +222,20 @@ extension SocketTests {
             }
         }
 
-        @Test func `whoever waits for the connection of another does so as long as it may itself`() async throws {
+        @Test func `a connect that waits for another one's connection keeps its own deadline`() async throws {
             let (begun, begin) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 _ = try await peer.read(HTTP2Wire.preface)
                 begin.yield()
                 _ = await peer.readToEnd()
             } client: { url in
-                let patient = WebSocketConfiguration.with { ($0.httpVersion, $0.timeouts.handshake) = (.http2, .seconds(3600)) }
-                let first = Task { try await WebSocketConnection.connect(to: url, configuration: patient) }
+                let longTimeouts = WebSocketConfiguration.with { ($0.httpVersion, $0.timeouts.handshake) = (.http2, .seconds(3600)) }
+                let first = Task { try await WebSocketConnection.connect(to: url, configuration: longTimeouts) }
                 for await _ in begun { break }
-                var hasty = configuration
-                (hasty.timeouts.connect, hasty.timeouts.handshake) = (.milliseconds(50), .milliseconds(50))
+                var shortTimeouts = configuration
+                (shortTimeouts.timeouts.connect, shortTimeouts.timeouts.handshake) = (.milliseconds(50), .milliseconds(50))
                 let error = await #expect(throws: WebSocketError.self) {
-                    try await WebSocketConnection.connect(to: url, configuration: hasty)
+                    try await WebSocketConnection.connect(to: url, configuration: shortTimeouts)
                 }
                 #expect(error?.code == .timedOut)
                 first.cancel()
@@ -243,21 +243,21 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that speaks HTTP 1 only is an error, not a wait`() async throws {
+        @Test func `a server with HTTP 1 only is an error without a wait`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let error = await #expect(throws: WebSocketError.self) { try await connect(server) }
                 #expect(error?.code == .invalidHandshake || error?.code == .lost)
             }
         }
 
-        @Test func `a server that speaks HTTP 2 only drops whoever does not`() async throws {
+        @Test func `a server with HTTP 2 only drops an HTTP 1 client`() async throws {
             try await WebSocketServer.echo { $0.httpVersion = .http2 }.withRunning { server in
                 let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: server.url()) }
                 #expect(error?.code == .lost)
             }
         }
 
-        @Test func `whoever is cancelled does not take the others along`() async throws {
+        @Test func `a cancelled connect does not cancel the others`() async throws {
             try await server().withRunning { server in
                 let first = Task {
                     withUnsafeCurrentTask { $0?.cancel() }
@@ -269,14 +269,14 @@ extension SocketTests {
                 try await other.send(.text("still here"))
                 try await other.expect(.text("still here"))
                 await other.close()
-                try await settle(server, at: 0)
+                try await waitForConnections(server, at: 0)
             }
         }
     }
 }
 
 extension WebSocketServerConfiguration {
-    /// Both versions.
+    /// Accepts both HTTP versions.
     static var bothVersions: WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration()
         configuration.httpVersion = .automatic

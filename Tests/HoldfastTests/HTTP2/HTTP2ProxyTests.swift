@@ -7,14 +7,14 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// HTTP/2 within the tunnel that a proxy opens; real proxies are in Interop/proxies.
+    /// HTTP/2 within a proxy tunnel; Interop/proxies has tests with real proxies.
     @Suite struct HTTP2ProxyTests {
         private let certificates = Result { try TestCertificates.shared() }
 
-        /// Runs our server over TLS behind a proxy that is plain HTTP or within TLS; `asked` is how often the proxy was asked.
+        /// Runs our server over TLS behind a proxy that is plain HTTP or within TLS; `requests` are the request lines the proxy got.
         private func withProxy(
             _ kind: Proxy.Kind, server version: HTTPVersion,
-            _ body: (_ server: RunningServer, _ proxy: Proxy, _ asked: () -> [String]) async throws -> Void
+            _ body: (_ server: RunningServer, _ proxy: Proxy, _ requests: () -> [String]) async throws -> Void
         ) async throws {
             let identity = try certificates.get().identity(nil)
             var configuration = WebSocketServerConfiguration()
@@ -28,17 +28,17 @@ extension SocketTests {
                 certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
             let context = try NIOSSLContext(configuration: tls)
-            let asked = LockedValue<[String]>([])
+            let requests = LockedValue<[String]>([])
             try await server.withRunning { server in
                 let port = server.port
                 try await withScriptedServer { channel in
                     if kind == .https { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
-                    try channel.pipeline.syncOperations.addHandler(ScriptedProxyRelay(to: port, asked))
+                    try channel.pipeline.syncOperations.addHandler(ScriptedProxyRelay(to: port, requests))
                 } _: { peer in
                     _ = await peer.readToEnd()
                 } client: { url in
                     let proxy = try Proxy(kind, host: "localhost", port: WebSocketURL(url).port)
-                    try await body(server, proxy) { asked.withLockedValue { $0 } }
+                    try await body(server, proxy) { requests.withLockedValue { $0 } }
                 }
             }
         }
@@ -56,40 +56,40 @@ extension SocketTests {
 
         @Test(arguments: [Proxy.Kind.http, .https], [HTTPVersion.http2, .automatic])
         func `several WebSockets share one tunnel through a proxy`(kind: Proxy.Kind, version: HTTPVersion) async throws {
-            try await withProxy(kind, server: .automatic) { server, proxy, asked in
+            try await withProxy(kind, server: .automatic) { server, proxy, requests in
                 let sockets = [try await connect(server, version, through: proxy), try await connect(server, version, through: proxy)]
                 for (number, socket) in sockets.enumerated() {
                     try await socket.expect(.text("HTTP/2"))
                     try await socket.send(block(number))
                     try await socket.expect(block(number))
                 }
-                #expect(asked() == ["CONNECT localhost:\(server.port) HTTP/1.1"])
+                #expect(requests() == ["CONNECT localhost:\(server.port) HTTP/1.1"])
                 for socket in sockets { #expect(await socket.close().isClean) }
             }
         }
 
-        @Test func `what goes directly does not share with what goes through a proxy`() async throws {
-            try await withProxy(.http, server: .automatic) { server, proxy, asked in
+        @Test func `a direct connection is not shared with one through a proxy`() async throws {
+            try await withProxy(.http, server: .automatic) { server, proxy, requests in
                 let direct = try await connect(server, .http2, through: nil)
-                #expect(asked().isEmpty)
+                #expect(requests().isEmpty)
                 let other = try await connect(server, .http2, through: proxy)
-                #expect(asked().count == 1 && server.connectionCount == 4)
+                #expect(requests().count == 1 && server.connectionCount == 4)
                 await direct.close()
                 await other.close()
             }
         }
 
         @Test(arguments: [Proxy.Kind.http, .https])
-        func `a server without HTTP 2 behind a proxy is asked by HTTP 1 in the same tunnel`(kind: Proxy.Kind) async throws {
-            try await withProxy(kind, server: .http1) { server, proxy, asked in
+        func `a server without HTTP 2 behind a proxy gets an HTTP 1 request in the same tunnel`(kind: Proxy.Kind) async throws {
+            try await withProxy(kind, server: .http1) { server, proxy, requests in
                 let socket = try await connect(server, .automatic, through: proxy)
                 try await socket.expect(.text("HTTP/1"))
-                #expect(asked().count == 1)
+                #expect(requests().count == 1)
                 #expect(await socket.close().isClean)
             }
         }
 
-        @Test func `settings that come together with the proxy's answer are heard`() async throws {
+        @Test func `settings that arrive together with the proxy's answer are processed`() async throws {
             try await withScriptedServer { peer in
                 #expect(try await peer.readRequest().target == "server.example:81")
                 try await peer.send(Array("HTTP/1.1 200 OK\r\n\r\n".utf8) + HTTP2Wire.settings)
@@ -106,11 +106,11 @@ extension SocketTests {
             }
         }
 
-        @Test func `a refusal of the proxy's is told as such to each who waits for the tunnel`() async throws {
-            let asked = LockedValue(0)
+        @Test func `each client that waits for the tunnel gets the proxy's refusal`() async throws {
+            let requests = LockedValue(0)
             try await withScriptedServer { peer in
                 _ = try await peer.readRequest()
-                asked.withLockedValue { $0 += 1 }
+                requests.withLockedValue { $0 += 1 }
                 try await peer.send("HTTP/1.1 403 No\r\n\r\n")
             } client: { url in
                 let configuration = try configuration(proxyAt: url)
@@ -125,7 +125,7 @@ extension SocketTests {
                     }
                 }
             }
-            #expect((1...3).contains(asked.withLockedValue { $0 }))
+            #expect((1...3).contains(requests.withLockedValue { $0 }))
         }
 
         private func configuration(proxyAt url: String) throws -> WebSocketConfiguration {

@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// What clients of HTTP/2 get that ask for something else, or break rules; byte for byte.
+    /// How the server answers HTTP/2 clients that request something else or break rules; a scripted peer sends the frames.
     @Suite struct HTTP2ServerTests {
         private func server(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) -> WebSocketServer {
             .echo {
@@ -21,7 +21,7 @@ extension SocketTests {
 
         private static let beginning = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + HTTP2Wire.frame(.settings)
 
-        /// As soon as the client has taken note of them, the server's settings count.
+        /// Connects and acknowledges the server's settings, which apply from then on.
         private func beginAgreed(_ server: RunningServer) async throws -> ScriptedPeer {
             let peer = try await begin(server)
             _ = try await peer.http2(.settings)
@@ -29,21 +29,21 @@ extension SocketTests {
             return peer
         }
 
-        /// `:method`, `:scheme: http` and `:path: /` by their places in the static table (RFC 7541 appendix A).
+        /// `:method`, `:scheme: http` and `:path: /` by their indices in the static table (RFC 7541 appendix A).
         private static let get: [UInt8] = [0x82, 0x86, 0x84]
         private static let post: [UInt8] = [0x83, 0x86, 0x84]
 
-        @Test func `it announces WebSockets, and how much it takes`() async throws {
+        @Test func `the server announces WebSockets and its limits`() async throws {
             try await server { $0.http2.maximumStreams = 7 }.withRunning { server in
                 let peer = try await begin(server)
                 let settings = try await peer.http2(.settings)
                 let values = stride(from: 0, to: settings.count, by: 6).map { Array(settings[$0..<$0 + 6]) }
                 #expect(values.contains([0, 8, 0, 0, 0, 1]) && values.contains([0, 3, 0, 0, 0, 7]))
-                #expect(values.contains([0, 6, 0, 0, 0x40, 0]), "as much as the head of a request may take")
+                #expect(values.contains([0, 6, 0, 0, 0x40, 0]), "SETTINGS_MAX_HEADER_LIST_SIZE is the limit of a request's head")
             }
         }
 
-        @Test func `a plain request gets what it gets over HTTP 1, and the connection stays`() async throws {
+        @Test func `a plain request gets the same answer as over HTTP 1, and the connection stays open`() async throws {
             try await server().withRunning { server in
                 let peer = try await begin(server)
                 for stream in [1, 3] {
@@ -54,7 +54,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `whoever sends a body hears that nobody wants it`() async throws {
+        @Test func `a request with a body gets an answer, and its stream is reset without an error`() async throws {
             try await server().withRunning { server in
                 let peer = try await begin(server)
                 try await peer.send(HTTP2Wire.frame(.headers, flags: 4, stream: 1, Self.post))
@@ -63,7 +63,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `streams that are opened to be reset end the connection`() async throws {
+        @Test func `many streams that the client opens and resets end the connection`() async throws {
             try await server { $0.http2.maximumStreams = 1000 }.withRunning { server in
                 let peer = try await begin(server)
                 for number in 0..<300 {
@@ -85,14 +85,14 @@ extension SocketTests {
             }
         }
 
-        @Test func `requests beyond those that can be told so are refused, as such that may be sent again`() async throws {
+        @Test func `requests beyond the limit of waiting refusals are reset with REFUSED_STREAM`() async throws {
             let full = server {
                 $0.maximumConnections = 1
                 $0.http2.maximumStreams = 1000
             }
             try await full.withRunning { server in
                 let peer = try await beginAgreed(server)
-                // Without a window for what a refusal says, each of them stays.
+                // Without a window the refusals cannot leave, so each of them stays on the server.
                 let noWindow = HTTP2Wire.frame(.settings, [0, 4, 0, 0, 0, 0])
                 try await peer.send(noWindow)
                 try await peer.send((0..<257).flatMap { HTTP2Wire.frame(.headers, flags: 5, stream: 2 * $0 + 1, Self.get) })
@@ -101,7 +101,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `refusals that have not left end the connection when they are many`() async throws {
+        @Test func `a connection ends when too many refusals cannot leave`() async throws {
             let full = server {
                 $0.maximumConnections = 1
                 $0.http2.maximumStreams = 1000
@@ -115,7 +115,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `what comes right behind a request waits for the app's decision`() async throws {
+        @Test func `data right after a request waits for the app's decision`() async throws {
             let server = WebSocketServer(configuration: .bothVersions) { _ in
                 await Task.yield()
                 return .accept()
@@ -132,7 +132,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [true, false])
-        func `the end of a stream is the end of its WebSocket, and of no other`(isReset: Bool) async throws {
+        func `the end of a stream ends its WebSocket and no other one`(isReset: Bool) async throws {
             let (ends, end) = AsyncStream.makeStream(of: WebSocketError?.self)
             let server = WebSocketServer(configuration: .bothVersions) { connection, _ in
                 end.yield(await connection.end())
@@ -163,7 +163,7 @@ extension SocketTests {
         @Test func `a head that is too long ends the connection`() async throws {
             try await server { $0.limits.head = 1000 }.withRunning { server in
                 let peer = try await begin(server)
-                // The server's limits count from when the client has taken note of them.
+                // The server's limits apply once the client has acknowledged its settings.
                 _ = try await peer.http2(.settings)
                 try await peer.send(HTTP2Wire.frame(.settings, flags: 1))
                 let long = [0x00, 0x01, 0x78, 0x7F, 0x81, 0x0F] + [UInt8](repeating: 0x61, count: 2048)
@@ -173,16 +173,16 @@ extension SocketTests {
         }
 
         @Test(arguments: [true, false])
-        func `who asks for nothing is dropped`(hasPreface: Bool) async throws {
+        func `a client that sends no request is dropped at the handshake timeout`(hasPreface: Bool) async throws {
             try await server { $0.timeouts.handshake = .milliseconds(100) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                // On a busy machine it may be dropped before it has said even this.
+                // On a busy machine the server may drop the peer before the send.
                 try? await peer.send(hasPreface ? Self.beginning : Array("PRI * HTT".utf8))
                 _ = await peer.readToEnd()
             }
         }
 
-        @Test func `who has nothing more to ask is told so, and dropped`() async throws {
+        @Test func `an idle connection gets GOAWAY and is closed`() async throws {
             try await server { $0.http2.idleTimeout = .milliseconds(100) }.withRunning { server in
                 let peer = try await begin(server)
                 try await peer.send(HTTP2Wire.frame(.headers, flags: 5, stream: 1, Self.get))
@@ -191,7 +191,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `one more than the server takes is told so`() async throws {
+        @Test func `a WebSocket beyond the server's connection limit is refused with 503`() async throws {
             try await server { $0.maximumConnections = 2 }.withRunning { server in
                 let configuration = WebSocketConfiguration.with { $0.httpVersion = .http2 }
                 let first = try await WebSocketConnection.connect(to: server.url(), configuration: configuration)

@@ -7,7 +7,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Who shares a TCP connection, what one leaves there for the others, and what a server may refuse.
+    /// Which WebSockets share a TCP connection, and how they affect each other.
     @Suite struct HTTP2SharingTests {
         private let configuration = WebSocketConfiguration.with { $0.httpVersion = .http2 }
 
@@ -15,7 +15,7 @@ extension SocketTests {
             try await WebSocketConnection.connect(to: url, configuration: configuration)
         }
 
-        @Test func `another server, and another name of the same, is another connection`() async throws {
+        @Test func `another server, and another host name of the same server, use another connection`() async throws {
             let server = WebSocketServer.echo { $0.httpVersion = .automatic }
             try await server.withRunning { one in
                 try await server.withRunning { two in
@@ -28,19 +28,19 @@ extension SocketTests {
             }
         }
 
-        @Test func `whoever wants another window shares with nobody else`() async throws {
+        @Test func `a WebSocket with another receive buffer does not share a connection`() async throws {
             try await WebSocketServer.echo { $0.httpVersion = .automatic }.withRunning { server in
                 let plain = try await connect(server.url())
-                var wide = configuration
-                wide.limits.receiveBuffer *= 2
-                let other = try await WebSocketConnection.connect(to: server.url(), configuration: wide)
+                var largeBuffer = configuration
+                largeBuffer.limits.receiveBuffer *= 2
+                let other = try await WebSocketConnection.connect(to: server.url(), configuration: largeBuffer)
                 #expect(server.connectionCount == 4)
                 await plain.close()
                 await other.close()
             }
         }
 
-        @Test func `one that is cancelled before its request says nothing on the connection of others`() async throws {
+        @Test func `a WebSocket cancelled before its request sends nothing on the shared connection`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -63,7 +63,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `one that is cancelled behind its request resets its stream, and the connection takes others`() async throws {
+        @Test func `a WebSocket cancelled after its request resets its stream, and the connection accepts others`() async throws {
             let (requests, requested) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
@@ -79,8 +79,8 @@ extension SocketTests {
             } client: { url in
                 let first = try await connect(url)
                 let cancelled = Task { try await connect(url) }
-                var asked = requests.makeAsyncIterator()
-                await asked.next()
+                var requestEvents = requests.makeAsyncIterator()
+                await requestEvents.next()
                 cancelled.cancel()
                 let error = await #expect(throws: WebSocketError.self) { try await cancelled.value }
                 #expect(error?.code == .cancelled)
@@ -90,7 +90,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `GOAWAY sends those away that it does not name, and keeps the others`() async throws {
+        @Test func `GOAWAY moves streams above its number to another connection and keeps the others`() async throws {
             let (requests, requested) = AsyncStream.makeStream(of: Void.self)
             let count = LockedValue(0)
             try await withScriptedServer { peer in
@@ -114,11 +114,11 @@ extension SocketTests {
             } client: { url in
                 let old = try await connect(url)
                 async let new = connect(url)
-                var asked = requests.makeAsyncIterator()
-                await asked.next()
+                var requestEvents = requests.makeAsyncIterator()
+                await requestEvents.next()
                 try await old.send(.text("still here"))
                 try await old.expect(.text("so am I"))
-                // The scripted server takes the next connection when this one is over.
+                // The scripted server accepts the next connection after it has closed this one.
                 try await old.send(.text("bye"))
                 #expect(await old.end()?.code == .lost)
                 try await new.abort()
@@ -126,7 +126,7 @@ extension SocketTests {
             #expect(count.withLockedValue { $0 } == 2)
         }
 
-        @Test func `a server that ends a stream ends its WebSocket, and hears that our side is over`() async throws {
+        @Test func `a server that ends a stream ends its WebSocket, and our side ends the stream too`() async throws {
             try await withScriptedServer { peer in
                 try await peer.beginHTTP2()
                 _ = try await peer.http2(.headers)
@@ -140,7 +140,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [HTTPVersion.automatic, .http2])
-        func `a server that wants to be asked by HTTP 1 is, if it may, and not asked otherwise again`(version: HTTPVersion) async throws {
+        func `after HTTP_1_1_REQUIRED the client uses HTTP 1 if allowed, also for later connections`(version: HTTPVersion) async throws {
             let certificates = try TestCertificates.shared()
             let identity = certificates.identity(nil)
             var tls = TLSConfiguration.makeServerConfiguration(

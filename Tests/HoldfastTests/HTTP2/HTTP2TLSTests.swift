@@ -7,11 +7,11 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Which version client and server agree on over TLS.
+    /// The HTTP version that client and server agree on over TLS.
     @Suite struct HTTP2TLSTests {
         private let certificates = Result { try TestCertificates.shared() }
 
-        /// Sends to each client what version it came by.
+        /// A server that sends each client its HTTP version.
         private func server(_ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }) throws -> WebSocketServer {
             let identity = try certificates.get().identity(nil)
             var configuration = WebSocketServerConfiguration()
@@ -37,7 +37,7 @@ extension SocketTests {
         }
 
         @Test(arguments: HTTPVersion.allCases, HTTPVersion.allCases)
-        func `client and server take HTTP 2 where both have it, and either can force a version`(
+        func `client and server use HTTP 2 if both support it, and either can force a version`(
             client: HTTPVersion, server version: HTTPVersion
         ) async throws {
             try await server { $0.httpVersion = version }.withRunning { server in
@@ -58,7 +58,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `without WebSockets over HTTP 2 it is HTTP 1, at once the next time`() async throws {
+        @Test func `without WebSockets over HTTP 2 the client uses HTTP 1, and the next time at once`() async throws {
             try await server { $0.http2.offersWebSockets = false }.withRunning { server in
                 for _ in 0..<2 {
                     let connection = try await connect(server, .automatic)
@@ -70,20 +70,20 @@ extension SocketTests {
             }
         }
 
-        @Test func `one that is given up while HTTP 1 was chosen leaves no connection behind`() async throws {
+        @Test func `a connect that is cancelled while HTTP 1 was chosen closes its connection`() async throws {
             let identity = try certificates.get().identity(nil)
             var tls = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
             tls.applicationProtocols = ["http/1.1"]
             let context = try NIOSSLContext(configuration: tls)
-            let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+            let (requests, requested) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { channel in
                 try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             } _: { peer in
                 _ = try await peer.readRequest()
-                ask.yield()
-                // Ends when the client has gone.
+                requested.yield()
+                // The read ends when the client has closed the connection.
                 _ = await peer.readToEnd()
             } client: { url in
                 var configuration = try client(.automatic)
@@ -92,16 +92,16 @@ extension SocketTests {
                     try await WebSocketConnection.connect(
                         to: "wss://localhost:\(WebSocketURL(url).port)/", configuration: configuration)
                 }
-                for await _ in asked { break }
+                for await _ in requests { break }
                 attempt.cancel()
                 #expect(await #expect(throws: WebSocketError.self) { try await attempt.value }?.code == .cancelled)
             }
         }
 
-        @Test func `large messages pass, and several share the connection`() async throws {
+        @Test func `large messages pass, and several WebSockets share the connection`() async throws {
             try await server().withRunning { server in
                 let sockets = [try await connect(server, .http2), try await connect(server, .automatic), try await connect(server, .http2)]
-                // `.automatic` offers more by ALPN, so it has a connection of its own.
+                // `.automatic` offers another list of protocols by ALPN, so it uses a connection of its own.
                 #expect(server.connectionCount == 3 + 2)
                 let message = Message.binary((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) })
                 for socket in sockets {
@@ -113,12 +113,12 @@ extension SocketTests {
             }
         }
 
-        @Test func `who is not trusted with one TLS option does not get in by the connection of another`() async throws {
-            let stranger = try certificates.get().strangeAuthority
+        @Test func `a WebSocket with other trust settings does not share a trusted connection`() async throws {
+            let otherAuthority = try certificates.get().strangeAuthority
             try await server().withRunning { server in
                 let trusting = try await connect(server, .http2)
                 var configuration = try client(.http2)
-                configuration.tls.trust = .file(stranger)
+                configuration.tls.trust = .file(otherAuthority)
                 let url = "wss://localhost:\(server.port)/"
                 let error = await #expect(throws: WebSocketError.self) {
                     try await WebSocketConnection.connect(to: url, configuration: configuration)
@@ -128,7 +128,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a session that changes connections does not take the old one's`() async throws {
+        @Test func `after leaveSharedConnection a new WebSocket uses another connection`() async throws {
             try await server().withRunning { server in
                 let old = try await connect(server, .http2)
                 old.transport.leaveSharedConnection()

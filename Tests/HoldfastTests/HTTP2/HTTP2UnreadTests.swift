@@ -6,17 +6,17 @@ import Testing
 import WebSocketCore
 import WebSocketNIO
 
-/// What a client of HTTP/2 leaves behind that asks for too much at once.
+/// How the server releases the streams of a client that requests too much at once.
 @Suite struct HTTP2UnreadTests {
-    /// Holds a stream without keeping it.
-    private struct Witness: Sendable {
+    /// A weak reference to a stream.
+    private struct WeakStream: Sendable {
         weak let stream: (any Channel)?
     }
 
-    @Test func `streams that there is no room for go with the connection that they end`() async throws {
-        let streams = LockedValue<[Witness]>([])
+    @Test func `streams beyond the server's limit are released with the connection that they end`() async throws {
+        let streams = LockedValue<[WeakStream]>([])
         let full = HTTP2ServerOptions(version: .http2, offersWebSockets: true, maximumStreams: 1000, idleTimeout: .seconds(60)) { stream in
-            streams.withLockedValue { $0.append(Witness(stream: stream)) }
+            streams.withLockedValue { $0.append(WeakStream(stream: stream)) }
             return nil
         }
         let options = ServerOptions(decide: nil) { _, _ in .init(head: ResponseHead(status: 404, headers: [:]), body: []) }

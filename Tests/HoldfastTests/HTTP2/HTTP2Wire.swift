@@ -1,6 +1,6 @@
 import ScriptedPeers
 
-/// Frames of HTTP/2, byte for byte (RFC 9113 §6).
+/// Frames of HTTP/2 as bytes (RFC 9113 §6).
 enum HTTP2Wire {
     enum Kind: UInt8 {
         case data, headers, priority, reset, settings, push, ping, goAway, windowUpdate
@@ -13,14 +13,14 @@ enum HTTP2Wire {
         return [0, UInt8(payload.count >> 8), UInt8(payload.count & 255), kind.rawValue, flags] + place + payload
     }
 
-    /// With SETTINGS_ENABLE_CONNECT_PROTOCOL.
+    /// Settings with SETTINGS_ENABLE_CONNECT_PROTOCOL.
     static let settings = frame(.settings, [0, 8, 0, 0, 0, 1])
     static let settingsWithoutWebSockets = frame(.settings)
 
-    /// An answer with status 200, to a request whose stream stays open.
+    /// An answer with status 200 to a request whose stream stays open.
     static func accepted(stream: Int) -> [UInt8] { frame(.headers, flags: 4, stream: stream, [0x88]) }
 
-    /// Asks for a WebSocket, with its fields as literals (RFC 7541 §6.2.2) but `:scheme: http` and `:path: /`.
+    /// A request for a WebSocket, with literal fields (RFC 7541 §6.2.2) except `:scheme: http` and `:path: /`.
     static func request(stream: Int) -> [UInt8] {
         func literal(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
         let pseudo: [UInt8] = [0x02] + literal("CONNECT") + [0x86, 0x84, 0x01] + literal("server.example")
@@ -28,7 +28,7 @@ enum HTTP2Wire {
         return frame(.headers, flags: 4, stream: stream, pseudo + named)
     }
 
-    /// A frame of a WebSocket on a stream.
+    /// A DATA frame with WebSocket bytes.
     static func data(stream: Int, _ bytes: [UInt8], isEnd: Bool = false) -> [UInt8] {
         frame(.data, flags: isEnd ? 1 : 0, stream: stream, bytes)
     }
@@ -39,10 +39,10 @@ enum HTTP2Wire {
 }
 
 extension ScriptedPeer {
-    /// The payload of the next frame of this kind; what comes before is passed over.
+    /// Returns the payload of the next frame of this kind; skips other frames.
     func http2(_ kind: HTTP2Wire.Kind) async throws -> [UInt8] { try await http2(oneOf: [kind]).payload }
 
-    /// The next frame of one of these kinds; what comes before is passed over.
+    /// Returns the next frame of one of these kinds; skips other frames.
     func http2(oneOf kinds: [HTTP2Wire.Kind]) async throws -> HTTP2WireFrame {
         while true {
             let head = try await read(9)
@@ -52,17 +52,17 @@ extension ScriptedPeer {
         }
     }
 
-    /// Takes the beginning of a connection, and says what the server can do.
+    /// Reads the client's preface and sends the server's settings.
     func beginHTTP2(_ settings: [UInt8] = HTTP2Wire.settings) async throws {
         _ = try await read(HTTP2Wire.preface)
         try await send(settings)
     }
 }
 
-/// A frame that a scripted peer has received.
+/// A frame that a scripted peer received.
 struct HTTP2WireFrame {
     let kind: HTTP2Wire.Kind
-    /// END_STREAM, of HEADERS and DATA.
+    /// END_STREAM of HEADERS and DATA.
     let isEnd: Bool
     let stream: Int
     let payload: [UInt8]

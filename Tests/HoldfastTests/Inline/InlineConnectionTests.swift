@@ -6,7 +6,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// How everybody else reaches a connection with an inline handler.
+    /// How other code uses a connection that has an inline handler.
     @Suite struct InlineConnectionTests {
         private let log = InlineLog()
 
@@ -18,7 +18,7 @@ extension SocketTests {
             return connection
         }
 
-        @Test func `what is run is run on the event loop, in order`() async throws {
+        @Test func `closures passed to run run on the event loop in order`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let connection = try await connect(server.url())
                 for number in 1...100 {
@@ -33,7 +33,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `pings are answered while messages come and go`() async throws {
+        @Test func `pings are answered while messages are exchanged`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let connection = try await connect(server.url())
                 for number in 1...20 {
@@ -47,7 +47,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `after the end nothing is run, and everybody learns the same`() async throws {
+        @Test func `after the end nothing runs, and every caller gets the same close record`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(try await peer.answerClose(to: .client) == CloseFrame(CloseCode(rawValue: 4002), reason: "done"))
@@ -67,7 +67,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `a server that closes for a reason is told to the handler and to who waits`() async throws {
+        @Test func `a server's close with an error code reaches the handler and the waiting caller`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame.close(.internalError, reason: "broken").bytes(to: .client))
                 try await peer.readClose()
@@ -81,7 +81,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `an aborted connection is a lost one, for the handler too`() async throws {
+        @Test func `an aborted connection is a lost one for the handler too`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(await peer.readToEnd().isEmpty)
@@ -97,7 +97,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `a connection that nobody holds any longer is dropped`() async throws {
+        @Test func `a connection that nobody references is dropped`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(await peer.readToEnd().isEmpty)
@@ -110,7 +110,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `a server that breaks the rules is told which`() async throws {
+        @Test func `a protocol violation closes with its code and ends the handler`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame.text("before").bytes(to: .client) + [0xFF])
                 #expect(try await peer.readClose().code == .protocolError)
@@ -124,7 +124,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `whoever is refused makes no handler`() async throws {
+        @Test func `no handler is made for a refused request`() async throws {
             let server = WebSocketServer { _ in
                 .refuse(status: 403, "no")
             } inline: { [log] _ in
@@ -143,7 +143,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `an inline handler of a server is made for its request, and knows what was agreed on`() async throws {
+        @Test func `a server's inline handler is made for its request and sees the agreed subprotocol`() async throws {
             let server = WebSocketServer { request in
                 .accept(subprotocol: request.subprotocols.first)
             } inline: { [log] request in
@@ -165,7 +165,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [0, 1, 125, 126, 16_384, 65_536, 1 << 20, 3 << 20])
-        func `inline handlers on both sides speak over TLS`(size: Int) async throws {
+        func `inline handlers on both sides exchange messages over TLS`(size: Int) async throws {
             let certificates = try TestCertificates.shared()
             let (count, message) = (size > 65_536 ? 5 : 100, Message.sample(.binary, size))
             let server = WebSocketServer.inline {
@@ -184,7 +184,7 @@ extension SocketTests {
                     LoggedHandler.sink(client)
                 }
                 await client.expect(.opened)
-                // Not all at once: two sides that both read nothing while the other does not read would wait for each other.
+                // The messages are sent one by one: two sides that both stop reading until the other one reads would block each other.
                 for _ in 1...count {
                     connection.run { if !$0.send(message) { client.fault("refused") } }
                     let isSame = await client.next() == .received(message)

@@ -6,7 +6,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// How connections with inline handlers end: `ended` is told once, and last.
+    /// How connections with inline handlers end: `ended` is called once and last.
     @Suite struct InlineEndTests {
         private let log = InlineLog()
 
@@ -21,12 +21,12 @@ extension SocketTests {
             return peer
         }
 
-        private func expectNothingMore() async {
+        private func expectFreedWithoutFaults() async {
             await log.expect(.freed)
             #expect(log.faults == [])
         }
 
-        @Test(arguments: [nil, 1000, 4001] as [UInt16?]) func `a peer that closes is answered, and the handler told`(code: UInt16?)
+        @Test(arguments: [nil, 1000, 4001] as [UInt16?]) func `a close from the peer is answered and ends the handler`(code: UInt16?)
             async throws
         {
             let frame = CloseFrame(code.map { CloseCode(rawValue: $0) }, reason: code == nil ? "" : "bye")
@@ -44,10 +44,10 @@ extension SocketTests {
                 case let other: Issue.record("\(String(describing: other))")
                 }
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        @Test func `a handler that closes sends what it has sent before, and nothing after`() async throws {
+        @Test func `a handler that closes sends its earlier messages, and none after the close`() async throws {
             let server = WebSocketServer.inline { [log] in
                 LoggedHandler(log) { kind, bytes, socket in
                     log.add(.received(Message(kind, bytes)))
@@ -62,7 +62,7 @@ extension SocketTests {
                 try await peer.send(.text("go"), to: .server)
                 for number in 1...3 { #expect(try await peer.readFrame() == .text("\(number)")) }
                 #expect(try await peer.readFrame() == .close(.goingAway, reason: "enough"))
-                // What comes before the answer still counts.
+                // A message before the answer is still delivered.
                 try await peer.send(.text("crossing"), to: .server)
                 try await peer.send(.close(.goingAway), to: .server)
                 #expect(await peer.readToEnd().isEmpty)
@@ -71,10 +71,10 @@ extension SocketTests {
                 guard case .ended(let record)? = await log.next() else { throw ScriptedPeer.Ended() }
                 #expect(record.isClean && record.closedFirst == .local && record.sent?.reason == "enough")
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        @Test func `a handler that closes while the connection opens`() async throws {
+        @Test func `a handler may close while the connection opens`() async throws {
             let server = WebSocketServer.inline { [log] in
                 LoggedHandler(log) { socket in
                     socket.send(.text("sorry"))
@@ -89,7 +89,7 @@ extension SocketTests {
                 guard case .ended(let record)? = await log.next() else { throw ScriptedPeer.Ended() }
                 #expect(record.closedFirst == .local)
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
         @Test func `a code that may not be sent is replaced, and a long reason is cut`() async throws {
@@ -104,7 +104,7 @@ extension SocketTests {
                 #expect(close == CloseFrame(.normal, reason: String(repeating: "é", count: 61)))
                 _ = await log.end()
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
         struct BadInput: CustomTestStringConvertible {
@@ -117,7 +117,7 @@ extension SocketTests {
             BadInput(
                 testDescription: "text that is not UTF-8", bytes: WireFrame(.text, [0xC3, 0x28]).bytes(to: .server), code: .invalidPayload),
             BadInput(testDescription: "a frame without a mask", bytes: WireFrame.text("x").bytes(to: .client), code: .protocolError),
-            BadInput(testDescription: "an opcode nobody knows", bytes: [0x83, 0x80, 1, 2, 3, 4], code: .protocolError),
+            BadInput(testDescription: "an unknown opcode", bytes: [0x83, 0x80, 1, 2, 3, 4], code: .protocolError),
             BadInput(testDescription: "a message too big", bytes: [0x82, 0xFE, 0x03, 0xE9, 1, 2, 3, 4], code: .messageTooBig),
             BadInput(
                 testDescription: "text in fragments that is not UTF-8",
@@ -125,8 +125,7 @@ extension SocketTests {
                 code: .invalidPayload),
         ]
 
-        @Test(arguments: badInputs) func `a peer that breaks the rules is told which, after what came before`(input: BadInput) async throws
-        {
+        @Test(arguments: badInputs) func `a violation closes with its code, after the messages before it`(input: BadInput) async throws {
             let server = WebSocketServer.inline {
                 $0.limits.message = 1000
             } _: { [log] in
@@ -146,10 +145,10 @@ extension SocketTests {
                 guard case .failed(let code, let record)? = await log.next() else { throw ScriptedPeer.Ended() }
                 #expect(code == .protocolViolation && record?.sent?.code == input.code)
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        @Test func `a peer that hangs up is a lost link`() async throws {
+        @Test func `a peer that disconnects is a lost connection`() async throws {
             try await sink().withRunning { server in
                 let peer = try await open(server)
                 try await peer.send(WireFrame.text("last").bytes(to: .server) + [0x82, 0xFF, 0, 0])
@@ -158,10 +157,10 @@ extension SocketTests {
                 guard case .failed(let code, _)? = await log.next() else { throw ScriptedPeer.Ended() }
                 #expect(code == .lost)
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        @Test func `a peer that is silent and answers no ping is dropped`() async throws {
+        @Test func `a silent peer that answers no ping is dropped`() async throws {
             let server = sink { ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(20), .milliseconds(100)) }
             try await server.withRunning { server in
                 let peer = try await open(server)
@@ -169,12 +168,13 @@ extension SocketTests {
                 guard case .failed(let code, _)? = await log.next() else { throw ScriptedPeer.Ended() }
                 #expect(code == .unresponsive)
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        /// What a handler sends may be what shows that the link is gone: then it is told so when its call has returned, and after the
-        /// messages that were read along with this one.
-        @Test func `a link that breaks while the handler sends ends after that call, not inside it`() async throws {
+        /// The connection may break during a send of the handler.
+        ///
+        /// The handler gets `ended` after the current call and after the messages that were read with the current one.
+        @Test func `a connection that breaks while the handler sends ends after that call, not inside it`() async throws {
             let count = 200
             let server = WebSocketServer.inline {
                 $0.compression = nil
@@ -183,7 +183,7 @@ extension SocketTests {
                 return LoggedHandler(log) { _, bytes, socket in
                     if isFirst {
                         isFirst = false
-                        HardPeer(descriptor: bytes.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }).reset()
+                        RawPeer(descriptor: bytes.withUnsafeBytes { $0.loadUnaligned(as: Int32.self) }).reset()
                         for _ in 1...100 { socket.send(.binary([UInt8](repeating: 1, count: 64 << 10))) }
                     } else if socket.send(.text("x")) {
                         log.fault("a message is accepted after the link has broken")
@@ -192,7 +192,7 @@ extension SocketTests {
                 }
             }
             try await server.withRunning { server in
-                let peer = try HardPeer(port: server.port)
+                let peer = try RawPeer(port: server.port)
                 let frames = Array(repeatElement(WireFrame(.binary, peer.bytes).bytes(to: .server), count: count))
                 try peer.send(try ScriptedPeer.upgradeRequest() + Array(frames.joined()))
                 await log.expect(.opened)
@@ -200,10 +200,10 @@ extension SocketTests {
                 guard case .failed(let code, _)? = await log.end() else { throw ScriptedPeer.Ended() }
                 #expect(code == .lost)
             }
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
 
-        @Test func `a graceful shutdown says 1001 to inline connections, and waits for their ends`() async throws {
+        @Test func `a graceful shutdown closes inline connections with 1001 and waits for their ends`() async throws {
             let connections = try await sink().withRunning { server in
                 var connections: [WebSocketConnection] = []
                 for _ in 1...3 {
@@ -224,23 +224,23 @@ extension SocketTests {
             #expect(ends == 3 && log.faults == [])
         }
 
-        @Test func `a shutdown drops an inline connection that does not answer when the grace is over`() async throws {
+        @Test func `a shutdown drops an inline connection that does not answer within the grace period`() async throws {
             let server = sink { ($0.timeouts.close, $0.shutdownGrace) = (.seconds(3600), .milliseconds(100)) }
             let peer = try await server.withRunning { try await open($0) }
             #expect(try await peer.readClose().code == .goingAway)
             #expect(await peer.readToEnd().isEmpty)
             guard case .failed(let code, let record)? = await log.next() else { throw ScriptedPeer.Ended() }
             #expect(code == .lost && record?.sent?.code == .goingAway)
-            await expectNothingMore()
+            await expectFreedWithoutFaults()
         }
     }
 }
 
-/// One end of a TCP connection that can vanish at once, from any thread: without NIO, and without waiting.
-private struct HardPeer {
+/// One end of a TCP connection that can reset at once from any thread: it uses no NIO and does not wait.
+private struct RawPeer {
     let descriptor: Int32
 
-    /// The descriptor as a message.
+    /// The descriptor as bytes of a message.
     var bytes: [UInt8] { withUnsafeBytes(of: descriptor, Array.init) }
 
     init(descriptor: Int32) { self.descriptor = descriptor }
@@ -258,12 +258,12 @@ private struct HardPeer {
         guard result == 0 else { throw ScriptedPeer.Ended() }
     }
 
-    /// Sends a little, which the system takes at once.
+    /// Sends a few bytes, which the system accepts at once.
     func send(_ bytes: [UInt8]) throws {
         guard write(descriptor, bytes, bytes.count) == bytes.count else { throw ScriptedPeer.Ended() }
     }
 
-    /// Resets the connection (RST); the other side learns of it when it next reads or writes.
+    /// Resets the connection (RST); the other side notices at its next read or write.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

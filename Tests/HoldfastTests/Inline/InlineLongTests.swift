@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Frames that do not come in one read, for handlers that are served in line with the I/O.
+    /// Frames that arrive in several reads, for inline handlers.
     @Suite struct InlineLongTests {
         private static let limit = 4 << 20
         private let log = InlineLog()
@@ -19,7 +19,7 @@ extension SocketTests {
             }
         }
 
-        /// A frame that is unlike its neighbours.
+        /// A frame that differs from its neighbours.
         private static func frame(_ size: Int, _ number: Int) -> WireFrame {
             switch Message.sample(number.isMultiple(of: 3) ? .text : .binary, size, number) {
             case .text(let text): .text(text)
@@ -28,7 +28,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [4099, 65_536, 300_000, 5_000_000])
-        func `long messages come back whole and in order, however they are cut and whatever is between them`(piece: Int) async throws {
+        func `long messages are echoed whole and in order, in any segments and between pings`(piece: Int) async throws {
             let sizes = [
                 100_000, 5, 16_370, 16_384, 1 << 20, 1 << 20, 1 << 20, 0, 30, 3 << 20, 70_000, 65_536, 65_536, 65_536, 65_536, 262_130,
                 262_144, 262_144, 900_000, 20, 4 << 20, 500_000, 1,
@@ -63,7 +63,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `long messages of a peer that reads late wait, and none is lost`() async throws {
+        @Test func `long messages for a peer that reads late wait, and none is lost`() async throws {
             let count = 40
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port, buffer: 64 << 10)
@@ -80,7 +80,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test(arguments: [20_000, 1_000_000]) func `a link that ends amid a long message ends the connection, and nothing is handed over`(
+        @Test(arguments: [20_000, 1_000_000]) func `a connection that breaks within a long message ends, and the part is not delivered`(
             sent: Int
         ) async throws {
             try await server({ .sink($0) }).withRunning { server in
@@ -111,7 +111,7 @@ extension SocketTests {
                 await log.expect(.opened)
                 connection.run { $0.send(.text("go on")) }
                 let event = await log.next()
-                // Not in the expectation, which would print it all.
+                // A failed expectation of the whole value would print 100 kB.
                 let isWhole = event == .received(.binary(frame.payload))
                 #expect(isWhole)
                 connection.run { $0.close() }
@@ -120,7 +120,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `a long text that is none is a violation`() async throws {
+        @Test func `a long text that is not UTF-8 is a violation`() async throws {
             try await server({ .sink($0) }).withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 #expect(try await peer.upgrade().status == 101)
@@ -140,7 +140,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `announcing long messages costs the other side no memory`() async throws {
+        @Test func `announcing long messages allocates no memory for them`() async throws {
             try await server(limit: 64 << 20, { .sink($0) }).withRunning { server in
                 let frame = WireFrame(.binary, [UInt8](repeating: 0, count: 64 << 20)).bytes(to: .server).prefix(20_000)
                 guard let before = residentMemory() else { return }

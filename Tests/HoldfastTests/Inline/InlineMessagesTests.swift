@@ -5,7 +5,7 @@ import Testing
 import WebSocketNIO
 
 extension SocketTests {
-    /// Messages to and from handlers that are served in line with the I/O.
+    /// Messages to and from inline handlers.
     @Suite struct InlineMessagesTests {
         static let sizes = [0, 1, 125, 126, 4096, 16_383, 16_384, 65_535, 65_536, 1 << 20, 3 << 20]
         private static let limit = 4 << 20
@@ -28,7 +28,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [false, true], [MessageKind.text, .binary])
-        func `an inline server sends back messages of every size`(isCompressed: Bool, kind: MessageKind) async throws {
+        func `an inline server echoes messages of every size`(isCompressed: Bool, kind: MessageKind) async throws {
             try await server(isCompressed: isCompressed).withRunning { server in
                 let configuration = configuration(isCompressed: isCompressed)
                 try await WebSocketConnection.withConnection(to: server.url(), configuration: configuration) { connection in
@@ -44,7 +44,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [false, true], [MessageKind.text, .binary])
-        func `a message that many sockets share arrives whole, and in its place among their own`(
+        func `a shared message arrives whole and in order with the socket's own messages`(
             isCompressed: Bool, kind: MessageKind
         ) async throws {
             let server = WebSocketServer.inline {
@@ -73,7 +73,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [false, true], [MessageKind.text, .binary])
-        func `an inline client gets back messages of every size`(isCompressed: Bool, kind: MessageKind) async throws {
+        func `an inline client gets echoes of messages of every size`(isCompressed: Bool, kind: MessageKind) async throws {
             let echo = WebSocketServer.echo { $0.limits.message = Self.limit }
             try await echo.withRunning { server in
                 let configuration = configuration(isCompressed: isCompressed)
@@ -115,7 +115,7 @@ extension SocketTests {
 
         struct Mismatch: Error { let number: Int }
 
-        @Test(arguments: [1, 100, 20_000, 100_000]) func `two inline sides pass a message to and fro`(size: Int) async throws {
+        @Test(arguments: [1, 100, 20_000, 100_000]) func `two inline sides pass a message back and forth`(size: Int) async throws {
             let (count, message) = (200, Message.sample(.binary, size))
             try await server().withRunning { server in
                 let connection = try await InlineConnection.connect(to: server.url(), configuration: configuration()) { [log] in
@@ -124,7 +124,7 @@ extension SocketTests {
                         $0.send(message)
                     } received: { kind, bytes, socket in
                         rounds += 1
-                        if Message(kind, bytes) != message { log.fault("round \(rounds) brings something else") }
+                        if Message(kind, bytes) != message { log.fault("round \(rounds) has another message") }
                         if rounds < count { socket.send(kind, bytes) } else { socket.close(code: CloseCode(rawValue: 4000)) }
                     }
                 }
@@ -133,7 +133,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `fragments, and pings between them, make whole messages`() async throws {
+        @Test func `fragments with pings between them become whole messages`() async throws {
             let long = [UInt8](repeating: 0x61, count: 30_000)
             let frames = [
                 WireFrame(.text, Array("gr".utf8), isFinal: false), WireFrame(.ping, [1]), WireFrame(.continuation, [0xC3], isFinal: false),
@@ -159,7 +159,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `compressed messages, whole and in fragments, are handed over inflated`() async throws {
+        @Test func `compressed messages, whole and in fragments, are delivered inflated`() async throws {
             let deflater = Deflater(parameters: DeflateParameters(), role: .client)
             func compressed(_ text: String) -> [UInt8] {
                 var output: [UInt8] = []
@@ -196,7 +196,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `what is sent while the connection opens comes first`() async throws {
+        @Test func `messages sent while the connection opens arrive first`() async throws {
             let server = WebSocketServer.inline { [log] in
                 LoggedHandler(log) { socket in
                     for number in 1...3 { socket.send(.text("welcome \(number)")) }
@@ -206,7 +206,7 @@ extension SocketTests {
             }
             try await server.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                // The first message comes along with the request.
+                // The first message arrives together with the request.
                 try await peer.send(try ScriptedPeer.upgradeRequest() + WireFrame.text("hello").bytes(to: .server))
                 #expect(try await peer.readResponse().status == 101)
                 for number in 1...3 { #expect(try await peer.readFrame() == .text("welcome \(number)")) }
@@ -215,7 +215,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `what comes along with the answer is handed to an inline client`() async throws {
+        @Test func `a message that arrives with the answer is delivered to an inline client`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(then: WireFrame.text("early").bytes(to: .client))
                 #expect(try await peer.answerClose(to: .client).code == .normal)
@@ -228,8 +228,8 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        /// A long message that is sent back is not copied: a part of what was read is written, and must not change meanwhile.
-        @Test func `long messages that are sent back keep their bytes while more is read`() async throws {
+        /// The server echoes a long message without a copy, so later reads must not change the bytes that wait to be written.
+        @Test func `echoed long messages keep their bytes while more is read`() async throws {
             let messages = (0..<400).map { Message.sample(.binary, 16_384 + $0 * 37, $0) }
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)

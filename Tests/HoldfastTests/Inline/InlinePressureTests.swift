@@ -5,22 +5,22 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Peers that do not keep up with what inline handlers send.
+    /// Peers that do not keep up with the messages of inline handlers.
     @Suite struct InlinePressureTests {
-        /// More than the system's sockets hold between two sides.
+        /// More bytes than the system's sockets buffer between two sides.
         private static let slack = 24 << 20
         private static let block = [UInt8](repeating: 7, count: 64 << 10)
         private let log = InlineLog()
 
-        /// Connects as one that takes nothing of what is sent to it.
-        private func openDeaf(_ server: RunningServer) async throws -> ScriptedPeer {
+        /// Connects a peer that does not read.
+        private func openWithoutReading(_ server: RunningServer) async throws -> ScriptedPeer {
             let peer = try await ScriptedPeer.connect(to: server.port, buffer: 64 << 10)
             #expect(try await peer.upgrade().status == 101)
             try await peer.stopReading()
             return peer
         }
 
-        @Test(arguments: [100, 64 << 10]) func `replies to a peer that does not read do not pile up`(size: Int) async throws {
+        @Test(arguments: [100, 64 << 10]) func `a server stops reading a peer that does not read its replies`(size: Int) async throws {
             let server = WebSocketServer.inline {
                 ($0.slowConsumers, $0.compression) = (.disconnect(after: .milliseconds(300)), nil)
             } _: { [log] in
@@ -30,10 +30,10 @@ extension SocketTests {
                 }
             }
             try await server.withRunning { server in
-                let peer = try await openDeaf(server)
+                let peer = try await openWithoutReading(server)
                 let frames = Array(
                     repeatElement(WireFrame(.binary, Array(repeating: 7, count: size)).bytes(to: .server), count: 64 << 10 / size))
-                // Ends at the latest when the server drops the peer.
+                // The flood ends when the server drops the peer.
                 let flood = Task { while (try? await peer.send(Array(frames.joined()))) != nil {} }
                 guard case .failed(let code, _)? = await log.end() else { throw ScriptedPeer.Ended() }
                 #expect(code == .stalled)
@@ -52,7 +52,7 @@ extension SocketTests {
                 LoggedHandler.echo(log)
             }
             try await server.withRunning { server in
-                let peer = try await openDeaf(server)
+                let peer = try await openWithoutReading(server)
                 let flood = Task {
                     for number in 0..<count {
                         try await peer.send(WireFrame(.binary, [UInt8(number & 255)] + Self.block.dropFirst()), to: .server)
@@ -71,15 +71,15 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        /// What a handler could send before it was refused.
-        private final class Outbox: Sendable {
+        /// Sends messages of a handler until one is refused, and counts them.
+        private final class SendCounter: Sendable {
             private let count = LockedValue(0)
             var sent: Int { count.withLockedValue(\.self) }
 
-            /// Sends until a message is refused, but not for ever; true if one was refused.
+            /// Sends until a message is refused or a limit is reached; returns true if one was refused.
             func fill(_ socket: InlineSocket, with bytes: [UInt8]) -> Bool {
-                let most = 4 * InlinePressureTests.slack / bytes.count
-                while sent < most {
+                let limit = 4 * InlinePressureTests.slack / bytes.count
+                while sent < limit {
                     guard socket.send(.binary(bytes)) else { return true }
                     count.withLockedValue { $0 += 1 }
                 }
@@ -88,13 +88,13 @@ extension SocketTests {
         }
 
         @Test(arguments: [500, 10_000, 64 << 10], [1000, 64 << 10])
-        func `a message too many is refused, and the handler is told of room`(size: Int, sendBuffer: Int) async throws {
-            let (outbox, bytes) = (Outbox(), [UInt8](repeating: 1, count: size))
+        func `a message above the send buffer is refused, and writable is called later`(size: Int, sendBuffer: Int) async throws {
+            let (counter, bytes) = (SendCounter(), [UInt8](repeating: 1, count: size))
             let server = WebSocketServer.inline {
                 ($0.slowConsumers, $0.compression, $0.limits.sendBuffer) = (.wait, nil, sendBuffer)
             } _: { [log] in
                 LoggedHandler(log) { socket in
-                    log.note(outbox.fill(socket, with: bytes) ? "refused" : "never refused")
+                    log.note(counter.fill(socket, with: bytes) ? "refused" : "never refused")
                 } writable: { socket in
                     socket.send(.text("room"))
                 } received: { _, _, _ in
@@ -106,10 +106,10 @@ extension SocketTests {
                 try await peer.send(try ScriptedPeer.upgradeRequest())
                 await log.expect(.opened)
                 await log.expect(.note("refused"))
-                #expect(outbox.sent * size < Self.slack)
+                #expect(counter.sent * size < Self.slack)
                 try await peer.startReading()
                 #expect(try await peer.readResponse().status == 101)
-                for _ in 0..<outbox.sent { #expect(try await peer.readFrame().payload.count == size) }
+                for _ in 0..<counter.sent { #expect(try await peer.readFrame().payload.count == size) }
                 #expect(try await peer.readFrame() == .text("room"))
                 await log.expect(.writable)
             }
@@ -117,13 +117,13 @@ extension SocketTests {
         }
 
         @Test(arguments: [500, 10_000, 64 << 10])
-        func `messages from outside are refused as well when there are too many, each in a turn of its own`(size: Int) async throws {
-            let most = 2 * Self.slack / size
-            let (heard, handle) = AsyncStream.makeStream(of: Void.self)
+        func `messages sent through run are refused as well when the send buffer is full`(size: Int) async throws {
+            let limit = 2 * Self.slack / size
+            let (resumptions, resume) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 try await peer.stopReading()
-                for await _ in heard { break }
+                for await _ in resumptions { break }
                 try await peer.startReading()
                 while true {
                     let frame = try await peer.readFrame()
@@ -139,14 +139,14 @@ extension SocketTests {
                 await log.expect(.opened)
                 let message = Message.sample(.binary, size)
                 var (sent, isRefused) = (0, false)
-                while !isRefused, sent < most {
+                while !isRefused, sent < limit {
                     isRefused = await withCheckedContinuation { continuation in
                         connection.run { continuation.resume(returning: !$0.send(message)) }
                     }
                     sent += 1
                 }
                 #expect(sent * size < Self.slack)
-                handle.yield()
+                resume.yield()
                 try #require(isRefused)
                 await log.expect(.writable)
                 #expect(await connection.close().isClean)
@@ -154,55 +154,55 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        /// A long message leaves in parts, and between them the handler may be told of room: what it then sends must not come amid it.
+        /// A long message is written in parts, and the handler may become writable between them; its new messages must come after it.
         @Test(arguments: [1000, 64 << 10])
-        func `nothing comes amid a long message, whatever the handler sends when there is room`(sendBuffer: Int) async throws {
+        func `messages that a handler sends when writable do not interrupt a long message`(sendBuffer: Int) async throws {
             let (long, short) = (Message.sample(.binary, 3 << 20), Message.sample(.text, 10_000))
             let server = WebSocketServer.inline {
                 ($0.slowConsumers, $0.compression, $0.limits.sendBuffer) = (.wait, nil, sendBuffer)
             } _: { [log] in
-                var longs = 0
+                var longCount = 0
                 func fill(_ socket: InlineSocket) {
                     for _ in 0..<(2 * Self.slack / 10_000) where !socket.send(short) { break }
                 }
                 return LoggedHandler(log) { socket in
                     fill(socket)
                 } writable: { socket in
-                    for _ in 1...3 where socket.send(long) { longs += 1 }
-                    if longs < 20 { fill(socket) } else { socket.close() }
+                    for _ in 1...3 where socket.send(long) { longCount += 1 }
+                    if longCount < 20 { fill(socket) } else { socket.close() }
                 } received: { _, _, _ in
                 }
             }
             try await server.withRunning { server in
-                let peer = try await openDeaf(server)
+                let peer = try await openWithoutReading(server)
                 await log.expect(.opened)
                 try await peer.startReading()
-                var longs = 0
+                var longCount = 0
                 while true {
                     let frame = try await peer.readFrame()
                     if frame.opcode == .close { break }
                     let isWhole = .binary(frame.payload) == long || .text(String(decoding: frame.payload, as: UTF8.self)) == short
                     guard isWhole, frame.isFinal else { throw ScriptedPeer.Ended() }
-                    if frame.opcode == .binary { longs += 1 }
+                    if frame.opcode == .binary { longCount += 1 }
                 }
-                #expect(longs >= 20)
+                #expect(longCount >= 20)
                 try await peer.send(.close(.normal), to: .server)
             }
             #expect(log.faults == [])
         }
 
-        @Test func `a peer that reads nothing and hangs up is the end`() async throws {
+        @Test func `a peer that reads nothing and disconnects ends the connection`() async throws {
             let server = WebSocketServer.inline {
                 ($0.slowConsumers, $0.compression, $0.timeouts.pingInterval) = (.wait, nil, nil)
             } _: { [log] in
                 LoggedHandler(log) { _, _, socket in
-                    // More than the system takes: the next message has to wait.
+                    // These messages exceed the system's buffers, so the next one has to wait.
                     for _ in 0..<(2 * Self.slack / Self.block.count) { socket.send(.binary(Self.block)) }
                     log.note("full")
                 }
             }
             try await server.withRunning { server in
-                let peer = try await openDeaf(server)
+                let peer = try await openWithoutReading(server)
                 await log.expect(.opened)
                 try await peer.send((0..<10).flatMap { WireFrame.text("\($0)").bytes(to: .server) })
                 await log.expect(.note("full"))
@@ -214,7 +214,7 @@ extension SocketTests {
             #expect(log.faults == [])
         }
 
-        @Test func `a close of a side that is blocked ends in time, and frees the handler`() async throws {
+        @Test func `a close of a blocked side ends at its timeout and frees the handler`() async throws {
             let server = WebSocketServer.inline {
                 ($0.slowConsumers, $0.compression, $0.timeouts.pingInterval) = (.wait, nil, nil)
                 $0.timeouts.close = .milliseconds(100)
@@ -225,7 +225,7 @@ extension SocketTests {
                 }
             }
             try await server.withRunning { server in
-                let peer = try await openDeaf(server)
+                let peer = try await openWithoutReading(server)
                 try await peer.send((0..<10).flatMap { WireFrame.text("\($0)").bytes(to: .server) })
                 guard case .failed(_, let record)? = await log.end() else { throw ScriptedPeer.Ended() }
                 #expect(record?.isClean == false && record?.closedFirst == .local)

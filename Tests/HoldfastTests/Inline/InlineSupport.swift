@@ -5,7 +5,7 @@ import WebSocketRuntime
 import NIOPosix
 import Testing
 
-/// What happens to the inline handlers of a test, in order, and what should not have happened.
+/// The events of a test's inline handlers in order, and the faults.
 final class InlineLog: Sendable {
     enum Event: Equatable, Sendable {
         case opened
@@ -13,9 +13,9 @@ final class InlineLog: Sendable {
         case writable
         case ended(CloseRecord)
         case failed(TransportError.Code, CloseRecord?)
-        /// Nobody holds the handler any longer.
+        /// The handler was deallocated.
         case freed
-        /// Something that the test itself notes.
+        /// A note of the test itself.
         case note(String)
     }
 
@@ -25,9 +25,9 @@ final class InlineLog: Sendable {
 
     init() { (events, continuation) = AsyncStream.makeStream() }
 
-    /// Promises that were broken.
+    /// Violated guarantees.
     var faults: [String] { box.withLockedValue(\.faults) }
-    /// Bytes of messages that were received.
+    /// The bytes of the messages that were received.
     var receivedBytes: Int { box.withLockedValue(\.received) }
 
     func fault(_ words: String) { box.withLockedValue { $0.faults.append(words) } }
@@ -42,13 +42,13 @@ final class InlineLog: Sendable {
     /// Waits for the next event.
     func next() async -> Event? { await events.first { _ in true } }
 
-    /// Waits for the next event, which should be this one.
+    /// Waits for the next event and expects it to be this one.
     func expect(_ event: Event, sourceLocation: SourceLocation = #_sourceLocation) async {
         let next = await next()
         #expect(next == event, sourceLocation: sourceLocation)
     }
 
-    /// Waits for the end, whatever comes before it.
+    /// Waits for the end; skips other events.
     func end() async -> Event? {
         await events.first {
             switch $0 {
@@ -58,13 +58,13 @@ final class InlineLog: Sendable {
         }
     }
 
-    /// Waits until the handler is freed, whatever comes before that.
+    /// Waits until the handler is deallocated; skips other events.
     func waitUntilFreed() async { _ = await events.first { $0 == .freed } }
 }
 
-/// An inline handler that does what a test tells it to.
+/// An inline handler whose behaviour a test sets.
 ///
-/// It sees to what it was promised: it is called on an event loop, one call at a time, and its end comes once and last.
+/// It checks the guarantees: calls come on an event loop, one at a time, and `ended` comes once and last.
 final class LoggedHandler: InlineHandler {
     typealias Receive = (MessageKind, RawSpan, InlineSocket) -> Void
 
@@ -72,7 +72,7 @@ final class LoggedHandler: InlineHandler {
     private let onReceived: Receive
     private let onOpened, onWritable: (InlineSocket) -> Void
     private var (isBusy, isOver) = (false, false)
-    /// The socket, kept for longer than it is of use.
+    /// The socket, kept after the end to test that it has no effect.
     private var socket: InlineSocket?
 
     init(
@@ -126,26 +126,26 @@ final class LoggedHandler: InlineHandler {
 }
 
 extension LoggedHandler {
-    /// Sends back every message.
+    /// Echoes every message.
     static func echo(_ log: InlineLog) -> LoggedHandler {
         LoggedHandler(log) { kind, bytes, socket in
             if !socket.send(kind, bytes) { log.fault("an echo is refused") }
         }
     }
 
-    /// Notes every message.
+    /// Logs every message.
     static func sink(_ log: InlineLog) -> LoggedHandler {
         LoggedHandler(log) { kind, bytes, _ in log.add(.received(Message(kind, bytes))) }
     }
 }
 
 extension Message {
-    /// A copy of what an inline handler was lent.
+    /// Copies the bytes that an inline handler received.
     init(_ kind: MessageKind, _ bytes: RawSpan) {
         self = bytes.withUnsafeBytes { kind == .text ? .text(String(decoding: $0, as: UTF8.self)) : .binary(Array($0)) }
     }
 
-    /// A message of this length that is unlike its neighbours.
+    /// A message of this length that differs from its neighbours.
     static func sample(_ kind: MessageKind, _ size: Int, _ number: Int = 0) -> Message {
         let start = number % 1000
         switch kind {
@@ -155,7 +155,7 @@ extension Message {
     }
 }
 
-/// Bytes that do not repeat for long; made once, for to make them takes a while.
+/// Bytes without short repetitions; made once because that takes a while.
 private enum SampleBytes {
     static let binary: [UInt8] = {
         var random = SplitMix64(seed: 2026)
@@ -167,7 +167,7 @@ private enum SampleBytes {
 }
 
 extension WebSocketServer {
-    /// Serves every connection with a handler of this kind.
+    /// Serves every connection with a handler that `make` returns.
     static func inline(
         _ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }, _ make: @escaping @Sendable () -> any InlineHandler
     ) -> WebSocketServer {

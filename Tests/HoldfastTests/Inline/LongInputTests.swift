@@ -4,24 +4,24 @@ import Testing
 
 @testable import WebSocketNIO
 
-/// Buffers for long frames, and what becomes of them.
+/// Buffers for long frames, and their reuse.
 @Suite struct LongInputTests {
     private func onLoop(_ body: @escaping @Sendable (LoopLocal) -> Bool) async throws -> Bool {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         return try await loop.submit { body(LoopLease(for: loop).local) }.get()
     }
 
-    @Test func `a lent buffer that never comes back is missed, and no other is taken for it`() async throws {
-        let isMissed = try await onLoop { local in
+    @Test func `a lent buffer that never comes back counts as lost, and no other buffer replaces it`() async throws {
+        let isLost = try await onLoop { local in
             let input = LongInput()
             input.open(ByteBuffer(repeating: 1, count: 20_000), length: 100_000)
             let isLent = input.lend(local) != nil && input.isLent
             return isLent && input.lend(local) == nil && !input.isLent && input.takeHeld() == nil
         }
-        #expect(isMissed)
+        #expect(isLost)
     }
 
-    @Test func `small buffers that come back take no place of large ones`() async throws {
+    @Test func `small buffers that come back do not displace large ones`() async throws {
         let isUsedAgain = try await onLoop { local in
             var buffer = local.takeLongInput(300_000)
             buffer.writeInteger(UInt8(1))

@@ -6,9 +6,9 @@ import NIOPosix
 import Testing
 
 extension SocketTests {
-    /// Whose event loops connections live on.
+    /// The event loops that connections run on.
     @Suite struct EventLoopGroupTests {
-        @Test func `a connection lives on the event loops that it was given`() async throws {
+        @Test func `a connection runs on the event loop group that it was given`() async throws {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let server = WebSocketServer { connection, _ in _ = await connection.transport.ended() }
             try await server.withRunning { running in
@@ -20,7 +20,7 @@ extension SocketTests {
             try await group.shutdownGracefully()
         }
 
-        @Test func `event loops that open no connections are an error, and nothing traps`() async {
+        @Test func `event loops that open no connections are an error`() async {
             let loop = NIOAsyncTestingEventLoop()
             let error = await #expect(throws: WebSocketError.self) {
                 try await WebSocketConnection.connect(to: "ws://127.0.0.1:1/", configuration: .with { $0.eventLoopGroup = loop })

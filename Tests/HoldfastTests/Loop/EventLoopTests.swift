@@ -9,10 +9,10 @@ import Testing
 extension SocketTests {
     /// Tasks that run on the event loop of their connection.
     @Suite struct EventLoopTests {
-        /// Whether this runs on one of the event loops.
+        /// Whether this code runs on one of the event loops.
         private static var isOnLoop: Bool { MultiThreadedEventLoopGroup.currentEventLoop != nil }
 
-        /// Where a handler finds itself at each step, as "1" for an event loop.
+        /// Runs a handler that records after each step whether it runs on an event loop: "1" for yes, "0" for no.
         private static func places(_ placement: HandlerPlacement?) async throws -> String {
             let (reports, reported) = AsyncStream.makeStream(of: String.self)
             var configuration = WebSocketServerConfiguration()
@@ -48,19 +48,19 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server's handlers run on the event loop unless told otherwise`() async throws {
+        @Test func `a server's handlers run on the event loop by default`() async throws {
             for placement in [nil, HandlerPlacement.eventLoop] {
                 let places = try await Self.places(placement)
                 #expect(places == "1111111111")
             }
         }
 
-        @Test func `a server's handlers run on the pool if told so`() async throws {
+        @Test func `a server's handlers run on the pool if configured`() async throws {
             let places = try await Self.places(.pool)
             #expect(places == "0000000000")
         }
 
-        @Test func `what a client runs on the event loop stays there, returns its result, and throws its error`() async throws {
+        @Test func `a client's closure runs on the event loop, returns its result and throws its error`() async throws {
             struct Failed: Error {}
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
@@ -84,7 +84,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a connection without an event loop runs it where it is called`() async throws {
+        @Test func `a connection without an event loop runs the closure where it is called`() async throws {
             let (client, server) = MemoryTransport.pair(configuration: WebSocketConfiguration())
             try await WebSocketConnection(client).onEventLoop { connection in
                 #expect(!Self.isOnLoop)
@@ -93,7 +93,7 @@ extension SocketTests {
             #expect(try await server.message() == .text("hello"))
         }
 
-        @Test func `a task that is cancelled on the event loop loses nothing`() async throws {
+        @Test func `a task that is cancelled on the event loop loses no message`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
                     for number in 0..<300 {
@@ -101,18 +101,18 @@ extension SocketTests {
                         try await connection.send(.text("\(number)"))
                         if number.isMultiple(of: 3) { await Task.yield() }
                         receiving.cancel()
-                        let taken: Message?
+                        let received: Message?
                         switch await receiving.result {
-                        case .success(let message): taken = message
-                        case .failure: taken = try await connection.next()
+                        case .success(let message): received = message
+                        case .failure: received = try await connection.next()
                         }
-                        #expect(taken == .text("\(number)"))
+                        #expect(received == .text("\(number)"))
                     }
                 }
             }
         }
 
-        @Test func `a task on the event loop that always finds something to do does not keep others from it`() async throws {
+        @Test func `a task that is always busy on the event loop does not block other tasks`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
                     let isOver = LockedValue(false)
@@ -129,7 +129,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a send on the event loop fails once the link is gone, though messages wait to be taken`() async throws {
+        @Test func `a send on the event loop fails once the link is lost, even if messages wait for the app`() async throws {
             let (takes, taken) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
@@ -142,10 +142,10 @@ extension SocketTests {
                 let connection = try await WebSocketConnection.connect(to: url, configuration: configuration)
                 let ping = Task { try await connection.ping() }
                 try await connection.expect(.binary([UInt8](repeating: 0, count: 5000)))
-                // By the next turn the second message waits for the app, and the others for the second.
+                // By the next turn of the loop the second message waits for the app, and the others wait behind it.
                 await connection.onEventLoop { _ in }
                 taken.yield()
-                // The ping ends with the link.
+                // The ping fails when the link is lost.
                 await #expect(throws: WebSocketError.self) { try await ping.value }
                 let inside = await connection.onEventLoop { connection in await Self.failure { try await connection.send(.text("x")) } }
                 let outside = await Self.failure { try await connection.send(.text("x")) }

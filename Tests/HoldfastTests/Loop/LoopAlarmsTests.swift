@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketNIO
 
-/// Many alarms behind one timer.
+/// Many alarms that share one timer.
 @Suite struct LoopAlarmsTests {
     final class Sleeper: Alarmed {
         let name: Int
@@ -13,7 +13,7 @@ import Testing
         func alarmRang() {}
     }
 
-    @Test(arguments: UInt64(1)...20) func `alarms that are set, moved and taken away ring in order, each once`(seed: UInt64) {
+    @Test(arguments: UInt64(1)...20) func `alarms that are set, moved and removed fire in order, each once`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let sleepers = (0..<40).map(Sleeper.init)
         var alarms = LoopAlarms()

@@ -6,7 +6,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Many messages at once, from tasks on the event loop, tasks on the pool, and both.
+    /// Many messages at once, from tasks on the event loop, on the pool and on both.
     @Suite struct LoopPressureTests {
         /// Where a task runs.
         enum Place: CaseIterable {
@@ -33,9 +33,9 @@ extension SocketTests {
             }
         }
 
-        /// A waiting sender that is let in while the queue is emptied was once forgotten.
+        /// A regression test: the queue once did not wake a sender that it admitted while it was being emptied.
         @Test(arguments: Place.allCases, Place.allCases)
-        func `nobody hangs when both directions are full: 20 000 small messages`(sender: Place, receiver: Place) async throws {
+        func `no task hangs when both directions are full: 20 000 small messages`(sender: Place, receiver: Place) async throws {
             let count = 20_000
             try await withEcho { connection in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -61,14 +61,14 @@ extension SocketTests {
 
         struct Mismatch: Error { let number: Int }
 
-        /// 64 bytes.
+        /// A message of 64 bytes.
         private static func small(_ number: Int) -> Message {
             let digits = Array("\(number)".utf8)
             return .binary(digits + [UInt8](repeating: 0x2E, count: 64 - digits.count))
         }
 
         @Test(arguments: Place.allCases, [HandlerPlacement.eventLoop, .pool])
-        func `nobody hangs when the server reads late`(sender: Place, handlers: HandlerPlacement) async throws {
+        func `no task hangs when the server reads late`(sender: Place, handlers: HandlerPlacement) async throws {
             let count = 20_000
             let (counts, counted) = AsyncStream.makeStream(of: Int.self)
             var options = WebSocketServerConfiguration()
@@ -96,7 +96,7 @@ extension SocketTests {
             }
         }
 
-        /// Each message tells its sender and number; its length and its bytes follow from them.
+        /// A message with its sender and number, from which its length and bytes follow.
         private static func message(of sender: Int, _ number: Int) -> Message {
             let size = [0, 5, 64, 120, 121, 1000, 17_000, 70_000][(sender + number) % 8]
             return .binary(
@@ -105,7 +105,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [HandlerPlacement.eventLoop, .pool], [false, true])
-        func `messages of senders on the loop and on the pool are whole, in each one's order, and those in pieces never mixed`(
+        func `messages from senders on the loop and on the pool arrive whole and in each sender's order, and pieces are never mixed`(
             handlers: HandlerPlacement, isCompressed: Bool
         ) async throws {
             let (senders, count) = (9, isCompressed ? 150 : 500)
@@ -113,7 +113,7 @@ extension SocketTests {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for sender in 0..<senders {
                         group.addTask {
-                            // Three ways: on the loop, on the pool, and from one to the other.
+                            // There are three kinds of senders: on the loop, on the pool, and alternating.
                             if sender % 3 == 2 {
                                 for number in 0..<count {
                                     let place = Place.allCases[number % 2]
@@ -134,7 +134,7 @@ extension SocketTests {
                                     throw Mismatch(number: total)
                                 }
                                 guard message == Self.message(of: sender, next[sender]) else {
-                                    connection.abort()  // Or the senders would wait.
+                                    connection.abort()  // Otherwise the senders would wait.
                                     throw Mismatch(number: total)
                                 }
                                 next[sender] += 1
@@ -160,7 +160,7 @@ extension SocketTests {
         }
 
         @Test(arguments: Place.allCases, [Delivery.messages, .chunks])
-        func `a loop that is left half-way loses nothing`(place: Place, delivery: Delivery) async throws {
+        func `leaving a message loop early loses no message`(place: Place, delivery: Delivery) async throws {
             let count = 5000
             let server = WebSocketServer { connection, _ in
                 for number in 0..<count { try await connection.send(Self.mixed(number)) }
@@ -189,38 +189,38 @@ extension SocketTests {
                 ? .text("\(number) ✂️") : .binary(Array("\(number)".utf8) + [UInt8](repeating: 1, count: number % 7 * 900))
         }
 
-        @Test(arguments: Place.allCases) func `several loops at once share the messages, each once`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `several loops at once share the messages, and each arrives once`(place: Place) async throws {
             let count = 5000
             let server = WebSocketServer { connection, _ in
                 for number in 0..<count { try await connection.send(.text("\(number)")) }
             }
             try await server.withRunning { server in
                 let connection = try await WebSocketConnection.connect(to: server.url())
-                let taken = try await withThrowingTaskGroup(of: [Int].self) { group in
-                    for taker in 0..<4 {
+                let received = try await withThrowingTaskGroup(of: [Int].self) { group in
+                    for reader in 0..<4 {
                         group.addTask {
                             try await place.run(connection) { connection in
-                                var (taken, random) = ([Int](), SeededGenerator(seed: UInt64(taker)))
+                                var (received, random) = ([Int](), SeededGenerator(seed: UInt64(reader)))
                                 while true {
-                                    let before = taken.count
+                                    let before = received.count
                                     for try await message in connection.messages {
-                                        if case .text(let text) = message { taken.append(Int(text) ?? -1) }
+                                        if case .text(let text) = message { received.append(Int(text) ?? -1) }
                                         if Int.random(in: 0..<9, using: &random) == 0 { break }
                                     }
-                                    if taken.count == before { return taken }
+                                    if received.count == before { return received }
                                 }
                             }
                         }
                     }
                     return try await group.reduce(into: []) { $0 += $1 }
                 }
-                #expect(taken.sorted() == Array(0..<count))
+                #expect(received.sorted() == Array(0..<count))
             }
         }
 
-        /// Each loop takes a batch, keeps one message, and puts the rest back: that must not pass for room.
+        /// Each loop takes a batch, keeps one message and returns the rest, which must not count as free space.
         @Test(arguments: Place.allCases, [100, 5000, 60_000])
-        func `a server that floods waits, though the client takes one message at a time`(place: Place, size: Int) async throws {
+        func `a fast server has to wait even if the client takes one message at a time`(place: Place, size: Int) async throws {
             let sent = LockedValue(0)
             let server = WebSocketServer { connection, _ in
                 while true {
@@ -232,14 +232,14 @@ extension SocketTests {
                 let configuration = WebSocketConfiguration.with { $0.compression = nil }
                 let connection = try await WebSocketConnection.connect(to: server.url(), configuration: configuration)
                 try await place.run(connection) { connection in
-                    var taken = 0
+                    var received = 0
                     for _ in 1...2000 {
-                        guard case .binary(let bytes)? = try await connection.next() else { throw Mismatch(number: taken) }
-                        taken += bytes.count + 64
+                        guard case .binary(let bytes)? = try await connection.next() else { throw Mismatch(number: received) }
+                        received += bytes.count + 64
                         await Task.yield()
                     }
-                    // What the system's sockets hold, and some.
-                    #expect(sent.withLockedValue(\.self) - taken < 24 << 20)
+                    // The difference is about what the system's sockets buffer.
+                    #expect(sent.withLockedValue(\.self) - received < 24 << 20)
                 }
                 connection.abort()
             }

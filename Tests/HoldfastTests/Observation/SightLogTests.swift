@@ -5,20 +5,20 @@ import Testing
 
 @testable import Holdfast
 
-/// Which lines a session logs, and at which level.
+/// The lines that a session logs, and their levels.
 @Suite(.timeLimit(.minutes(1))) struct SightLogTests {
     private let sight = Sight()
 
-    @Test func `a life is told: attempts and waits for who debugs, openings for all, losses as notices`() async throws {
+    @Test func `attempts and waits are logged as debug, connections as info and losses as notice`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await stage.refuse()
-        _ = await story.next()
+        _ = await reader.next()
         await stage.pause(of: .seconds(1))
         let peer = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         peer.cut()
-        _ = await story.next()
+        _ = await reader.next()
         #expect(
             sight.log == [
                 "debug: connecting", "info: could not connect", "debug: waiting", "debug: connecting", "info: connected",
@@ -26,50 +26,50 @@ import Testing
             ])
     }
 
-    @Test func `a line says which attempt it was, what failed, and how long the next wait is`() async throws {
+    @Test func `a line has the attempt's number, the error and the delay of the next wait`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await stage.refuse(.refused(503))
-        _ = await story.next()
+        _ = await reader.next()
         await stage.pause(of: .seconds(1))
         _ = try await stage.accept()
-        _ = await story.next()
+        _ = await reader.next()
         #expect(sight.entries("could not connect").first?.metadata == ["error": "refused", "status": "503"])
         #expect(sight.entries("connecting").last?.metadata == ["attempt": "2"])
         #expect(sight.entries("connected").first?.metadata["attempt"] == "2")
         #expect(sight.entries("waiting").first?.metadata["delay"] != nil)
     }
 
-    @Test func `a close is told with its code's name and who closed, and without the peer's words`() async throws {
+    @Test func `a loss line has the name of the close code and who closed, but not the peer's reason`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         let peer = try await stage.accept()
-        _ = await story.next()
+        _ = await reader.next()
         _ = await peer.close(CloseFrame(.goingAway, reason: "the peer's words"))
-        _ = await story.next()
+        _ = await reader.next()
         let line = try #require(sight.entries("connection lost").first)
         #expect(line.metadata == ["error": "closed", "code": "1001 (going away)", "closed_by": "the peer"])
     }
 
-    @Test func `an end that nothing can mend is an error, and one that was asked for is not`() async throws {
-        let given = sight.stage()
-        var story = given.story()
-        try await given.refuse(.refused(403))
-        while let chapter = await story.next() { if case .closed = chapter { break } }
+    @Test func `a final failure is logged as an error, and a requested close is not`() async throws {
+        let failed = sight.stage()
+        var reader = failed.eventReader()
+        try await failed.refuse(.refused(403))
+        while let event = await reader.next() { if case .closed = event { break } }
         #expect(sight.log.last == "error: given up")
         #expect(sight.entries("given up").first?.metadata == ["error": "refused", "status": "403"])
 
-        let asked = Sight()
-        let stage = asked.stage()
+        let closedByApp = Sight()
+        let stage = closedByApp.stage()
         let peer = try await stage.accept()
         defer { withExtendedLifetime(peer) {} }
         await stage.state { if case .connected = $0 { true } else { false } }
         await stage.socket.close()
-        #expect(await Sight.eventually { Set(asked.log.suffix(2)) == ["info: closed", "info: disconnected"] })
-        #expect(asked.entries("disconnected").first?.metadata["code"] == "1000 (normal closure)")
+        #expect(await Sight.eventually { Set(closedByApp.log.suffix(2)) == ["info: closed", "info: disconnected"] })
+        #expect(closedByApp.entries("disconnected").first?.metadata["code"] == "1000 (normal closure)")
     }
 
-    @Test func `round trips and what is carried are for who traces`() async throws {
+    @Test func `round trips and traffic are logged at the level trace`() async throws {
         let stage = sight.stage(from: .trace)
         let peer = try await stage.accept()
         defer { withExtendedLifetime(peer) {} }
@@ -81,7 +81,7 @@ import Testing
         #expect(sight.lines.entries.allSatisfy { $0.message != "carried" || $0.level == .trace })
     }
 
-    @Test func `messages that are dropped fill no log: a line for the first, and when their number has doubled`() {
+    @Test func `dropped messages log a line for the first one and whenever their number has doubled`() {
         let instruments = sight.stage().socket.session.instruments
         for _ in 1...1000 { instruments.dropped() }
         #expect(sight.entries("messages dropped").map(\.metadata) == (0...9).map { ["total": "\(1 << $0)"] })
@@ -89,10 +89,10 @@ import Testing
         #expect(sight.entries("messages dropped").last?.metadata == ["total": "6000"])
     }
 
-    @Test func `a missing credential is told as what it is`() async throws {
+    @Test func `a missing credential is logged as such`() async throws {
         let stage = sight.stage { $0.credentials = .bearer { throw CredentialUnavailable(isRetryable: true, "user tim@example.com") } }
-        var story = stage.story()
-        _ = await story.next()
+        var reader = stage.eventReader()
+        _ = await reader.next()
         let line = try #require(sight.entries("could not connect").first)
         #expect(line.metadata == ["error": "noCredential", "detail": "the provider of credentials failed"])
         #expect(sight.count("errors", [("kind", "noCredential")]) == 1)

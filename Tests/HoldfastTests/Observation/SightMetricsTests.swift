@@ -5,42 +5,42 @@ import Testing
 
 @testable import Holdfast
 
-/// What a session counts and measures.
+/// The metrics of a session.
 @Suite(.timeLimit(.minutes(1))) struct SightMetricsTests {
     private let sight = Sight()
 
-    @Test func `attempts after the first, connections and errors by their kind are counted`() async throws {
+    @Test func `reconnect attempts, connections and errors by kind are counted`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         for _ in 1...2 {
             try await stage.refuse()
-            _ = await story.next()
+            _ = await reader.next()
             await stage.pause()
         }
         try await stage.accept().cut()
-        _ = await story.next()
-        _ = await story.next()
+        _ = await reader.next()
+        _ = await reader.next()
         #expect(sight.count("reconnect_attempts") == 2)
         #expect(sight.count("connections") == 1)
         #expect(sight.count("errors", [("kind", "unreachable")]) == 2)
         #expect(sight.count("errors", [("kind", "lost")]) == 1)
     }
 
-    @Test func `an end in peace is no error, and one with a code that is none is one`() async throws {
+    @Test func `a clean end is not an error, and a close with an error code is one`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         _ = await (try await stage.accept()).close(CloseFrame(.goingAway))
-        _ = await story.next()
-        _ = await story.next()
+        _ = await reader.next()
+        _ = await reader.next()
         #expect(sight.count("errors", [("kind", "closed")]) == 0)
         await stage.pause(of: .seconds(1))
         _ = await (try await stage.accept()).close(CloseFrame(.internalError))
-        _ = await story.next()
-        _ = await story.next()
+        _ = await reader.next()
+        _ = await reader.next()
         #expect(sight.count("errors", [("kind", "closed")]) == 1)
     }
 
-    @Test func `each socket counts in the state that it is in, and in none after its end`() async throws {
+    @Test func `each socket counts in its current state, and in none after its end`() async throws {
         let (first, second) = (sight.stage(), sight.stage())
         #expect(await Sight.eventually { sight.sockets == ["connecting": 2] })
         let peer = try await first.accept()
@@ -57,7 +57,7 @@ import Testing
         #expect(sight.sockets == [:])
     }
 
-    @Test func `a socket that is let go of counts in no state`() async {
+    @Test func `a released socket counts in no state`() async {
         await Task {
             let stage = sight.stage()
             #expect(await Sight.eventually { sight.sockets == ["connecting": 1] })
@@ -66,7 +66,7 @@ import Testing
         #expect(await Sight.eventually { sight.sockets == [:] })
     }
 
-    @Test func `opening is measured by the session's clock`() async throws {
+    @Test func `the handshake duration is measured by the session's clock`() async throws {
         let stage = sight.stage()
         let attempt = try #require(await stage.server.nextAttempt())
         stage.clock.advance(by: .milliseconds(250))
@@ -77,7 +77,7 @@ import Testing
         #expect(stage.socket.statistics.handshakeDuration == .milliseconds(250))
     }
 
-    @Test func `what is carried is told every ten seconds while connected, by differences, and at the end`() async throws {
+    @Test func `traffic is reported every ten seconds while connected, as differences, and at the end`() async throws {
         let stage = sight.stage()
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
@@ -104,20 +104,20 @@ import Testing
 
     @Test func `the next connection's traffic is added to the last one's`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         for _ in 1...2 {
             let peer = try await stage.accept()
             try await peer.send(.binary([1, 2, 3]))
-            #expect(await story.next() == .opened)
-            #expect(await story.next() == .message(.binary([1, 2, 3])))
+            #expect(await reader.next() == .opened)
+            #expect(await reader.next() == .message(.binary([1, 2, 3])))
             peer.cut()
-            _ = await story.next()
+            _ = await reader.next()
             await stage.pause(of: stage.attempts.total == 1 ? .seconds(1) : .seconds(2))
         }
         #expect(sight.count("messages_in") == 2 && sight.count("bytes_in") == 6)
     }
 
-    @Test func `round trips, the queue's depth and what it dropped are passed on`() async throws {
+    @Test func `round trips, the queue's depth and its drops are reported`() async throws {
         let (one, other) = (sight.stage(), sight.stage())
         let (first, second) = (one.socket.session.instruments, other.socket.session.instruments)
         for milliseconds in [3, 5] { first.roundTrip(.milliseconds(milliseconds)) }
@@ -132,29 +132,29 @@ import Testing
         #expect(sight.count("queue_dropped") == 5)
     }
 
-    @Test func `whoever watches with nothing costs nothing`() {
+    @Test func `a session without metrics, logs and traces does no observation work`() {
         #expect(!Instruments(WebSocketOptions(), clock: ManualClock()).isWatched)
         var options = WebSocketOptions()
         options.metrics = TestMetrics()
         #expect(Instruments(options, clock: ManualClock()).isWatched)
     }
 
-    @Test func `a peer cannot make a series: whatever it does there are few`() async throws {
+    @Test func `a peer cannot create an unlimited number of metric series`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
-        func comeBack() async {
-            while let chapter = await story.next() {
-                guard case .reconnecting(_, let delay, _) = chapter else { continue }
+        var reader = stage.eventReader()
+        func waitForRetry() async {
+            while let event = await reader.next() {
+                guard case .reconnecting(_, let delay, _) = event else { continue }
                 return await stage.pause(of: delay)
             }
         }
         for number in 3101...3127 as ClosedRange<UInt16> {
             _ = await (try await stage.accept()).close(CloseFrame(CloseCode(rawValue: number), reason: "\(number)"))
-            await comeBack()
+            await waitForRetry()
         }
         for status in 506...520 {
             try await stage.refuse(.refused(status))
-            await comeBack()
+            await waitForRetry()
         }
         let series = sight.metrics.counters.map { "\($0.label) \($0.dimensions)" }
         #expect(Set(series).count == series.count && series.count < 19)

@@ -9,7 +9,7 @@ import Testing
 import Tracing
 
 extension SocketTests {
-    /// A secret is seen by nobody but the server.
+    /// Only the server sees a secret.
     @Suite struct SightSecretTests {
         private static let secret = "s3same-0pen"
 
@@ -17,20 +17,20 @@ extension SocketTests {
             arguments: [
                 CredentialPlacement.bearer, .header("X-Api-Key"), .query("token"), .cookie("session"), .subprotocol(prefix: "token."),
             ])
-        func `wherever it stands, it is in no line, label or span, also when the server repeats it`(
+        func `a secret is in no line, label or span, even if the server repeats it`(
             _ placement: CredentialPlacement
         ) async throws {
-            let (sight, asked) = (Sight(), LockedValue(0))
+            let (sight, requestCount) = (Sight(), LockedValue(0))
             let secret = Self.secret
             let server = WebSocketServer(upgrade: { request in
-                let time = asked.withLockedValue { count in
+                let attempt = requestCount.withLockedValue { count in
                     count += 1
                     return count
                 }
-                let isThere = "\(request.head.target) \(Array(request.headers))".contains(secret)
-                if !isThere { Issue.record("the secret did not reach the server") }
-                if time == 2 { return .accept(subprotocol: request.subprotocols.first, headers: ["X-Seen": secret]) }
-                let words = HTTPResponse(status: time == 1 ? 503 : 403, headers: ["X-Why": secret], body: Array(secret.utf8))
+                let hasSecret = "\(request.head.target) \(Array(request.headers))".contains(secret)
+                if !hasSecret { Issue.record("the secret did not reach the server") }
+                if attempt == 2 { return .accept(subprotocol: request.subprotocols.first, headers: ["X-Seen": secret]) }
+                let words = HTTPResponse(status: attempt == 1 ? 503 : 403, headers: ["X-Why": secret], body: Array(secret.utf8))
                 return .refuse(words)
             }) { connection, _ in
                 await connection.close(code: .internalError, reason: "cannot serve \(secret)")
@@ -47,24 +47,24 @@ extension SocketTests {
                     if case .message = event { Issue.record("no message was sent") }
                 }
             }
-            #expect(asked.withLockedValue(\.self) == 3)
+            #expect(requestCount.withLockedValue(\.self) == 3)
             #expect(sight.log.contains("notice: connection lost") && sight.log.last == "error: given up")
-            var seen = sight.lines.entries.map { "\($0.message) \($0.metadata)" }
-            for metric in sight.metrics.counters { seen.append("\(metric.label) \(metric.dimensions)") }
-            for metric in sight.metrics.meters { seen.append("\(metric.label) \(metric.dimensions)") }
-            for metric in sight.metrics.timers { seen.append("\(metric.label) \(metric.dimensions)") }
-            for metric in sight.metrics.recorders { seen.append("\(metric.label) \(metric.dimensions)") }
+            var recorded = sight.lines.entries.map { "\($0.message) \($0.metadata)" }
+            for metric in sight.metrics.counters { recorded.append("\(metric.label) \(metric.dimensions)") }
+            for metric in sight.metrics.meters { recorded.append("\(metric.label) \(metric.dimensions)") }
+            for metric in sight.metrics.timers { recorded.append("\(metric.label) \(metric.dimensions)") }
+            for metric in sight.metrics.recorders { recorded.append("\(metric.label) \(metric.dimensions)") }
             let spans = sight.tracer.finishedSpans
             #expect(spans.count == 3)
             for span in spans {
-                seen.append("\(span.operationName) \(span.errors) \(span.events) \(String(describing: span.status))")
-                span.attributes.forEach { seen.append("\($0) \($1)") }
+                recorded.append("\(span.operationName) \(span.errors) \(span.events) \(String(describing: span.status))")
+                span.attributes.forEach { recorded.append("\($0) \($1)") }
             }
-            #expect(seen.filter { $0.contains(secret) } == [])
-            #expect(seen.contains { $0.contains("/feed?…") })
+            #expect(recorded.filter { $0.contains(secret) } == [])
+            #expect(recorded.contains { $0.contains("/feed?…") })
         }
 
-        @Test func `a URL that cannot be used is not repeated`() async {
+        @Test func `a URL that cannot be used is not logged`() async {
             let sight = Sight()
             let socket = WebSocket("wss://tim:\(Self.secret)@example.com/") { sight.watch(&$0) }
             for await _ in socket.events {}

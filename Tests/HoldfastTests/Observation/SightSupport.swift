@@ -6,13 +6,13 @@ import InMemoryTracing
 import Logging
 import MetricsTestKit
 
-/// Everything that can see a socket, in memory.
+/// Records the metrics, spans and log lines of sockets in memory.
 struct Sight: Sendable {
     let metrics = TestMetrics()
     let tracer = InMemoryTracer()
     let lines = InMemoryLogHandler()
 
-    /// Lets a socket be seen, every line of its log included.
+    /// Sets the recorder as the socket's metrics, tracer and logger; by default it records every line.
     func watch(_ options: inout WebSocketOptions, from level: Logger.Level = .trace) {
         options.metrics = metrics
         options.tracer = tracer
@@ -20,7 +20,7 @@ struct Sight: Sendable {
         options.logger.logLevel = level
     }
 
-    /// A stage on which everything is seen.
+    /// A stage whose socket is recorded.
     func stage(from level: Logger.Level = .debug, _ configure: (inout WebSocketOptions) -> Void = { _ in }) -> Stage {
         Stage { options in
             watch(&options, from: level)
@@ -28,10 +28,10 @@ struct Sight: Sendable {
         }
     }
 
-    /// What was logged, with its level.
+    /// The logged messages with their levels.
     var log: [String] { lines.entries.map { "\($0.level): \($0.message)" } }
 
-    /// The lines with this message.
+    /// The log entries with this message.
     func entries(_ message: Logger.Message) -> [InMemoryLogHandler.Entry] { lines.entries.filter { $0.message == message } }
 
     func count(_ counter: String, _ dimensions: [(String, String)] = []) -> Int64 {
@@ -42,19 +42,19 @@ struct Sight: Sendable {
         metrics.meters(label: "holdfast_client_" + name, dimensions: dimensions).first?.lastValue
     }
 
-    /// How many sockets are in each state, without the states in which there are none.
+    /// The number of sockets in each state, without the states that have none.
     var sockets: [String: Double] {
         let states = ["disconnected", "connecting", "connected", "waiting", "held", "closing", "closed"]
         return Dictionary(uniqueKeysWithValues: states.map { ($0, meter("sockets", [("state", $0)]) ?? 0) }).filter { $0.value != 0 }
     }
 
-    /// Waits until something is so that is about to be, on another thread; the limit only bounds a failure.
-    static func eventually(_ isSo: () async -> Bool) async -> Bool {
+    /// Waits until a condition holds that another thread will make true; the limit only bounds a failure.
+    static func eventually(_ isTrue: () async -> Bool) async -> Bool {
         let end = ContinuousClock.now + .seconds(40)
         while ContinuousClock.now < end {
-            if await isSo() { return true }
+            if await isTrue() { return true }
             await Task.yield()
         }
-        return await isSo()
+        return await isTrue()
     }
 }

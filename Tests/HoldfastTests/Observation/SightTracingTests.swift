@@ -12,15 +12,15 @@ import Tracing
 
     @Test func `every attempt is a span, from its start to the open connection or the failure`() async throws {
         let stage = sight.stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await stage.refuse(.refused(503))
-        _ = await story.next()
+        _ = await reader.next()
         #expect(sight.tracer.activeSpans.isEmpty)
         await stage.pause(of: .seconds(1))
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(sight.tracer.activeSpans.map(\.operationName) == ["websocket connect"])
         _ = attempt.accept()
-        _ = await story.next()
+        _ = await reader.next()
         let spans = sight.tracer.popFinishedSpans()
         #expect(spans.map(\.operationName) == ["websocket connect", "websocket connect"])
         #expect(spans.map(\.kind) == [.client, .client])
@@ -28,14 +28,14 @@ import Tracing
         #expect(spans[0].attributes.get("error.type") == "refused")
         #expect(spans[0].attributes.get("http.response.status_code") == 503)
         #expect(spans.map { $0.attributes.get("holdfast.attempt") } == [1, 2])
-        // Of an error only the kind is told: its words may be the peer's.
+        // A span has only the kind of an error, because the text may come from the peer.
         #expect(spans.allSatisfy { $0.errors.isEmpty })
     }
 }
 
 extension SocketTests {
     @Suite struct SightTracingTests {
-        @Test func `the server's trace goes on from the attempt's span`() async throws {
+        @Test func `the server's trace continues from the attempt's span`() async throws {
             let sight = Sight()
             let seen = LockedValue<[String?]>([])
             let server = WebSocketServer { connection, request in

@@ -5,7 +5,7 @@ import MetricsTestKit
 import ScriptedPeers
 import Testing
 
-/// What a connection says it has carried.
+/// The traffic that a connection counts.
 @Suite(.timeLimit(.minutes(1))) struct SightTrafficTests {
     @Test(arguments: TransportKind.allCases)
     func `messages and their bytes are counted at both ends`(_ kind: TransportKind) async throws {
@@ -23,7 +23,7 @@ import Testing
                 try await server.send(message)
                 #expect(try await client.message() == message)
                 #expect((client.traffic.messagesIn, client.traffic.payloadIn) == (number + 1, payload))
-                // The answer is here, so the question has left.
+                // The answer has arrived, so the question has left.
                 #expect((client.traffic.messagesOut, client.traffic.payloadOut) == (number + 1, payload))
             }
             #expect((server.traffic.messagesOut, server.traffic.payloadOut) == (messages.count, payload))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message in pieces is one message`(_ kind: TransportKind) async throws {
+    func `a message in pieces counts as one message`(_ kind: TransportKind) async throws {
         try await kind.withPair(.with { $0.delivery = .chunks }) { client, server in
             let ticket = try await client.beginMessage()
             for number in 1...4 {
@@ -65,7 +65,7 @@ import Testing
 
 extension SocketTests {
     @Suite struct SightTrafficTests {
-        @Test func `bytes are those of the frames, headers and control frames included`() async throws {
+        @Test func `bytes are counted with the headers of frames and with control frames`() async throws {
             try await WebSocketServer.echo { $0.compression = nil }.withRunning { server in
                 let client = try await WebSocketConnection.connect(to: server.url(), configuration: .with { $0.compression = nil })
                 for size in [5, 125, 126, 65_535, 65_536] {
@@ -78,7 +78,7 @@ extension SocketTests {
                 }
                 let before = client.traffic
                 _ = try await client.ping()
-                // A ping of ours has eight bytes.
+                // A ping of the client has eight bytes.
                 let carried = client.traffic - before
                 #expect(carried.messagesOut == 0 && carried.messagesIn == 0)
                 #expect(await Sight.eventually { client.traffic.bytesIn - before.bytesIn == client.traffic.bytesOut - before.bytesOut - 4 })
@@ -87,7 +87,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `compression shows in the ratio, and not in the payload`() async throws {
+        @Test func `compression changes the ratio but not the payload count`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let client = try await WebSocketConnection.connect(to: server.url())
                 let text = String(repeating: "the same again, ", count: 2000)
@@ -100,7 +100,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [32, 5000, 300_000])
-        func `an inline handler's messages are counted, the long ones once`(_ size: Int) async throws {
+        func `an inline handler's messages are counted, and a long one counts once`(_ size: Int) async throws {
             let (metrics, log) = (TestMetrics(), InlineLog())
             let server = WebSocketServer.inline({ ($0.metrics, $0.compression) = (metrics, nil) }) { LoggedHandler.echo(log) }
             try await server.withRunning { server in
@@ -116,7 +116,7 @@ extension SocketTests {
                 #expect(await Sight.eventually { count("closes") == 1 })
                 #expect((count("messages_in"), count("messages_out")) == (20, 20))
                 #expect((count("payload_bytes_in"), count("payload_bytes_out")) == (Int64(20 * size), Int64(20 * size)))
-                // The close frame comes after the client was asked: 2 bytes of header, 4 of mask, 2 of code.
+                // The client's traffic was read before the close frame: 2 bytes of header, 4 of mask, 2 of code.
                 #expect(count("bytes_in") == Int64(carried.bytesOut + 8))
                 #expect(count("bytes_out") == Int64(carried.bytesIn + 4))
             }

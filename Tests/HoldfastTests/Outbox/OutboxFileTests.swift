@@ -5,15 +5,15 @@ import Testing
 @testable import Holdfast
 
 @Suite(.timeLimit(.minutes(2))) struct OutboxFileTests {
-    /// A directory that goes with the test.
-    private final class Place {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID())")
-        var file: URL { directory.appendingPathComponent("outbox") }
+    /// A temporary directory that is removed after the test.
+    private final class TemporaryDirectory {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID())")
+        var file: URL { url.appendingPathComponent("outbox") }
         var bytes: Data { get throws { try Data(contentsOf: file) } }
 
-        init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
 
-        deinit { try? FileManager.default.removeItem(at: directory) }
+        deinit { try? FileManager.default.removeItem(at: url) }
 
         func open() throws -> OutboxFile<String> { try OutboxFile(file.path) }
     }
@@ -22,11 +22,11 @@ import Testing
         try await file.add((serial, id, message))
     }
 
-    @Test func `a later run of the app sends what an earlier one kept`() async throws {
-        let place = try Place()
+    @Test func `a later run of the app sends the messages that an earlier one stored`() async throws {
+        let directory = try TemporaryDirectory()
         do {
             let stage = Stage()
-            let outbox = try await stage.socket.outbox(in: .file(place.file), acknowledgement: OutboxTests.answer)
+            let outbox = try await stage.socket.outbox(in: .file(directory.file), acknowledgement: OutboxTests.answer)
             for number in 1...3 { try await outbox.send("message \(number)", id: number) }
             let peer = try await stage.accept()
             for _ in 1...3 { _ = try await peer.message() }
@@ -35,14 +35,14 @@ import Testing
             await stage.socket.close()
         }
         let stage = Stage()
-        let outbox = try await eventually { try await stage.socket.outbox(in: .file(place.file), acknowledgement: OutboxTests.answer) }
+        let outbox = try await eventually { try await stage.socket.outbox(in: .file(directory.file), acknowledgement: OutboxTests.answer) }
         #expect(outbox.waiting.map(\.message) == [.text("message 1"), .text("message 3")])
         try await outbox.send("message 4", id: 4)
         let peer = try await stage.accept()
         for number in [1, 3, 4] { #expect(try await peer.message() == .text("message \(number)")) }
     }
 
-    /// The first outbox may still be about to let go of its file.
+    /// Opens the file again; the first outbox may not have released it yet.
     private func eventually<Value>(_ open: () async throws -> Value) async throws -> Value {
         for _ in 0..<500 {
             do { return try await open() } catch OutboxError.inUse { try await Task.sleep(for: .milliseconds(10)) }
@@ -50,38 +50,38 @@ import Testing
         return try await open()
     }
 
-    @Test func `it holds text and bytes as they are, and what is over is gone`() async throws {
-        let place = try Place()
+    @Test func `the file keeps text and bytes unchanged, and completed messages are gone`() async throws {
+        let directory = try TemporaryDirectory()
         do {
-            let file = try place.open()
+            let file = try directory.open()
             #expect(try await file.load().isEmpty)
             try await add(file, 1, "a", .text("line\nbreak, \"quotes\", ü"))
             try await add(file, 2, "b", .binary([0, 10, 255]))
             try await add(file, 3, "c", .text(""))
             await file.remove(1)
         }
-        let stored = try await place.open().load()
+        let stored = try await directory.open().load()
         #expect(stored.map(\.serial) == [2, 3] && stored.map(\.id) == ["b", "c"])
         #expect(stored.map(\.message) == [.binary([0, 10, 255]), .text("")])
     }
 
-    @Test func `cut off at any byte, it holds every message that was whole, and takes the next`() async throws {
-        let place = try Place()
+    @Test func `a file cut off at any byte has every whole message and accepts new ones`() async throws {
+        let directory = try TemporaryDirectory()
         do {
-            let file = try place.open()
+            let file = try directory.open()
             _ = try await file.load()
             for number in 1...3 { try await add(file, UInt64(number), "\(number)", .text("message \(number)")) }
         }
-        let whole = try place.bytes
+        let whole = try directory.bytes
         for length in 0...whole.count {
-            try whole.prefix(length).write(to: place.file)
+            try whole.prefix(length).write(to: directory.file)
             let lines = whole.prefix(length).count { $0 == 0x0A }
             do {
-                let file = try place.open()
+                let file = try directory.open()
                 #expect(try await file.load().count == lines)
                 try await add(file, 9, "new", .text("new"))
             }
-            let stored = try await place.open().load()
+            let stored = try await directory.open().load()
             #expect(stored.map(\.id) == (1...3).prefix(lines).map { "\($0)" } + ["new"])
         }
     }
@@ -89,75 +89,75 @@ import Testing
     @Test(arguments: [
         "{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\nnonsense\n", "\u{0}\u{0}\n", "{\"n\":-1}\n", "{\"id\":\"a\"}\n", "{\"n\":1,\"id\":\"a\"}\n",
     ])
-    func `a damaged file is told by its line, and left as it is`(content: String) async throws {
-        let place = try Place()
-        try Data(content.utf8).write(to: place.file)
+    func `a damaged file is an error with its line, and stays unchanged`(content: String) async throws {
+        let directory = try TemporaryDirectory()
+        try Data(content.utf8).write(to: directory.file)
         let line = content.contains("nonsense") ? 2 : 1
-        let file = try place.open()
-        await #expect(throws: OutboxError.damaged(place.file.path, line: line)) { try await file.load() }
-        #expect(try place.bytes == Data(content.utf8))
+        let file = try directory.open()
+        await #expect(throws: OutboxError.damaged(directory.file.path, line: line)) { try await file.load() }
+        #expect(try directory.bytes == Data(content.utf8))
     }
 
     @Test(arguments: ["{\"settings\":true}", "nonsense", "{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\nnonsense"])
-    func `what is behind the last line and not ours is left as it is`(content: String) async throws {
-        let place = try Place()
-        try Data(content.utf8).write(to: place.file)
-        let file = try place.open()
+    func `an incomplete last line that is not ours is an error, and the file stays unchanged`(content: String) async throws {
+        let directory = try TemporaryDirectory()
+        try Data(content.utf8).write(to: directory.file)
+        let file = try directory.open()
         let line = content.split(separator: "\n").count
-        await #expect(throws: OutboxError.damaged(place.file.path, line: line)) { try await file.load() }
-        #expect(try place.bytes == Data(content.utf8))
+        await #expect(throws: OutboxError.damaged(directory.file.path, line: line)) { try await file.load() }
+        #expect(try directory.bytes == Data(content.utf8))
     }
 
-    @Test func `what a power cut left without content is cut off`() async throws {
-        let place = try Place()
-        try (Data("{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\n".utf8) + Data(count: 512)).write(to: place.file)
-        #expect(try await place.open().load().map(\.id) == ["a"])
+    @Test func `zero bytes after a power cut are cut off`() async throws {
+        let directory = try TemporaryDirectory()
+        try (Data("{\"n\":1,\"id\":\"a\",\"text\":\"x\"}\n".utf8) + Data(count: 512)).write(to: directory.file)
+        #expect(try await directory.open().load().map(\.id) == ["a"])
     }
 
-    @Test func `of two with one id the later one counts, also for the next run`() async throws {
-        let place = try Place()
+    @Test func `of two messages with one id the later one counts, also for the next run`() async throws {
+        let directory = try TemporaryDirectory()
         do {
-            let file = try place.open()
+            let file = try directory.open()
             _ = try await file.load()
-            // The end of the first one was not written.
+            // The removal of the first message was not written.
             try await add(file, 1, "a", .text("over"))
             try await add(file, 2, "a", .text("promised"))
         }
         for _ in 0..<2 {
-            let stored = try await place.open().load()
+            let stored = try await directory.open().load()
             #expect(stored.map(\.serial) == [2] && stored.map(\.message) == [.text("promised")])
         }
     }
 
-    @Test func `one outbox has it at a time, and only its owner can read it`() async throws {
-        let place = try Place()
-        let file = try place.open()
-        #expect(throws: OutboxError.inUse(place.file.path)) { try place.open() }
+    @Test func `only one outbox can open a file, and only its owner can read it`() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.open()
+        #expect(throws: OutboxError.inUse(directory.file.path)) { try directory.open() }
         _ = try await file.load()
-        for path in [place.file.path, place.file.path + ".lock"] {
+        for path in [directory.file.path, directory.file.path + ".lock"] {
             let rights = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(rights == 0o600)
         }
     }
 
-    @Test func `a file that cannot be made is told with the system's words`() throws {
-        let place = try Place()
-        let path = place.directory.appendingPathComponent("no/such").path
+    @Test func `a file that cannot be made is an error with the system's text`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.url.appendingPathComponent("no/such").path
         #expect(throws: OutboxError.storage("\(path).lock: No such file or directory")) { try OutboxFile<String>(path) }
     }
 
-    @Test func `it stays small whatever passes through it`() async throws {
-        let place = try Place()
+    @Test func `the file stays small regardless of the number of messages`() async throws {
+        let directory = try TemporaryDirectory()
         let text = String(repeating: "x", count: 1000)
         do {
-            let file = try place.open()
+            let file = try directory.open()
             _ = try await file.load()
             for serial in 1...1000 as ClosedRange<UInt64> {
                 try await add(file, serial, "\(serial)", .text(text))
                 if serial > 3 { await file.remove(serial - 3) }
             }
-            #expect(try place.bytes.count < 128 << 10, "a megabyte has passed")
+            #expect(try directory.bytes.count < 128 << 10, "the file is compacted though a megabyte was written")
         }
-        #expect(try await place.open().load().map(\.serial) == [998, 999, 1000])
+        #expect(try await directory.open().load().map(\.serial) == [998, 999, 1000])
     }
 }

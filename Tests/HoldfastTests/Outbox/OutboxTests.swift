@@ -4,9 +4,9 @@ import Testing
 
 @testable import Holdfast
 
-/// Messages that are sent until a server of one's own acknowledges them.
+/// Messages that are sent until the app's own server acknowledges them.
 @Suite(.timeLimit(.minutes(2))) struct OutboxTests {
-    /// What the servers of these tests say: `ok 7`, `through 7`, `no 7`.
+    /// Parses the answers of these tests' servers: `ok 7`, `through 7`, `no 7`.
     static func answer(_ message: Message) -> OutboxAnswer<Int>? {
         guard case .text(let text) = message, let number = text.split(separator: " ").last.flatMap({ Int($0) }) else { return nil }
         return switch text.split(separator: " ").first {
@@ -21,7 +21,7 @@ import Testing
         try await stage.socket.outbox(policy: policy, acknowledgement: Self.answer)
     }
 
-    @Test func `a message waits for the connection, and is over when it is acknowledged, though nobody else reads`() async throws {
+    @Test func `a message waits for the connection and ends when it is acknowledged, though the app reads nothing`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage)
         try await outbox.send("hello", id: 1)
@@ -31,16 +31,16 @@ import Testing
         async let outcome = outbox.outcome(of: 1)
         try await peer.send(.text("ok 1"))
         #expect(await outcome == .acknowledged && outbox.waiting.isEmpty)
-        #expect(await outbox.outcome(of: 1) == .acknowledged, "also for those who ask late")
+        #expect(await outbox.outcome(of: 1) == .acknowledged, "a late call gets the outcome too")
         #expect(await outbox.outcome(of: 2) == nil)
         try await outbox.send("again", id: 1)
         #expect(try await peer.message() == .text("again"))
         async let second = outbox.outcome(of: 1)
         try await peer.send(.text("no 1"))
-        #expect(await second == .refused(reason: "rude"), "not how the first one with this id ended")
+        #expect(await second == .refused(reason: "rude"), "the outcome is not that of the first message with this id")
     }
 
-    @Test func `after a loss all that is not acknowledged is sent again, in order, and before what is new`() async throws {
+    @Test func `after a loss all unacknowledged messages are sent again in order, before new ones`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage)
         let first = try await stage.accept()
@@ -49,10 +49,10 @@ import Testing
         try await first.send(.text("ok 2"))
         _ = await outbox.outcome(of: 2)
         first.cut()
-        let story = Task {
+        let reconnecting = Task {
             for await event in stage.socket.events { if case .reconnecting = event { return } }
         }
-        await story.value
+        await reconnecting.value
         try await outbox.send("4", id: 4)
         await stage.pause()
         let second = try await stage.accept()
@@ -63,7 +63,7 @@ import Testing
         #expect(await outbox.flush())
     }
 
-    @Test func `a lost answer has the message sent again on the same connection`() async throws {
+    @Test func `an unanswered message is sent again on the same connection`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage, OutboxPolicy(resendAfter: .seconds(7)))
         let peer = try await stage.accept()
@@ -75,7 +75,7 @@ import Testing
         #expect(await outbox.outcome(of: 1) == .refused(reason: "rude"))
     }
 
-    @Test func `answers are no messages of the app, and others are`() async throws {
+    @Test func `answers are not delivered to the app, and other messages are`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage)
         let peer = try await stage.accept()
@@ -87,7 +87,7 @@ import Testing
         #expect(try await messages.next() == .text("news"))
     }
 
-    @Test func `after the last answer it lets others read`() async throws {
+    @Test func `after the last answer the outbox lets other consumers read`() async throws {
         let stage = Stage()
         let texts = Task {
             var texts: [Message] = []
@@ -104,7 +104,7 @@ import Testing
         _ = try await peer.message()
         try await peer.send(.text("ok 1"))
         #expect(await outbox.outcome(of: 1) == .acknowledged)
-        // While there is a consumer that loses messages, a task of the socket's reads, which has to be called.
+        // While a lossy consumer exists, a task of the socket reads, and other consumers have to wake it.
         let lossy = stage.socket.messages(buffering: .latest).makeAsyncIterator()
         for number in 2...4 { try await peer.send(.text("news \(number)")) }
         #expect(try await texts.value == (1...4).map { .text("news \($0)") })
@@ -124,7 +124,7 @@ import Testing
         #expect(await other.flush())
     }
 
-    /// An id that cannot be written, once it may be tried.
+    /// An id whose encoding waits for `mayFail` and then fails.
     private struct Unwritable: Codable, Hashable {
         static let mayFail = DispatchSemaphore(value: 0)
 
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a message that cannot be stored is seen to go`() async throws {
+    @Test func `a message that cannot be stored disappears from the updates`() async throws {
         let stage = Stage()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID())")
         defer { for name in [file.path, file.path + ".lock"] { try? FileManager.default.removeItem(atPath: name) } }
@@ -150,7 +150,7 @@ import Testing
         await #expect(throws: OutboxError.self) { try await sent.value }
     }
 
-    @Test func `it is bounded, and takes no id twice`() async throws {
+    @Test func `an outbox is bounded and refuses a duplicate id`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage, OutboxPolicy(capacity: SendVolume(count: 2, bytes: 10)))
         try await outbox.send("1", id: 1)
@@ -160,7 +160,7 @@ import Testing
         #expect(await outbox.outcome(of: 1) == .withdrawn)
     }
 
-    @Test func `those who wait hear of the end of the socket, and may be cancelled`() async throws {
+    @Test func `waiting calls end with the socket and can be cancelled`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage)
         try await outbox.send("1", id: 1)
@@ -178,7 +178,7 @@ import Testing
         await #expect(throws: OutboxError.closed) { try await outbox.send("2", id: 2) }
     }
 
-    @Test func `updates tell what waits, now and whenever that changes`() async throws {
+    @Test func `updates report the waiting messages at once and after every change`() async throws {
         let stage = Stage()
         let outbox = try await outbox(stage)
         var updates = outbox.updates.makeAsyncIterator()
@@ -191,7 +191,7 @@ import Testing
         #expect(await updates.next() == nil)
     }
 
-    @Test func `it goes when it is released, and leaves its socket to others`() async throws {
+    @Test func `a released outbox leaves the socket to other consumers`() async throws {
         let stage = Stage()
         var outbox: Outbox<Int>? = try await outbox(stage)
         let peer = try await stage.accept()
@@ -202,6 +202,6 @@ import Testing
         #expect(try await peer.message() == .text("plain"))
         try await peer.send(.text("ok 1"))
         var messages = stage.socket.messages.makeAsyncIterator()
-        #expect(try await messages.next() == .text("ok 1"), "nobody takes it for an answer any more")
+        #expect(try await messages.next() == .text("ok 1"), "the answer is an ordinary message after the outbox is gone")
     }
 }

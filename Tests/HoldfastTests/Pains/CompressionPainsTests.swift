@@ -5,12 +5,12 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension SocketTests {
-    /// permessage-deflate: what users of other libraries lost days to.
+    /// permessage-deflate: problems that cost users of other libraries days.
     @Suite struct CompressionPainsTests {
         private static let text = String(repeating: #"{"symbol":"AAPL","bid":187.25} "#, count: 40)
 
-        /// Ktor.
-        @Test func `inflater reset per frame: one stream goes through all fragments and all messages`() async throws {
+        /// A bug of Ktor.
+        @Test func `one deflate stream continues through all fragments and all messages`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade(["Sec-WebSocket-Extensions": "permessage-deflate"])
                 let deflater = Deflater(parameters: DeflateParameters(), role: .server)
@@ -27,7 +27,7 @@ extension SocketTests {
                         try await peer.send(WireFrame(.ping, [UInt8(number)]), to: .client)
                     }
                 }
-                #expect(lengths[4] * 2 < lengths[0], "the later messages need what came before")
+                #expect(lengths[4] * 2 < lengths[0], "later messages refer to earlier ones")
                 try await peer.answerClose(to: .client)
             } client: { url in
                 try await WebSocketConnection.withConnection(to: url) { connection in
@@ -36,8 +36,8 @@ extension SocketTests {
             }
         }
 
-        /// tungstenite#2.
-        @Test func `pain 25: compression is there, offered by default, and used once agreed`() async throws {
+        /// A wish in tungstenite#2.
+        @Test func `pain 25: compression is offered by default, and used once agreed`() async throws {
             try await withScriptedServer { peer in
                 let request = try await peer.acceptUpgrade(["Sec-WebSocket-Extensions": "permessage-deflate"])
                 #expect(request.headers["Sec-WebSocket-Extensions"]?.hasPrefix("permessage-deflate") == true)

@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Pings, pongs and close frames: what users of other libraries lost days to.
+    /// Pings, pongs and close frames: problems that cost users of other libraries days.
     @Suite struct ControlFramePainsTests {
         @Test func `pain 1: control frames are never compressed`() async throws {
             let words = Array("compress me, compress me, compress me, compress me".utf8)
@@ -47,7 +47,7 @@ extension SocketTests {
                 try await peer.answerClose(to: .client)
             } client: { url in
                 let connection = try await WebSocketConnection.connect(to: url)
-                // The app does nothing at all until the peer has its pongs.
+                // The app does nothing until the peer has its pongs.
                 for await _ in pongs { break }
                 #expect(await connection.close().isClean)
             }
@@ -90,7 +90,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 9: a ping that is never answered times out, and the connection lives on`() async throws {
+        @Test func `pain 9: a ping that is never answered times out, and the connection stays open`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 #expect(try await peer.readFrame().opcode == .ping)
@@ -107,7 +107,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 9: a ping ends when the link does, and when its task is cancelled`() async throws {
+        @Test func `pain 9: a ping ends when the link is lost or its task is cancelled`() async throws {
             let (pings, pinged) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
@@ -128,7 +128,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [3000, 3999, 4000, 4321, 4999] as [UInt16])
-        func `pain 11: close codes of all kinds travel both ways as they are`(code: UInt16) async throws {
+        func `pain 11: close codes of all kinds pass unchanged in both directions`(code: UInt16) async throws {
             let code = CloseCode(rawValue: code)
             let (records, recorded) = AsyncStream.makeStream(of: CloseRecord.self)
             let server = WebSocketServer { connection, request in
@@ -160,7 +160,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 12: a pong nobody asked for is ignored`() async throws {
+        @Test func `pain 12: an unsolicited pong is ignored`() async throws {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 for payload in [[], [1], [UInt8](repeating: 0, count: 8), [UInt8](repeating: 255, count: 125)] {
@@ -175,7 +175,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 12: frames may be cut anywhere by TCP`() async throws {
+        @Test func `pain 12: TCP may split frames anywhere`() async throws {
             let large = [UInt8](repeating: 9, count: 300)
             let frames = [
                 WireFrame.text("Hëllo, wörld"), WireFrame(.ping, [1, 2]), WireFrame(.binary, large, isFinal: false),

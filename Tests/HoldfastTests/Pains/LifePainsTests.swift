@@ -6,13 +6,13 @@ import Testing
 extension SocketTests {
     /// How connections begin and end.
     @Suite struct LifePainsTests {
-        /// A way for a server to end things.
+        /// A way in which a server ends a connection.
         enum Ending: CaseIterable {
             case hangsUpAtOnce, refuses, answersGarbage, opensAndHangsUp, opensAndBreaksRules, opensAndCloses, opensAndFails
         }
 
         @Test(arguments: Ending.allCases)
-        func `pain 2: however it ends, there is one closed event and it is the last`(ending: Ending) async throws {
+        func `pain 2: however a connection ends, there is one closed event and it is the last`(ending: Ending) async throws {
             try await withScriptedServer { peer in
                 switch ending {
                 case .hangsUpAtOnce: return
@@ -32,7 +32,7 @@ extension SocketTests {
                 let socket = WebSocket(url) { $0.reconnect.maximumAttempts = 0 }
                 var closed: [WebSocketError?] = []
                 for await event in socket.events {
-                    #expect(closed.isEmpty, "nothing comes after closed")
+                    #expect(closed.isEmpty, "no event follows closed")
                     if case .closed(let closure) = event { closed.append(closure.error) }
                 }
                 #expect(closed.count == 1)
@@ -40,7 +40,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 3: any task may do anything at any time, and every call returns`() async throws {
+        @Test func `pain 3: any task may call anything at any time, and every call returns`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 for round in 0..<10 {
                     let connection = try await WebSocketConnection.connect(to: server.url())
@@ -84,7 +84,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 7: a connection may be released at any moment, with everything under way`() async throws {
+        @Test func `pain 7: a connection may be released at any moment, even with sends and pings in progress`() async throws {
             let flood = WebSocketServer { connection, _ in
                 while true { try await connection.send(.text("more and more")) }
             }

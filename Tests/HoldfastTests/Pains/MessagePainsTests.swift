@@ -9,12 +9,12 @@ extension SocketTests {
     @Suite struct MessagePainsTests {
         @Test func `pain 10: a message of 1 MiB passes, one byte more is refused with 1009 and a clear error`() async throws {
             let limit = 1 << 20
-            let (codes, told) = AsyncStream.makeStream(of: CloseCode?.self)
+            let (codes, closeCode) = AsyncStream.makeStream(of: CloseCode?.self)
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 try await peer.send(WireFrame(.binary, [UInt8](repeating: 1, count: limit)), to: .client)
                 try await peer.send(WireFrame(.binary, [UInt8](repeating: 2, count: limit + 1)), to: .client)
-                told.yield(try await peer.readClose().code)
+                closeCode.yield(try await peer.readClose().code)
             } client: { url in
                 let connection = try await WebSocketConnection.connect(to: url)
                 #expect(try await connection.next()?.byteCount == limit)
@@ -22,8 +22,8 @@ extension SocketTests {
                 #expect(error.code == .protocolViolation)
                 #expect((error.underlying as? ProtocolViolation)?.kind == .messageTooBig)
                 #expect(error.description.contains("1048577") && error.description.contains("1048576"))
-                #expect(error.description.contains("(limits.message)"), "which setting it is")
-                #expect(error.isRetryable, "another connection has nothing to do with that message")
+                #expect(error.description.contains("(limits.message)"), "the error names the setting")
+                #expect(error.isRetryable, "the next connection need not get such a message")
                 #expect(error.closeRecord?.sent?.code == .messageTooBig)
                 #expect(error.closeRecord?.closedFirst == .local)
                 for await code in codes {
@@ -46,7 +46,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 10: a message over the limit ends its connection and not the socket, unless the policy says so`() async throws {
+        @Test func `pain 10: a message over the limit ends its connection, and ends the socket only if the policy says so`() async throws {
             let count = LockedValue(0)
             let server = WebSocketServer { connection, _ in
                 let number = count.withLockedValue { count in
@@ -64,9 +64,9 @@ extension SocketTests {
                         change(&options.reconnect)
                     }
                 }
-                let (lasting, words) = (socket { _ in }, "message too big: 101 bytes, at most 100 are allowed (limits.message)")
+                let (retrying, words) = (socket { _ in }, "message too big: 101 bytes, at most 100 are allowed (limits.message)")
                 var causes: [WebSocketError] = []
-                for await event in lasting.events {
+                for await event in retrying.events {
                     if case .reconnecting(_, _, let cause) = event { causes.append(cause) }
                     if case .message(let message) = event {
                         #expect(message == .text("fine"))
@@ -75,7 +75,7 @@ extension SocketTests {
                 }
                 #expect(causes.count == 1 && causes[0].closeRecord?.sent?.code == .messageTooBig)
                 #expect(causes.allSatisfy { $0.description.contains(words) })
-                await lasting.close()
+                await retrying.close()
 
                 count.withLockedValue { $0 = 0 }
                 var last: WebSocketEvent?
@@ -86,7 +86,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 10: a server's limit ends the connection of whoever sends too much, and the next one serves`() async throws {
+        @Test func `pain 10: a message over the server's limit ends the connection, and the next one works`() async throws {
             var configuration = WebSocketServerConfiguration()
             configuration.limits.message = 100
             let server = WebSocketServer(configuration: configuration) { connection, _ in
@@ -100,7 +100,7 @@ extension SocketTests {
                 for await event in socket.events {
                     if case .reconnecting(_, _, let cause) = event {
                         #expect(cause.closeRecord?.received?.code == .messageTooBig)
-                        #expect(cause.closeRecord?.received?.reason.contains("(limits.message)") == true, "it names the server's setting")
+                        #expect(cause.closeRecord?.received?.reason.contains("(limits.message)") == true, "the reason names the setting")
                         try await socket.send(.text("short"))
                     }
                     if case .message(let message) = event {
@@ -113,7 +113,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [Delivery.messages, .chunks])
-        func `pain 10: with a higher limit large messages pass, one upon the other, to an app that waits for them`(
+        func `pain 10: with a higher limit several large messages pass to a waiting app`(
             delivery: Delivery
         ) async throws {
             let message = Message.binary([UInt8](repeating: 3, count: 3 << 20))
@@ -134,13 +134,13 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 22: any inbound byte is life, pong or not`() async throws {
+        @Test func `pain 22: any inbound byte counts as a sign of life, not only a pong`() async throws {
             let configuration = WebSocketConfiguration.with {
                 ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(50), .seconds(1))
             }
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
-                // No ping is ever answered, but each meets another fragment.
+                // The peer answers no ping, but sends a fragment after each one.
                 for number in 1...25 {
                     #expect(try await peer.readFrame().opcode == .ping)
                     try await peer.send(
@@ -155,7 +155,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 22: a ping overtakes the messages that wait`() async throws {
+        @Test func `pain 22: a ping overtakes waiting messages`() async throws {
             let messages = 60
             let (pings, pinged) = AsyncStream.makeStream(of: Void.self)
             try await withScriptedServer(reads: false) { peer in
@@ -182,7 +182,7 @@ extension SocketTests {
                         for _ in 0..<messages { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
                     }
                     while try connection.offer(.text("")) { await Task.yield() }
-                    // Nobody waits for the pong, so this returns as soon as the ping is on its way.
+                    // The task is cancelled at once, so this returns as soon as the ping is on its way.
                     let ping = Task { try await connection.ping() }
                     ping.cancel()
                     #expect((await ping.result.failure as? WebSocketError)?.code == .cancelled)
@@ -193,7 +193,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 23: anyone may send, ping and take at any time`() async throws {
+        @Test func `pain 23: any task may send, ping and receive at any time`() async throws {
             let (tasks, rounds) = (16, 20)
             try await WebSocketServer.echo().withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in
@@ -255,7 +255,7 @@ extension SocketTests {
     }
 }
 
-/// Texts as the pieces of one message.
+/// The pieces of one message, from texts.
 struct Pieces: AsyncSequence, AsyncIteratorProtocol {
     private var rest: ArraySlice<String>
 

@@ -4,21 +4,22 @@ import MachineCore
 import SessionCore
 import Testing
 
-/// Connecting again: what users of other libraries lost days to.
+/// Reconnecting: problems that cost users of other libraries days.
 @Suite(.timeLimit(.minutes(1))) struct ReconnectPainsTests {
-    @Test func `pain 16: late errors of connections that were given up start nothing, then 4, 8…`() async throws {
+    @Test func `pain 16: late errors of connections that were given up start no further attempts`() async throws {
         let stage = Stage()
-        var (story, gone) = (stage.story(), [MemoryTransport]())
+        var (reader, gone) = (stage.eventReader(), [MemoryTransport]())
         for round in 1...8 {
             let peer = try await stage.accept()
-            #expect(await story.next() == .opened)
+            #expect(await reader.next() == .opened)
             for peer in gone { peer.cut() }
             try await peer.send(.text("\(round)"))
-            #expect(await story.next() == .message(.text("\(round)")))
+            #expect(await reader.next() == .message(.text("\(round)")))
             try await stage.socket.send(.text("\(round)"))
             #expect(try await peer.receive() == .message(.text("\(round)")))
             #expect(stage.attempts.total == round && stage.attempts.mostAtOnce == 1)
-            // It is closed, and its peer does not answer: its end comes when the next one is there, and keeps nothing of that one back.
+            // The connection is closed, and its peer does not answer.
+            // It ends when the next connection exists, and does not delay that one.
             peer.stall()
             gone.append(peer)
             await stage.socket.notify(.background)
@@ -28,8 +29,8 @@ import Testing
         }
     }
 
-    /// swift-graphql.
-    @Test func `XOR for power in a backoff: each wait is twice the last, up to its cap`() async throws {
+    /// A bug of swift-graphql.
+    @Test func `each wait of the backoff is twice the last one, up to the cap`() async throws {
         let stage = Stage()
         var waits: [Duration] = []
         for _ in 1...7 {
@@ -39,9 +40,9 @@ import Testing
         #expect(waits == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
     }
 
-    /// Phoenix, reconnecting-websocket.
+    /// A bug of Phoenix and reconnecting-websocket.
     @Test(arguments: [true, false])
-    func `first retry after 0–10 ms without jitter: a crowd waits, and each for another time`(wasOpen: Bool) async throws {
+    func `fifty clients wait before the first retry, each for a different time`(wasOpen: Bool) async throws {
         var waits: Set<Duration> = []
         for _ in 1...50 {
             let (server, clock) = (MemoryServer(), ManualClock())
@@ -59,15 +60,15 @@ import Testing
             #expect(wait >= .milliseconds(100))
             waits.insert(wait)
         }
-        // The seeds are random: that so many waits of fifty are alike to the nanosecond will never happen.
+        // The seeds are random, but more than four equal waits in nanoseconds will practically never happen.
         #expect(waits.count > 45)
     }
 
-    /// socket.io-client-swift.
+    /// A bug of socket.io-client-swift.
     @Test(arguments: [SendPolicy.Overflow.dropOldest, .dropNewest, .refuse])
-    func `queue dropped but completion called: each message ends once, and as what became of it`(overflow: SendPolicy.Overflow) {
+    func `each message of a queue has one outcome, and the right one`(overflow: SendPolicy.Overflow) {
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .queue, capacity: SendVolume(count: 3, bytes: 100), overflow: overflow))
-        var (taken, refused): ([UInt64], [UInt64: [SendRefusal]]) = ([], [:])
+        var (transmitted, refused): ([UInt64], [UInt64: [SendRefusal]]) = ([], [:])
         func handle(_ input: SendQueue.Input) -> UInt64? {
             var (effects, next): ([SendQueue.Effect], UInt64?) = ([], nil)
             queue.handle(input, at: .start, into: &effects)
@@ -84,15 +85,15 @@ import Testing
         var next = handle(.opened)
         for _ in 1...2 {
             guard let id = next else { break }
-            taken.append(id)
+            transmitted.append(id)
             next = handle(.taken(id))
         }
-        // The third is on its way when the link breaks, and then the session ends.
+        // The third message is being sent when the connection is lost, and then the session ends.
         _ = handle(.lost)
         _ = handle(.close)
         let reason = overflow == .dropOldest ? SendRefusal.dropped : .overflow
-        let (gaveWay, stayed): ([UInt64], [UInt64]) = overflow == .dropOldest ? ([1, 2], [3, 4, 5]) : ([4, 5], [1, 2, 3])
-        #expect(taken == Array(stayed.prefix(2)))
-        #expect(refused == [gaveWay[0]: [reason], gaveWay[1]: [reason], stayed[2]: [.closed]])
+        let (dropped, kept): ([UInt64], [UInt64]) = overflow == .dropOldest ? ([1, 2], [3, 4, 5]) : ([4, 5], [1, 2, 3])
+        #expect(transmitted == Array(kept.prefix(2)))
+        #expect(refused == [dropped[0]: [reason], dropped[1]: [reason], kept[2]: [.closed]])
     }
 }

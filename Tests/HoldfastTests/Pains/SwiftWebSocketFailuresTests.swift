@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// What swift-websocket 1.6.1 was seen to get wrong.
+    /// Errors that were observed in swift-websocket 1.6.1.
     @Suite struct SwiftWebSocketFailuresTests {
         @Test func `four tasks each sending 20 × 100 KB never mix their messages`() async throws {
             let (senders, messages) = (4, 20)
@@ -21,7 +21,7 @@ extension SocketTests {
                         for _ in 0..<senders * messages {
                             guard case .binary(let bytes) = try await connection.next() else { break }
                             let sender = Int(bytes[100_000])
-                            #expect(Message.binary(bytes) == message(sender, received[sender]), "mixed, or out of order")
+                            #expect(Message.binary(bytes) == message(sender, received[sender]), "the messages are mixed or out of order")
                             received[sender] += 1
                         }
                         #expect(received.allSatisfy { $0 == messages })
@@ -48,7 +48,7 @@ extension SocketTests {
                         for _ in 0..<senders * messages {
                             let echo = try await connection.next()
                             guard let sender = (0..<senders).first(where: { echo == message($0, received[$0]) }) else {
-                                Issue.record("corrupt, or out of order: \(String(describing: echo))")
+                                Issue.record("a message is corrupt or out of order: \(String(describing: echo))")
                                 break
                             }
                             received[sender] += 1
@@ -60,7 +60,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a busy consumer is not a dead peer`() async throws {
+        @Test func `a consumer that does not read does not time out the peer`() async throws {
             let configuration = WebSocketConfiguration.with {
                 ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(50), .seconds(1))
             }
@@ -77,7 +77,7 @@ extension SocketTests {
                 try await peer.answerClose(to: .client)
             } client: { url in
                 try await WebSocketConnection.withConnection(to: url, configuration: configuration) { connection in
-                    // Busy for longer than a pong may take: nothing is received meanwhile.
+                    // The app reads nothing for longer than the pong timeout.
                     for await _ in pings { break }
                     for number in 1...25 { try await connection.expect(.text("\(number)")) }
                     #expect(connection.closeRecord == nil)
@@ -85,20 +85,20 @@ extension SocketTests {
             }
         }
 
-        @Test func `a busy consumer that stops the reading is not a dead peer, while a dead peer is found out`() async throws {
+        @Test func `a consumer that stops the reading does not time out the peer, while a dead peer is detected`() async throws {
             let configuration = WebSocketConfiguration.with {
                 ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(50), .seconds(1))
                 $0.limits.receiveBuffer = 1024
             }
             let message = Message.binary([UInt8](repeating: 7, count: 10_000))
-            let generous = WebSocketServer { connection, _ in
+            let flooding = WebSocketServer { connection, _ in
                 for _ in 1...1000 { try await connection.send(message) }
             }
-            try await generous.withRunning { server in
+            try await flooding.withRunning { server in
                 try await WebSocketConnection.withConnection(to: server.url(), configuration: configuration) { connection in
-                    // Busy for as long as it takes to find two dead peers.
+                    // The app reads nothing while two dead peers are detected.
                     for _ in 1...2 {
-                        let error = try await Self.connectToTheDead(configuration)
+                        let error = try await Self.connectToSilentPeer(configuration)
                         #expect(error?.code == .unresponsive)
                         #expect(error?.isRetryable == true)
                     }
@@ -108,8 +108,8 @@ extension SocketTests {
             }
         }
 
-        /// Meets a peer that reads and never says anything.
-        private static func connectToTheDead(_ configuration: WebSocketConfiguration) async throws -> WebSocketError? {
+        /// Connects to a peer that reads and sends nothing.
+        private static func connectToSilentPeer(_ configuration: WebSocketConfiguration) async throws -> WebSocketError? {
             try await withScriptedServer { peer in
                 try await peer.acceptUpgrade()
                 _ = await peer.readToEnd()

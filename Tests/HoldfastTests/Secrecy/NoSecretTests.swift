@@ -17,12 +17,12 @@ extension SocketTests {
         private static let secret = "s3same+0pen-sesame"
 
         @Test(arguments: SecretCarrier.allCases, [false, true])
-        func `whatever carries a secret, nobody but the server learns of it`(_ carrier: SecretCarrier, _ logsPayloads: Bool) async throws {
-            let (ear, secret) = (SecretEar(), Self.secret)
+        func `only the server sees a secret, whatever carries it`(_ carrier: SecretCarrier, _ logsPayloads: Bool) async throws {
+            let (recorder, secret) = (SecretEar(), Self.secret)
             let server = RudeServer(carrier: carrier, secret: secret)
             try await withScriptedServer(server.serve) { url in
                 var options = WebSocketOptions()
-                let place = try carrier.prepare(&options, secret, at: url)
+                let address = try carrier.prepare(&options, secret, at: url)
                 options.sending = SendPolicy(
                     whileDisconnected: .queue, capacity: SendVolume(count: 1, bytes: 1 << 20), overflow: .dropOldest)
                 (options.reconnect.backoff.base, options.reconnect.backoff.minimum) = (.milliseconds(2), .milliseconds(1))
@@ -31,109 +31,109 @@ extension SocketTests {
                     LossCause.invalidHandshake, .invalidConfiguration, .refused(status: 302), .refused(status: 401), .refused(status: 407),
                 ] { options.reconnect.losses[cause] = .retry }
                 options.connection.redirects = RedirectPolicy()
-                ear.watch(&options, logsPayloads: logsPayloads)
-                let socket = WebSocket(place) { $0 = options }
-                ear.handle(socket)
+                recorder.watch(&options, logsPayloads: logsPayloads)
+                let socket = WebSocket(address) { $0 = options }
+                recorder.handle(socket)
                 for message in [carrier.login(secret), carrier.login(inBytes: secret), carrier.login(secret)] {
-                    do throws(WebSocketError) { try await socket.send(message) } catch { ear.handle(error) }
+                    do throws(WebSocketError) { try await socket.send(message) } catch { recorder.handle(error) }
                 }
                 for await event in socket.events {
-                    // What a message carries that nothing announces as a secret is the app's to show or not.
+                    // The app decides whether to show the content of a message that nothing marks as a secret.
                     if case .message(.text(let text)) = event, text.hasPrefix("you are") { continue }
-                    ear.handle(event)
-                    ear.handle(socket.state)
-                    ear.handle(socket)
+                    recorder.handle(event)
+                    recorder.handle(socket.state)
+                    recorder.handle(socket)
                 }
-                ear.handle(socket.statistics)
+                recorder.handle(socket.statistics)
             }
-            #expect(ear.leaks(of: secret) == [])
-            // The test has heard what it was to hear.
-            let (count, wasTold) = server.asked.withLockedValue(\.self)
-            #expect(count == 8 && wasTold)
-            #expect(ear.sight.tracer.finishedSpans.count == 8)
-            #expect(ear.everything.contains { $0.contains("closed with 1011") })
-            #expect(ear.everything.contains { $0.hasPrefix("dropped: ") })
-            #expect(ear.sight.log.contains("debug: message received") == logsPayloads)
-            #expect(ear.sight.log.contains("debug: message sent") == logsPayloads)
+            #expect(recorder.leaks(of: secret) == [])
+            // The server went through all its turns and saw the secret.
+            let (count, sawSecret) = server.requests.withLockedValue(\.self)
+            #expect(count == 8 && sawSecret)
+            #expect(recorder.sight.tracer.finishedSpans.count == 8)
+            #expect(recorder.everything.contains { $0.contains("closed with 1011") })
+            #expect(recorder.everything.contains { $0.hasPrefix("dropped: ") })
+            #expect(recorder.sight.log.contains("debug: message received") == logsPayloads)
+            #expect(recorder.sight.log.contains("debug: message sent") == logsPayloads)
         }
 
         @Test(arguments: [SecretWay.ticket, .cra, .scram], [false, true])
-        func `no proof of WAMP is told, be it taken or not`(_ way: SecretWay, _ logsPayloads: Bool) async throws {
-            let (ear, secret) = (SecretEar(), Self.secret)
+        func `no secret of a WAMP login is recorded, whether it is accepted or not`(_ way: SecretWay, _ logsPayloads: Bool) async throws {
+            let (recorder, secret) = (SecretEar(), Self.secret)
             var users = WAMPUsers()
             users.add("ann", try way.proof(of: secret))
             users.add("bob", try way.proof(of: "another"))
             var configuration = WAMPRouterConfiguration(policy: RouterPolicy(realms: ["realm1"]))
-            (configuration.authenticator, configuration.logger) = (users, ear.logger)
+            (configuration.authenticator, configuration.logger) = (users, recorder.logger)
             configuration.server.port = 0
             try await WAMPRouter(configuration).withRunning { server in
                 for user in ["ann", "bob"] {
                     var options = WAMPOptions()
-                    (options.logger, options.logsPayloads) = (ear.logger, logsPayloads)
+                    (options.logger, options.logsPayloads) = (recorder.logger, logsPayloads)
                     let authentication = way.authentication(user, secret)
-                    ear.handle(authentication)
-                    ear.handle(options)
+                    recorder.handle(authentication)
+                    recorder.handle(options)
                     let wamp = WAMPClient(server.url("/ws"), realm: "realm1", authentication: authentication, options: options) {
-                        ear.watch(&$0, logsPayloads: logsPayloads)
+                        recorder.watch(&$0, logsPayloads: logsPayloads)
                     }
                     do throws(WAMPError) {
-                        ear.handle(try await wamp.joined(within: .seconds(20)))
+                        recorder.handle(try await wamp.joined(within: .seconds(20)))
                         #expect(user == "ann")
                         _ = try await wamp.call("com.app.login", [], keywords: ["password": .text(secret)])
-                        Issue.record("nobody offers this")
+                        Issue.record("no procedure has this name")
                     } catch {
-                        ear.handle(error)
-                        if let underlying = error.underlying { ear.handle(underlying) }
+                        recorder.handle(error)
+                        if let underlying = error.underlying { recorder.handle(underlying) }
                         #expect(error.code == (user == "ann" ? .refused : .dismissed))
                     }
-                    ear.handle(wamp)
-                    ear.handle(wamp.state)
+                    recorder.handle(wamp)
+                    recorder.handle(wamp.state)
                     await wamp.close()
                 }
             }
-            #expect(ear.leaks(of: secret) == [])
-            let words = ear.sight.log
-            #expect(words.contains { $0.hasPrefix("debug: → AUTHENTICATE") } && words.contains { $0.hasPrefix("debug: ← ABORT") })
-            #expect(words.contains { $0.hasPrefix("debug: → CALL") && $0.contains("<hidden>") } == logsPayloads)
-            #expect(words.contains("debug: message sent") == logsPayloads)
+            #expect(recorder.leaks(of: secret) == [])
+            let lines = recorder.sight.log
+            #expect(lines.contains { $0.hasPrefix("debug: → AUTHENTICATE") } && lines.contains { $0.hasPrefix("debug: ← ABORT") })
+            #expect(lines.contains { $0.hasPrefix("debug: → CALL") && $0.contains("<hidden>") } == logsPayloads)
+            #expect(lines.contains("debug: message sent") == logsPayloads)
         }
 
         @Test(arguments: RoomsEncoding.allCases, [false, true])
-        func `no token of a hub is told, be it taken or not`(_ encoding: RoomsEncoding, _ logsPayloads: Bool) async throws {
-            let (ear, secret) = (SecretEar(), Self.secret)
+        func `no token of a hub is recorded, whether it is accepted or not`(_ encoding: RoomsEncoding, _ logsPayloads: Bool) async throws {
+            let (recorder, secret) = (SecretEar(), Self.secret)
             let data = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-secret-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: data) }
-            for isTaken in [true, false] {
+            for isAccepted in [true, false] {
                 var configuration = HubConfiguration(data: data)
-                configuration.authority = OneToken(token: isTaken ? secret : "another")
-                configuration.logger = ear.logger
+                configuration.authority = OneToken(token: isAccepted ? secret : "another")
+                configuration.logger = recorder.logger
                 configuration.server.port = 0
                 try await Hub(configuration).withRunning { hub in
                     let rooms = Rooms(hub.url, store: MemoryRoomStore(), token: { secret }) {
                         RoomsOptions.prepare(&$0, [encoding])
-                        ear.watch(&$0, logsPayloads: logsPayloads)
+                        recorder.watch(&$0, logsPayloads: logsPayloads)
                     }
                     do throws(RoomsError) {
                         let room = try await rooms.join("abc")
                         try await rooms.whenOnline(within: .seconds(20))
-                        #expect(isTaken)
-                        ear.handle(room)
+                        #expect(isAccepted)
+                        recorder.handle(room)
                     } catch {
-                        #expect(!isTaken)
-                        ear.handle(error)
+                        #expect(!isAccepted)
+                        recorder.handle(error)
                     }
-                    ear.handle(rooms)
-                    ear.handle(rooms.state)
+                    recorder.handle(rooms)
+                    recorder.handle(rooms.state)
                     await rooms.close()
                 }
             }
-            #expect(ear.leaks(of: secret) == [])
-            #expect(ear.sight.log.contains("debug: message sent") == logsPayloads)
+            #expect(recorder.leaks(of: secret) == [])
+            #expect(recorder.sight.log.contains("debug: message sent") == logsPayloads)
         }
     }
 }
 
-/// A way of WAMP to prove who one is.
+/// A WAMP authentication method.
 enum SecretWay: String, Sendable, CustomTestStringConvertible {
     case ticket, cra, scram
 
@@ -156,7 +156,7 @@ enum SecretWay: String, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Takes one token, and repeats any other.
+/// Accepts one token; repeats any other one in its refusal.
 private struct OneToken: HubAuthority {
     let token: String
 

@@ -4,22 +4,22 @@ import ScriptedPeers
 import Testing
 import WebSocketCore
 
-/// A server, or a proxy, that repeats a secret wherever it can: in refusals, in broken answers, in messages, in its reason to close.
+/// A server or proxy that repeats a secret wherever it can: in refusals, broken answers, messages and its close reason.
 struct RudeServer: Sendable {
     let carrier: SecretCarrier
     let secret: String
-    /// How often it was asked for a WebSocket, and whether it was told the secret.
-    let asked = LockedValue((count: 0, wasTold: false))
+    /// The number of requests, and whether one of them had the secret.
+    let requests = LockedValue((count: 0, sawSecret: false))
 
-    /// Answers the next connection.
+    /// Answers the next connection, each in another way.
     func serve(_ peer: ScriptedPeer) async throws {
-        let turn = asked.withLockedValue { asked in
-            asked.count += 1
-            return asked.count
+        let turn = requests.withLockedValue { requests in
+            requests.count += 1
+            return requests.count
         }
         var request = try await peer.readRequest()
         if carrier == .proxyPassword {
-            note("\(Array(request.headers).map(\.value))")
+            checkForSecret("\(Array(request.headers).map(\.value))")
             switch turn {
             case 1:
                 let words = "HTTP/1.1 407 not \(secret)\r\nProxy-Authenticate: Basic realm=\"\(secret)\"\r\nContent-Length: 0\r\n\r\n"
@@ -30,12 +30,12 @@ struct RudeServer: Sendable {
                 request = try await peer.readRequest()
             }
         }
-        note("\(request.target) \(Array(request.headers).map(\.value))")
+        checkForSecret("\(request.target) \(Array(request.headers).map(\.value))")
         try await answer(request, turn, peer)
     }
 
     private func answer(_ request: RequestHead, _ turn: Int, _ peer: ScriptedPeer) async throws {
-        // What comes in a message only is not known before.
+        // The secret of a message is not known before the message.
         let secret = carrier == .connectionInit ? "nobody" : secret
         func refuse(_ status: String, _ field: String) async throws {
             let head = "HTTP/1.1 \(status) not \(secret)\r\n\(field)\r\nX-Why: \(secret)\r\nContent-Length: \(secret.utf8.count)\r\n\r\n"
@@ -60,16 +60,16 @@ struct RudeServer: Sendable {
         if let name = offered.first(where: { $0.contains(secret) }) ?? offered.first { fields.add("Sec-WebSocket-Protocol", name) }
         try await peer.send(try ResponseHead(status: 101, headers: ScriptedPeer.acceptance(of: request, fields)).encoded())
         try await peer.send(.text(#"{"token":"\#(secret)"}"#), to: .client)
-        // What one knows who is told the secret, and no name announces.
+        // The app knows this secret, and no field name marks it as one.
         if carrier != .connectionInit { try await peer.send(.text("you are \(secret)"), to: .client) }
         let first = try await peer.readFrame()
-        note(String(decoding: first.payload, as: UTF8.self))
+        checkForSecret(String(decoding: first.payload, as: UTF8.self))
         try await peer.send(.close(.internalError, reason: "cannot serve \(secret)"), to: .client)
         _ = await peer.readToEnd()
     }
 
-    private func note(_ words: String) {
+    private func checkForSecret(_ words: String) {
         guard SecretEar.spellings(of: secret).contains(where: { words.contains($0) }) else { return }
-        asked.withLockedValue { $0.wasTold = true }
+        requests.withLockedValue { $0.sawSecret = true }
     }
 }

@@ -3,33 +3,33 @@ import Holdfast
 import Testing
 import WebSocketCore
 
-/// A way to carry a secret to a server.
+/// A server where a client puts a secret.
 enum SecretCarrier: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    // What a provider of credentials gives.
+    // Placements of a credential from a provider.
     case bearer, basic, credentialHeader, credentialQuery, credentialCookie, credentialSubprotocol
-    // What stands in the options.
+    // Values in the options.
     case header, authorization, query, alternative, cookieField, cookieStore, subprotocol, proxyPassword
-    /// The message that the app begins with, as in `graphql-transport-ws`.
+    /// The first message of the app, as in `graphql-transport-ws`.
     case connectionInit
 
     var testDescription: String { rawValue }
 
-    /// What the app sends first.
+    /// The first message of the app.
     func login(_ secret: String) -> Message {
         guard self == .connectionInit else { return .text("hello") }
         return .text(#"{"type":"connection_init","payload":{"authToken":"\#(secret)"}}"#)
     }
 
-    /// The same in bytes, as MessagePack has it.
+    /// The same message in MessagePack.
     func login(inBytes secret: String) -> Message {
         guard self == .connectionInit else { return .binary([1, 2, 3]) }
         return .binary([0x81, 0xA8] + "password".utf8 + [0xA0 | UInt8(secret.utf8.count)] + secret.utf8)
     }
 
-    /// Puts the secret where it is carried; returns the URL.
+    /// Puts the secret into its server; returns the URL.
     func prepare(_ options: inout WebSocketOptions, _ secret: String, at url: String) throws -> String {
         func provider(_ placement: CredentialPlacement) { options.credentials = CredentialProvider(placement) { Credential(secret) } }
-        let place = try WebSocketURL(url)
+        let server = try WebSocketURL(url)
         let encoded = secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret
         switch self {
         case .bearer: provider(.bearer)
@@ -44,11 +44,11 @@ enum SecretCarrier: String, CaseIterable, Sendable, CustomTestStringConvertible 
         case .alternative: options.alternatives = ["\(url)feed?t=\(encoded)"]
         case .cookieField: options.headers["Cookie"] = "a=b; c=\(secret)"
         case .cookieStore:
-            let cookie = Cookie(name: "c", value: secret, host: place.host, isSecure: false)
+            let cookie = Cookie(name: "c", value: secret, host: server.host, isSecure: false)
             options.connection.cookies = CookieStore(CookieJar(cookie.map { [$0] } ?? []))
         case .subprotocol: options.subprotocols = ["chat", "auth.\(secret)"]
         case .proxyPassword:
-            options.connection.proxy = .through(try Proxy("http://me:\(encoded)@\(place.host):\(place.port)"))
+            options.connection.proxy = .through(try Proxy("http://me:\(encoded)@\(server.host):\(server.port)"))
             return "ws://server.example:81/feed"
         case .connectionInit: break
         }

@@ -7,19 +7,19 @@ import MetricsTestKit
 import WebSocketRuntime
 import Tracing
 
-/// Hears all that a session says, and finds in it a secret that was planted, however it is spelled.
+/// Records everything that a session reports, and finds a secret in it in any spelling.
 final class SecretEar: Sendable {
     let sight = Sight()
-    private let heard = LockedValue<[String]>([])
+    private let recorded = LockedValue<[String]>([])
 
-    /// A logger whose lines are heard, all of them.
+    /// A logger that records every line.
     var logger: Logger {
         var logger = Logger(label: "ear") { [lines = sight.lines] _ in lines }
         logger.logLevel = .trace
         return logger
     }
 
-    /// Lets a session be seen, and hears what its options say of themselves.
+    /// Observes a session, and records the descriptions of its options.
     func watch(_ options: inout WebSocketOptions, logsPayloads: Bool) {
         sight.watch(&options)
         options.logsPayloads = logsPayloads
@@ -27,12 +27,12 @@ final class SecretEar: Sendable {
         handle(options.connection)
     }
 
-    /// How something describes itself: to people, to who debugs, and in a dump.
-    func handle(_ anything: Any) {
+    /// Records all descriptions of a value: `description`, `debugDescription` and a dump.
+    func handle(_ value: Any) {
         var dumped = ""
-        dump(anything, to: &dumped)
-        let words = ["\(anything)", String(reflecting: anything), dumped]
-        heard.withLockedValue { $0 += words }
+        dump(value, to: &dumped)
+        let words = ["\(value)", String(reflecting: value), dumped]
+        recorded.withLockedValue { $0 += words }
     }
 
     func handle(_ error: WebSocketError) {
@@ -64,9 +64,9 @@ final class SecretEar: Sendable {
         }
     }
 
-    /// All that was heard, and what stands in the log, the metrics and the spans.
+    /// All recorded texts, with those of the log, the metrics and the spans.
     var everything: [String] {
-        var all = heard.withLockedValue(\.self)
+        var all = recorded.withLockedValue(\.self)
         all += sight.lines.entries.map { "\($0.message) \($0.metadata)" }
         for metric in sight.metrics.counters { all.append("\(metric.label) \(metric.dimensions)") }
         for metric in sight.metrics.meters { all.append("\(metric.label) \(metric.dimensions)") }
@@ -79,13 +79,13 @@ final class SecretEar: Sendable {
         return all
     }
 
-    /// What was said that holds the secret.
+    /// The recorded texts that contain the secret.
     func leaks(of secret: String) -> [String] {
         let spellings = Self.spellings(of: secret)
         return everything.filter { words in spellings.contains { words.contains($0) } }
     }
 
-    /// The secret as it is, percent-encoded, in hexadecimal, and in Base64 wherever it lies in something longer.
+    /// The secret as it is, percent-encoded, in hexadecimal, and in Base64 at any offset within a longer value.
     static func spellings(of secret: String) -> [String] {
         let bytes = Array(secret.utf8)
         var spellings = [secret, secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? secret]
@@ -94,7 +94,7 @@ final class SecretEar: Sendable {
         for separator in ["", " "] { spellings.append(bytes.map { String(format: "%02x", $0) }.joined(separator: separator)) }
         for lead in 0..<3 {
             let digits = Data([UInt8](repeating: 0x78, count: lead) + bytes).base64EncodedString()
-            // What depends on what is around it is left out.
+            // The digits that depend on neighbouring bytes are left out.
             spellings.append(String(digits.dropFirst(lead == 0 ? 0 : 4).dropLast(4)))
         }
         return spellings

@@ -3,7 +3,7 @@ import Testing
 @testable import Holdfast
 
 @Suite struct AppOptionsTests {
-    @Test func `options for an app follow what the system tells`() {
+    @Test func `the options of an app follow the system's sources`() {
         var options = WebSocketOptions()
         #expect(options.pathSource == nil && options.lifeSource == nil)
         options.subprotocols = ["chat.v1"]

@@ -3,7 +3,7 @@ import HoldfastTesting
 import WebSocketRuntime
 import Testing
 
-/// A socket over memory whose connections live by the same manual clock as the socket itself.
+/// A socket over memory whose connections use the same manual clock as the socket.
 struct HeartStage: Sendable {
     let clock = ManualClock()
     let server: MemoryServer
@@ -21,20 +21,20 @@ struct HeartStage: Sendable {
         socket = WebSocket(options, seed: 1, clock: clock) { attempt async throws(WebSocketError) in try await server.connect(attempt) }
     }
 
-    /// Answers the next attempt; the server's end asks nothing by itself.
+    /// Accepts the next attempt; the server's end sends no pings.
     func accept() async throws -> MemoryTransport {
         let peer = try #require(await server.nextAttempt()).accept()
         peer.setPingInterval(nil)
         return peer
     }
 
-    /// Waits until somebody sleeps for so long, and lets that pass.
+    /// Waits until something sleeps for this duration, and advances the clock by it.
     func pause(of duration: Duration) async {
         while !Task.isCancelled, await clock.nextSleep() != duration {}
         clock.advance(by: duration)
     }
 
-    /// Lets time pass from sleep to sleep, until somebody begins one that is longer than `limit`.
+    /// Advances the clock from sleep to sleep until a sleep is longer than `limit`.
     func lapse(upTo limit: Duration) async {
         while !Task.isCancelled {
             let sleep = await clock.nextSleep()
@@ -43,14 +43,14 @@ struct HeartStage: Sendable {
         }
     }
 
-    func story() -> Story { Story(events: socket.events.makeAsyncIterator()) }
+    func eventReader() -> EventReader { EventReader(events: socket.events.makeAsyncIterator()) }
 }
 
-/// The network, by hand.
+/// A source of network paths that the test controls.
 final class HeartPaths: PathSource {
     private let stream: AsyncStream<PathWatch.Input>
     private let continuation: AsyncStream<PathWatch.Input>.Continuation
-    /// Ends when nobody listens any more.
+    /// Ends when the stream of updates is released.
     let released: AsyncStream<Never>
 
     init() {
@@ -65,7 +65,7 @@ final class HeartPaths: PathSource {
     func notify(_ update: PathWatch.Input) { continuation.yield(update) }
 }
 
-/// Gives everybody who asks another token: `token-1`, then `token-2`.
+/// Returns another token for each call: `token-1`, then `token-2`.
 final class HeartTokens: Sendable {
     private let count = LockedValue(0)
 
@@ -77,10 +77,10 @@ final class HeartTokens: Sendable {
     }
 }
 
-/// Keeps the round trips that a connection measured.
+/// Records the round trips that a connection measured.
 final class HeartLog: LinkObserver {
     private let continuation: AsyncStream<Bool>.Continuation
-    /// Whether the connection had asked by itself, for each; ends with the log.
+    /// For each round trip, whether the ping was automatic; ends with the log.
     let stream: AsyncStream<Bool>
 
     init() { (stream, continuation) = AsyncStream.makeStream() }

@@ -4,20 +4,20 @@ import Testing
 
 @testable import Holdfast
 
-/// A socket that the app closes, opens again and tells to try now.
+/// A socket that the app disconnects, connects again and makes retry at once.
 @Suite(.timeLimit(.minutes(1))) struct SessionAgainTests {
     private func isDisconnected(_ state: WebSocketState) -> Bool { if case .disconnected = state { true } else { false } }
 
-    @Test func `whoever follows stays attached while the app disconnects and connects again`() async throws {
+    @Test func `consumers stay attached while the app disconnects and connects again`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         var texts = stage.socket.stream(of: String.self).makeAsyncIterator()
         let first = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         #expect(stage.socket.isConnected)
         try await first.send(.text("one"))
         #expect(try await texts.next() == "one")
-        #expect(await story.next() == .message(.text("one")))
+        #expect(await reader.next() == .message(.text("one")))
         await stage.socket.disconnect(code: .goingAway, reason: "later")
         #expect(first.closeRecord?.received == CloseFrame(.goingAway, reason: "later"))
         #expect(first.closeRecord?.isClean == true)
@@ -27,19 +27,19 @@ import Testing
         #expect(stage.attempts.total == 1)
         await stage.socket.connect()
         let second = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         try await second.send(.text("two"))
         #expect(try await texts.next() == "two")
-        #expect(await story.next() == .message(.text("two")))
+        #expect(await reader.next() == .message(.text("two")))
         await stage.socket.close()
-        #expect(await story.next() == .closed(nil))
+        #expect(await reader.next() == .closed(nil))
         #expect(try await texts.next() == nil)
         await stage.socket.connect()
         await stage.socket.disconnect()
         #expect(stage.attempts.total == 2)
     }
 
-    @Test func `what is sent while disconnected waits for the next connection`() async throws {
+    @Test func `a message sent while disconnected waits for the next connection`() async throws {
         let stage = Stage(sending: .queue(10))
         _ = try await stage.connect()
         await stage.socket.disconnect()
@@ -49,7 +49,7 @@ import Testing
         #expect(try await stage.accept().texts(1) == ["waits"])
     }
 
-    @Test func `a socket that is told to disconnect at once does not connect until it is told to`() async throws {
+    @Test func `a socket that is disconnected at once connects only when told to`() async throws {
         for _ in 0..<50 {
             let stage = Stage()
             await stage.socket.disconnect()
@@ -58,19 +58,19 @@ import Testing
         }
     }
 
-    @Test func `while it waits, the app can have it try now`() async throws {
+    @Test func `reconnectNow ends the wait for the next attempt`() async throws {
         let stage = Stage(ReconnectPolicy(backoff: Backoff(base: .seconds(20), jitter: .proportional(0))))
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await stage.refuse()
-        guard case .reconnecting(_, let delay, .unreachable) = await story.next() else { throw CancellationError() }
+        guard case .reconnecting(_, let delay, .unreachable) = await reader.next() else { throw CancellationError() }
         #expect(delay >= .seconds(20))
         stage.clock.advance(by: .seconds(1))
         await stage.socket.reconnectNow()
         _ = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
     }
 
-    @Test func `without reconnecting a loss is told as a state with its cause, and the app connects again`() async throws {
+    @Test func `without reconnecting a loss is a state with its cause, and the app can connect again`() async throws {
         let stage = Stage { $0.reconnects = false }
         try await stage.refuse()
         await stage.state { if case .disconnected(let cause?) = $0 { cause.code == .unreachable } else { false } }
@@ -85,7 +85,7 @@ import Testing
         #expect(stage.attempts.total == 2)
     }
 
-    @Test func `URLs, headers and heartbeats can be written as hands write them`() async throws {
+    @Test func `URLs, headers and heartbeats can be set with plain literals`() async throws {
         let url = try #require(URL(string: "nonsense://x"))
         let socket = WebSocket(url) { options in
             options.headers["X-Client"] = "1"
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a heartbeat asks as often as it is told to`() async throws {
+    @Test func `a heartbeat sends pings at its interval`() async throws {
         let stage = HeartStage(options: { $0.heartbeat = .every(.seconds(7)) })
         _ = try await stage.accept()
         await stage.pause(of: .seconds(7))

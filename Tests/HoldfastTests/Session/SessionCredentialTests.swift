@@ -5,9 +5,9 @@ import WebSocketRuntime
 import Testing
 import WebSocketCore
 
-/// Where credentials come from, and when.
+/// When credentials are fetched, and how failures are handled.
 @Suite(.timeLimit(.minutes(1))) struct SessionCredentialTests {
-    /// Gives `token 1`, `token 2`…; fails as told.
+    /// Returns `token-1`, `token-2` and so on; fails with the given error.
     final class Tokens: Sendable {
         private let state = LockedValue((count: 0, failure: (any Error & Sendable)?.none, life: Duration?.none))
         var count: Int { state.withLockedValue(\.count) }
@@ -29,7 +29,7 @@ import WebSocketCore
         Stage { $0.credentials = .bearer { try tokens.next() } }
     }
 
-    @Test func `a fresh credential is awaited before every attempt`() async throws {
+    @Test func `a fresh credential is fetched before every attempt`() async throws {
         let stage = stage(Tokens())
         for (number, pause) in [(1, 1), (2, 2), (3, 4)] {
             let attempt = try #require(await stage.server.nextAttempt())
@@ -39,31 +39,31 @@ import WebSocketCore
         }
     }
 
-    @Test func `after a 401 the next attempt has a new credential, and a second 401 in a row is the end`() async throws {
+    @Test func `after a 401 the next attempt has a new credential, and a second 401 in a row is final`() async throws {
         let stage = stage(Tokens())
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await stage.refuse(.refused(401))
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .refused))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .refused))
         await stage.pause(of: .seconds(1))
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(attempt.request.credential?.secret == "token-2")
         attempt.refuse(.refused(401))
-        #expect(await story.next() == .closed(.refused))
+        #expect(await reader.next() == .closed(.refused))
     }
 
-    @Test func `a provider that fails for now is asked again, one that gives up ends the socket`() async throws {
+    @Test func `a provider with a temporary error is called again, and one with a permanent error ends the socket`() async throws {
         let tokens = Tokens()
         tokens.fail(with: CredentialUnavailable(isRetryable: true, "offline"))
         let stage = stage(tokens)
-        var story = stage.story()
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
         tokens.fail(with: CredentialUnavailable(isRetryable: false, "signed out"))
         await stage.pause(of: .seconds(1))
-        #expect(await story.next() == .closed(.noCredential))
+        #expect(await reader.next() == .closed(.noCredential))
         #expect(stage.attempts.total == 0)
     }
 
-    @Test func `a provider that fails is told in its own words, which no log holds`() async throws {
+    @Test func `an error of the provider reaches the app with its text, which the log omits`() async throws {
         struct Locked: Error {}
         let tokens = Tokens()
         tokens.fail(with: CredentialUnavailable(isRetryable: false, "signed out"))
@@ -84,37 +84,37 @@ import WebSocketCore
         #expect(errors.last??.transport.detail == "the provider of credentials failed")
     }
 
-    @Test func `a credential that expires is replaced ahead, and a new connection takes over before the old one goes`() async throws {
+    @Test func `before a credential expires a new connection takes over and then the old one is closed`() async throws {
         let stage = stage(Tokens(life: .seconds(600)))
-        var story = stage.story()
+        var reader = stage.eventReader()
         let old = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         try await old.send(.text("old"))
-        await stage.pause(of: .seconds(30))  // The limit of the first fetch, which is over already.
+        await stage.pause(of: .seconds(30))  // The timeout of the first fetch still sleeps.
         await stage.pause(of: .seconds(540))
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(attempt.request.credential?.secret == "token-2")
         #expect(old.closeRecord == nil)
         try await old.send(.text("still old"))
         let new = attempt.accept()
-        // The old one is closed once the new one is there.
+        // The old connection is closed once the new one is open.
         guard case .success(let record) = await old.ended() else { return #expect(Bool(false), "the old connection broke") }
         #expect(record.code == .normal && record.closedFirst == .remote)
         try await new.send(.text("new"))
-        #expect(await story.next() == .message(.text("old")))
-        #expect(await story.next() == .message(.text("still old")))
-        #expect(await story.next() == .opened)
-        #expect(await story.next() == .message(.text("new")))
+        #expect(await reader.next() == .message(.text("old")))
+        #expect(await reader.next() == .message(.text("still old")))
+        #expect(await reader.next() == .opened)
+        #expect(await reader.next() == .message(.text("new")))
     }
 
-    @Test func `a provider that says nothing is given up, and told as the cause`() async throws {
+    @Test func `a provider that never answers times out, and this is the cause of the failure`() async throws {
         let stage = Stage { $0.credentials = .bearer { while true { try await Task.sleep(for: .seconds(3600)) } } }
-        var story = stage.story()
+        var reader = stage.eventReader()
         await stage.pause(of: .seconds(30))
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .noCredential))
     }
 
-    @Test func `a secret is in no description`() async throws {
+    @Test func `no description of a credential contains the secret`() async throws {
         let credential = Credential("top-secret", expiresIn: .seconds(1))
         var dumped = ""
         dump(credential, to: &dumped)
@@ -125,7 +125,7 @@ import WebSocketCore
 
 extension SocketTests {
     @Suite struct CredentialTests {
-        @Test func `a token stands in the request, and one that is refused is replaced`() async throws {
+        @Test func `a token is in the request, and a refused one is replaced`() async throws {
             let seen = LockedValue<[String?]>([])
             let server = WebSocketServer(upgrade: { request in
                 let token = request.head.headers["Authorization"]

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Holdfast
 
-/// Where two parts of a session meet.
+/// Cases in which two parts of a session interact.
 @Suite(.timeLimit(.minutes(1))) struct SessionMeetingTests {
     private struct Order: Codable { let number: Int }
 
-    @Test func `a value is kept by the policy's queue as long as a message is`() async throws {
+    @Test func `an encoded value stays in the policy's queue as long as a message`() async throws {
         let stage = Stage(sending: .queue(10))
         try await stage.socket.send(value: Order(number: 1))
         let attempt = try #require(await stage.server.nextAttempt())
@@ -20,7 +20,7 @@ import Testing
         #expect(try await peer.texts(2) == [#"{"number":1}"#, "last"])
     }
 
-    @Test func `a request without a limit waits for its answer`() async throws {
+    @Test func `an unlimited timeout of a request, a send or a ping does not overflow`() async throws {
         let server = MemoryServer()
         let socket = WebSocket(clock: ContinuousClock()) { attempt async throws(WebSocketError) in try await server.connect(attempt) }
         let peer = try #require(await server.nextAttempt()).accept()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `what a socket still had in its queue is not counted when it is let go of`() async throws {
+    @Test func `a released socket's queue no longer counts in the queue depth`() async throws {
         let sight = Sight()
         await Task {
             let stage = sight.stage { $0.sending = .queue(10) }
@@ -46,47 +46,47 @@ import Testing
         #expect(await Sight.eventually { sight.meter("queue_depth") == 0 })
     }
 
-    @Test func `closing while a credential is being fetched is no failure to get one`() async throws {
+    @Test func `closing while a credential is fetched is not a failure of the fetch`() async throws {
         let sight = Sight()
-        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (fetches, fetched) = AsyncStream.makeStream(of: Void.self)
         let stage = sight.stage { options in
             options.credentials = .bearer {
-                ask.yield()
+                fetched.yield()
                 try await Task.sleep(for: .seconds(1000))
                 return Credential("late")
             }
         }
-        for await _ in asked { break }
+        for await _ in fetches { break }
         await stage.socket.close()
-        var story = stage.story()
-        #expect(await story.next() == .closed(nil))
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .closed(nil))
         #expect(stage.socket.statistics.failures == [:])
         #expect(sight.count("errors", [("kind", "noCredential")]) == 0)
     }
 
-    @Test func `why the server ended it is told, also while a credential is being fetched ahead`() async throws {
-        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+    @Test func `the server's close is reported even while the next credential is fetched`() async throws {
+        let (fetchEvents, fetched) = AsyncStream.makeStream(of: Void.self)
         let tokens = SessionCredentialTests.Tokens(life: .seconds(100))
         let stage = Stage { options in
             options.credentials = .bearer {
                 let token = try tokens.next()
-                ask.yield()
+                fetched.yield()
                 if tokens.count > 1 { try await Task.sleep(for: .seconds(1000)) }
                 return token
             }
         }
-        var fetches = asked.makeAsyncIterator()
-        var story = stage.story()
+        var fetches = fetchEvents.makeAsyncIterator()
+        var reader = stage.eventReader()
         let peer = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         await fetches.next()
         stage.clock.advance(by: .seconds(99))
         await fetches.next()
         _ = await peer.close(CloseFrame(.protocolError))
-        #expect(await story.next() == .closed(.closed))
+        #expect(await reader.next() == .closed(.closed))
     }
 
-    @Test func `the connection that stays when a hand-over is given up is the present one`() async throws {
+    @Test func `after an abandoned hand-over the connection that stays is the current one`() async throws {
         for round in 0..<100 {
             let stage = Stage { $0.path = PathPolicy(handsOver: true) }
             let first = try await stage.connect()
@@ -95,22 +95,22 @@ import Testing
             stage.clock.advance(by: .seconds(12))
             await stage.socket.notify(.betterPathAvailable)
             let attempt = try #require(await stage.server.nextAttempt())
-            // The second opens just when the network goes: the session hears of one before the other, now this, now that.
-            let telling = Task { await stage.socket.notify(.unsatisfied) }
+            // The second connection opens while the network is lost, and the session gets the two events in either order.
+            let notifying = Task { await stage.socket.notify(.unsatisfied) }
             for _ in 0..<round % 5 { await Task.yield() }
             let second = attempt.accept()
-            await telling.value
-            #expect(await Sight.eventually { (first.closeRecord == nil) != (second.closeRecord == nil) }, "one of them is closed")
-            let (present, carried) = first.closeRecord == nil ? (first, 1) : (second, 0)
+            await notifying.value
+            #expect(await Sight.eventually { (first.closeRecord == nil) != (second.closeRecord == nil) }, "exactly one of them is closed")
+            let (present, sentCount) = first.closeRecord == nil ? (first, 1) : (second, 0)
             #expect(await Sight.eventually { await (try? stage.socket.ping()) != nil })
-            #expect(await Sight.eventually { stage.socket.statistics.connectionTraffic.messagesOut == carried })
+            #expect(await Sight.eventually { stage.socket.statistics.connectionTraffic.messagesOut == sentCount })
             let driver = await stage.socket.session.sendDriver
             #expect(driver.offer(.text("at once")) != nil)
             #expect(try await present.texts(1) == ["at once"])
         }
     }
 
-    /// What looks at message after message, and at the tenth ends the task that it is called from.
+    /// Counts the messages it sees, and cancels the current task at the tenth.
     private final class Flood: Sendable, MessageCodec {
         private let seen = LockedValue(0)
         var count: Int { seen.withLockedValue(\.self) }
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// A socket whose peer has sent much that is at hand at once.
+    /// A socket whose peer has sent many messages that wait.
     private func flooded(_ flood: Flood) async throws -> (Stage, MemoryTransport) {
         let stage = Stage { $0.codec = flood }
         let peer = try await stage.connect()
@@ -142,7 +142,7 @@ import Testing
         return (stage, peer)
     }
 
-    @Test func `a request that is given up is over, however much the peer sends that is no answer`() async throws {
+    @Test func `a cancelled request ends even while many other messages wait`() async throws {
         let flood = Flood()
         let (stage, peer) = try await flooded(flood)
         let refusal = await code { () async throws(WebSocketError) in
@@ -158,7 +158,7 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
-    @Test func `a typed stream that is cancelled ends, however much the peer sends that is no such value`() async throws {
+    @Test func `a cancelled typed stream ends even while many undecodable messages wait`() async throws {
         let flood = Flood()
         let (stage, peer) = try await flooded(flood)
         try await Task {
@@ -179,14 +179,14 @@ import Testing
         return await Sight.eventually { weak.session == nil && weak.hub == nil }
     }
 
-    @Test func `a socket that is let go of leaves nothing behind`() async throws {
+    @Test func `a released socket leaves no session and no event hub`() async throws {
         #expect(
             await isFreed { weak in
                 let stage = Stage(sending: .queue(10))
                 (weak.session, weak.hub) = (stage.socket.session, stage.socket.hub)
                 let receipt = try? await stage.socket.send(tracked: .text("a"))
                 _ = receipt
-            }, "connecting")
+            }, "while connecting")
         #expect(
             try await isFreed { weak in
                 let stage = Stage()
@@ -196,7 +196,7 @@ import Testing
                 _ = try await stage.socket.ping()
                 let receipt = try await stage.socket.send(tracked: .text("a"))
                 _ = await receipt.outcome()
-            }, "connected")
+            }, "while connected")
         #expect(
             try await isFreed { weak in
                 let stage = Stage()
@@ -204,7 +204,7 @@ import Testing
                 let peer = try await stage.connect()
                 var a: WebSocketEvents.AsyncIterator? = stage.socket.events(buffering: .latest).makeAsyncIterator()
                 var b: WebSocketEvents.AsyncIterator? = stage.socket.events(buffering: .suspend(capacity: 1)).makeAsyncIterator()
-                // What is told before the second listens is not told to it.
+                // The second consumer does not get events from before it subscribed.
                 try await peer.send(.text("read"))
                 _ = await b?.next()
                 _ = await a?.next()
@@ -222,6 +222,6 @@ import Testing
                     peer.cut()
                     await stage.pause()
                 }
-            }, "with connections that nobody has read")
+            }, "with connections without a reading consumer")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SessionMemoryTests {
     private struct Trace { weak var transport: (any MessageTransport)? }
 
-    @Test func `pain 13: no leak per reconnect`() async throws {
+    @Test func `pain 13: reconnects do not leak connections`() async throws {
         let stage = Stage()
         var events = stage.socket.events.makeAsyncIterator()
         var traces: [Trace] = []
@@ -17,7 +17,7 @@ import Testing
             try await peer.send(.text("\(round)"))
             guard case .message(.text("\(round)"))? = await events.nextButStates() else { throw CancellationError() }
             guard round < 200 else {
-                // The present connection is there, and none of those before it.
+                // Only the current connection still exists.
                 #expect(traces.map { $0.transport == nil } == Array(repeating: true, count: 400) + [false, false])
                 return withExtendedLifetime((connection, peer)) {}
             }
@@ -27,19 +27,19 @@ import Testing
         }
     }
 
-    @Test func `attempts that fail while nobody listens leave the news of the last`() async throws {
+    @Test func `of failed attempts without consumers only the last one is kept`() async throws {
         let stage = Stage()
         for _ in 1...500 {
             try await stage.refuse()
             await stage.pause()
         }
         _ = try await stage.accept()
-        var story = stage.story()
-        #expect(await story.next() == .reconnecting(attempt: 501, delay: .seconds(30), .unreachable))
-        #expect(await story.next() == .opened)
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .reconnecting(attempt: 501, delay: .seconds(30), .unreachable))
+        #expect(await reader.next() == .opened)
     }
 
-    @Test func `a consumer that never reads stops the reconnecting, and starts it again when it reads`() async throws {
+    @Test func `a consumer that never reads stops the reconnecting until it reads`() async throws {
         let stage = Stage()
         for number in 1...8 {
             let peer = try await stage.accept()
@@ -48,36 +48,36 @@ import Testing
             peer.cut()
             await stage.pause()
         }
-        // The pause is over, and no ninth connection is tried: nothing more could be kept for the consumer.
-        try await otherThingsHappen()
+        // The pause is over, but there is no ninth attempt, because the consumer's buffer is full.
+        try await letOtherSocketsRun()
         #expect(stage.attempts.total == 8)
-        var story = stage.story()
+        var reader = stage.eventReader()
         for number in 1...8 {
-            #expect(await story.next() == .opened)
-            #expect(await story.next() == .message(.text("\(number)")))
-            guard case .reconnecting? = await story.next() else { throw CancellationError() }
+            #expect(await reader.next() == .opened)
+            #expect(await reader.next() == .message(.text("\(number)")))
+            guard case .reconnecting? = await reader.next() else { throw CancellationError() }
         }
         _ = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         #expect(stage.attempts.total == 9)
     }
 
-    @Test func `closing one whose consumer never reads tries nothing more`() async throws {
+    @Test func `closing a socket whose consumer never reads starts no more attempts`() async throws {
         let stage = Stage()
         for _ in 1...8 {
             try await stage.accept().cut()
             await stage.pause()
         }
-        try await otherThingsHappen()
+        try await letOtherSocketsRun()
         await stage.socket.close()
-        var story = stage.story()
-        while let chapter = await story.next(), chapter != .closed(nil) {}
-        try await otherThingsHappen()
+        var reader = stage.eventReader()
+        while let event = await reader.next(), event != .closed(nil) {}
+        try await letOtherSocketsRun()
         #expect(stage.attempts.total == 8)
     }
 
-    /// Gives what must not happen the time to happen: another socket lives through much.
-    private func otherThingsHappen() async throws {
+    /// Gives an unwanted event time to happen: another socket makes many attempts.
+    private func letOtherSocketsRun() async throws {
         let stage = Stage()
         for _ in 1...50 {
             try await stage.refuse()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a consumer that never reads keeps a bounded number of messages, and the peer waits`() async throws {
+    @Test func `a consumer that never reads keeps a limited number of messages, and the peer waits`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.receiveBuffer, configuration.limits.sendBuffer) = (1000, 1000)
         let stage = Stage(configuration: configuration)
@@ -93,13 +93,13 @@ import Testing
         let sending = Task {
             for number in 0..<1000 { try await peer.send(.text("\(number)")) }
         }
-        var story = stage.story()
-        #expect(await story.next() == .opened)
-        for number in 0..<1000 { #expect(await story.next() == .message(.text("\(number)"))) }
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .opened)
+        for number in 0..<1000 { #expect(await reader.next() == .message(.text("\(number)"))) }
         try await sending.value
     }
 
-    @Test func `a cancelled loop over the events loses nothing`() async throws {
+    @Test func `a cancelled loop over the events loses no message`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         var seen: [Message] = []

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Holdfast
 
-/// Where news of the network come from, and which URLs can be connected to.
+/// Sources of network changes, and URLs that need no network.
 @Suite(.timeLimit(.minutes(1))) struct SessionNetworkTests {
     private static let home = NetworkPath(.wired, interface: "eth0")
 
-    @Test func `a source tells of the network in place of the app`() async throws {
+    @Test func `a path source replaces the app's notifications of the network`() async throws {
         let paths = HeartPaths()
         let stage = Stage { $0.pathSource = paths }
         try await stage.refuse()
@@ -17,12 +17,12 @@ import Testing
         await stage.state { if case .held = $0 { true } else { false } }
         stage.clock.advance(by: .seconds(3600))
         paths.notify(.satisfied(Self.home))
-        // An attempt of the time without a network would count the failure before it.
+        // An attempt made without a network would have increased the attempt's number.
         #expect(try #require(await stage.server.nextAttempt()).request.number == 1)
     }
 
     @Test(arguments: [true, false])
-    func `a source is let go with the socket, whether that is closed or released`(isClosed: Bool) async throws {
+    func `closing or releasing the socket releases its source`(isClosed: Bool) async throws {
         let paths = HeartPaths()
         var stage: Stage? = Stage { $0.pathSource = paths }
         try await stage?.refuse()
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["ws://localhost:1/", "ws://a.LOCALHOST:1/", "ws://127.0.0.1:1/", "wss://127.8.9.10/", "ws://[::1]:1/"])
-    func `what stays within this device needs no network`(url: String) throws {
+    func `a loopback URL needs no network`(url: String) throws {
         #expect(try WebSocketURL(url).isLoopback)
         #expect(WebSocketOptions().staysWithinDevice(url))
         var options = WebSocketOptions()
@@ -40,27 +40,27 @@ import Testing
     }
 
     @Test(arguments: ["ws://example.com/", "ws://localhost.example.com/", "ws://127.0.0.1.example.com/", "ws://128.0.0.1/", "ws://[::2]/"])
-    func `any other host does`(url: String) throws {
+    func `any other host needs a network`(url: String) throws {
         #expect(try !WebSocketURL(url).isLoopback)
         #expect(!WebSocketOptions().staysWithinDevice(url))
     }
 
-    @Test func `a source that sees no network holds back a socket, unless it connects within this device`() async throws {
+    @Test func `a source without a network holds a socket, unless its URL is loopback`() async throws {
         try await WebSocketServer.echo().withRunning { server in
             let (paths, local) = (HeartPaths(), HeartPaths())
             paths.notify(.unsatisfied)
             local.notify(.unsatisfied)
             let remote = WebSocket("ws://192.0.2.1/") { $0.pathSource = paths }
             for await case .held in remote.states { break }
-            let near = WebSocket(server.url()) { $0.pathSource = local }
-            for await case .connected in near.states { break }
-            await near.close()
+            let loopback = WebSocket(server.url()) { $0.pathSource = local }
+            for await case .connected in loopback.states { break }
+            await loopback.close()
             await remote.close()
         }
     }
 
     @Test(arguments: [0, 1])
-    func `a bad alternative is the end at once, and it is said which`(index: Int) async throws {
+    func `an invalid alternative ends the socket at once with an error that names it`(index: Int) async throws {
         try await WebSocketServer.echo().withRunning { server in
             var alternatives = [server.url(), server.url()]
             alternatives[index] = "htp://example.com/?token=secret"
@@ -82,14 +82,14 @@ import Testing
             #expect(loopback.kind == .loopback && loopback.addresses.contains("127.0.0.1"))
         }
 
-        @Test func `a source looks again and again, and tells what changed`() async throws {
-            let looks = LockedValue(0)
+        @Test func `a source polls the interfaces and reports changes`() async throws {
+            let polls = LockedValue(0)
             let source = LinuxPathSource(every: .milliseconds(100)) {
-                let look = looks.withLockedValue { looks in
-                    looks += 1
-                    return looks
+                let poll = polls.withLockedValue { polls in
+                    polls += 1
+                    return polls
                 }
-                return look.isMultiple(of: 3) ? [] : [NetworkInterface("eth0", .wired, addresses: ["10.0.0.2"])]
+                return poll.isMultiple(of: 3) ? [] : [NetworkInterface("eth0", .wired, addresses: ["10.0.0.2"])]
             }
             var updates = source.updates().makeAsyncIterator()
             for _ in 1...2 {

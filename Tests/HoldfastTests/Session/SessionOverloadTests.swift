@@ -3,11 +3,11 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What a bare `send` makes of what hands write.
+/// The kinds of arguments that `send` accepts.
 @Suite(.timeLimit(.minutes(1))) struct SessionOverloadTests {
     private struct Order: Codable, Sendable, Equatable { var number: Int }
 
-    @Test func `text goes as text, as it is`() async throws {
+    @Test func `text is sent unchanged as a text message`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let (socket, name) = (stage.socket, "Ann")
@@ -21,7 +21,7 @@ import Testing
         #expect(try await peer.texts(7) == ["literal", "Ann", "nn", "hello, Ann", "aAnn", "", "no warning"])
     }
 
-    @Test func `bytes go as a binary message, as they are`() async throws {
+    @Test func `bytes are sent unchanged as a binary message`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let (socket, bytes) = (stage.socket, [UInt8]([7, 8]))
@@ -34,7 +34,7 @@ import Testing
         for expected: [UInt8] in [[1, 2, 3], [1, 2, 3], [7, 8], [], [4], [5]] { #expect(try await peer.message() == .binary(expected)) }
     }
 
-    @Test func `values are encoded where that is said, and literals are JSON`() async throws {
+    @Test func `values are encoded by the codec, and JSON literals are sent as JSON text`() async throws {
         let stage = Stage { $0.codec = JSONCodec(.binary) }
         let peer = try await stage.connect()
         let socket = stage.socket
@@ -48,7 +48,7 @@ import Testing
             try await peer.texts(2) == [#"{"type":"hello","n":1}"#, #"{"type":"hello","tags":["a",null,true,1.5]}"#])
     }
 
-    @Test func `a request and its answer may be text, and are not encoded`() async throws {
+    @Test func `a request and its answer may be text and are not encoded`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         async let first = stage.socket.request("hello", matching: { $0 == .text("welcome") ? $0 : nil })
@@ -66,7 +66,7 @@ import Testing
         #expect(try await third == .text("ok"))
     }
 
-    @Test func `streams of text and of bytes have the payloads as they are`() async throws {
+    @Test func `streams of text and of bytes deliver the payloads unchanged`() async throws {
         let stage = Stage()
         var texts = stage.socket.stream(of: String.self).makeAsyncIterator()
         var data = stage.socket.stream(of: Data.self).makeAsyncIterator()
@@ -76,12 +76,12 @@ import Testing
         #expect(try await texts.next() == "héllo")
         try await peer.send(.binary([0xFF]))
         try await peer.send(.binary([0x41]))
-        #expect(try await texts.next() == "A", "what is no UTF-8 is no text")
+        #expect(try await texts.next() == "A", "a payload that is not UTF-8 is skipped")
         for expected in [Data("héllo".utf8), Data([0xFF]), Data([0x41])] { #expect(try await data.next() == expected) }
         for expected in [Array("héllo".utf8), [0xFF], [0x41]] { #expect(try await bytes.next() == expected) }
     }
 
-    @Test func `a single connection takes text and bytes, too`() async throws {
+    @Test func `a single connection also accepts text and bytes`() async throws {
         let server = MemoryServer()
         async let opening = server.connect(WebSocketAttempt())
         let peer = try #require(await server.nextAttempt()).accept()

@@ -3,89 +3,89 @@ import HoldfastTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SessionReconnectTests {
-    @Test func `it connects, loses the connection, and connects again`() async throws {
+    @Test func `a socket connects, loses the connection and connects again`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         let first = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         try await first.send(.text("hello"))
-        #expect(await story.next() == .message(.text("hello")))
+        #expect(await reader.next() == .message(.text("hello")))
         first.cut()
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
         #expect(await stage.pause() == .seconds(1))
         let second = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         try await second.send(.binary([1]))
-        #expect(await story.next() == .message(.binary([1])))
+        #expect(await reader.next() == .message(.binary([1])))
     }
 
-    @Test func `messages of a connection come before the news of its loss`() async throws {
+    @Test func `messages of a connection come before the report of its loss`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         for number in 1...3 { try await peer.send(.text("\(number)")) }
-        _ = try await peer.ping(timeout: .seconds(20))  // Now they have arrived.
+        _ = try await peer.ping(timeout: .seconds(20))  // The messages have arrived now.
         peer.cut()
         await stage.pause()
         _ = try await stage.accept()
-        var story = stage.story()
-        #expect(await story.next() == .opened)
-        for number in 1...3 { #expect(await story.next() == .message(.text("\(number)"))) }
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
-        #expect(await story.next() == .opened)
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .opened)
+        for number in 1...3 { #expect(await reader.next() == .message(.text("\(number)"))) }
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
+        #expect(await reader.next() == .opened)
     }
 
-    @Test func `pain 2: every attempt that fails is told, with what it failed of and when the next one is`() async throws {
+    @Test func `pain 2: every failed attempt is reported with its error and the next delay`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         for (attempt, error) in zip(2..., [TransportError.down, .refused(503), TransportError(.timedOut, "no answer")]) {
             try await stage.refuse(error)
             let delay = Duration.milliseconds(500 * (1 << (attempt - 1)))
-            #expect(await story.next() == .reconnecting(attempt: attempt, delay: delay, error.code))
+            #expect(await reader.next() == .reconnecting(attempt: attempt, delay: delay, error.code))
             #expect(await stage.pause() == delay)
         }
         _ = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         #expect(stage.attempts.total == 4)
     }
 
-    @Test func `after a stable connection the delays start afresh`() async throws {
+    @Test func `after a stable connection the delays start again`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         for _ in 1...3 {
             try await stage.refuse()
-            _ = await story.next()
+            _ = await reader.next()
             await stage.pause()
         }
         let peer = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         stage.clock.advance(by: .seconds(10))
         peer.cut()
-        #expect(await story.next() == .reconnecting(attempt: 1, delay: .seconds(1), .lost))
+        #expect(await reader.next() == .reconnecting(attempt: 1, delay: .seconds(1), .lost))
     }
 
-    @Test func `a connection that flaps keeps its delays`() async throws {
+    @Test func `an unstable connection keeps increasing the delays`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         for attempt in 2...5 {
             let peer = try await stage.accept()
-            #expect(await story.next() == .opened)
+            #expect(await reader.next() == .opened)
             peer.cut()
-            #expect(await story.next() == .reconnecting(attempt: attempt, delay: .milliseconds(500 * (1 << (attempt - 1))), .lost))
+            #expect(await reader.next() == .reconnecting(attempt: attempt, delay: .milliseconds(500 * (1 << (attempt - 1))), .lost))
             await stage.pause()
         }
     }
 
     @Test(arguments: [CloseCode.goingAway, .messageTooBig, .internalError, .serviceRestart, .tryAgainLater])
-    func `a server that goes away is asked again`(_ code: CloseCode) async throws {
+    func `after a close with a temporary code the socket reconnects`(_ code: CloseCode) async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         let peer = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         #expect(await peer.close(CloseFrame(code)).isClean)
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .closed))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .closed))
         await stage.pause()
         _ = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
     }
 
     @Test func `pain 16: two errors start one reconnect`() async throws {
@@ -110,7 +110,7 @@ import Testing
         #expect(stage.attempts.total == 21 && stage.attempts.mostAtOnce == 1)
     }
 
-    @Test func `there is one attempt at a time, however many wait for a connection`() async throws {
+    @Test func `there is one attempt at a time, even if many sends wait for a connection`() async throws {
         let stage = Stage()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<50 { group.addTask { try await stage.socket.send(.text("\(number)"), timeout: .seconds(3600)) } }
@@ -130,31 +130,31 @@ import Testing
         var configuration = WebSocketConfiguration()
         configuration.delivery = .chunks
         let stage = Stage(configuration: configuration)
-        var story = stage.story()
+        var reader = stage.eventReader()
         let peer = try await stage.accept()
         let ticket = try await peer.beginMessage()
         for (text, isLast) in [("one ", false), ("message", true)] {
             try await peer.send(MessageChunk(kind: .text, bytes: Array(text.utf8), isLast: isLast), of: ticket)
         }
-        #expect(await story.next() == .opened)
-        #expect(await story.next() == .message(.text("one message")))
+        #expect(await reader.next() == .opened)
+        #expect(await reader.next() == .message(.text("one message")))
     }
 
-    @Test func `half a message of a lost connection is no part of the next one's`() async throws {
+    @Test func `a partial message of a lost connection is not part of the next message`() async throws {
         var configuration = WebSocketConfiguration()
         configuration.delivery = .chunks
         let stage = Stage(configuration: configuration)
-        var story = stage.story()
+        var reader = stage.eventReader()
         let first = try await stage.accept()
         let ticket = try await first.beginMessage()
         try await first.send(MessageChunk(kind: .text, bytes: Array("half".utf8), isLast: false), of: ticket)
         _ = try await first.ping(timeout: .seconds(20))
         first.cut()
-        #expect(await story.next() == .opened)
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
+        #expect(await reader.next() == .opened)
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
         await stage.pause()
         try await stage.accept().send(.text("whole"))
-        #expect(await story.next() == .opened)
-        #expect(await story.next() == .message(.text("whole")))
+        #expect(await reader.next() == .opened)
+        #expect(await reader.next() == .message(.text("whole")))
     }
 }

@@ -16,15 +16,15 @@ import Testing
     @Test func `a send on an open connection starts no timer`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        var story = stage.story()
-        #expect(await story.next() == .opened)
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .opened)
         try await stage.socket.send(.text("at once"))
         #expect(try await peer.receive() == .message(.text("at once")))
         peer.cut()
         #expect(await stage.clock.nextSleep() == .seconds(1), "the first sleep is the pause before the next attempt")
     }
 
-    @Test func `a send gives up when there is no connection in time, and says what kept it`() async throws {
+    @Test func `a send without a connection times out, with the reason why there is none`() async throws {
         let stage = Stage()
         try await stage.refuse(.refused(503))
         #expect(await stage.clock.nextSleep() == .seconds(1))
@@ -36,9 +36,9 @@ import Testing
         #expect(error.description.contains("no connection took it in time (the server answered 503)"))
     }
 
-    @Test func `whoever wants something of a socket that a wrong URL has ended is told of the URL, also once it is closed`() async throws {
+    @Test func `calls on a socket that ended with a wrong URL report the URL problem, even after close`() async throws {
         let socket = WebSocket("http://example.com/")
-        // Until it has ended, a ping fails for want of a connection.
+        // Before the socket has ended, a ping would fail because there is no connection.
         for await state in socket.states { if case .closed = state { break } }
         for _ in 1...2 {
             let errors = [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `what went wrong before a connection is no cause of what comes after it`() async throws {
+    @Test func `an error before a connection is not the cause of a later one`() async throws {
         let stage = Stage()
         try await stage.refuse()
         await stage.pause()
@@ -66,7 +66,7 @@ import Testing
         #expect(error?.description == "the message was not sent: the socket is closed" && error?.underlying == nil)
     }
 
-    @Test func `an answer that does not come says why there is no connection`() async throws {
+    @Test func `a request that times out reports why there is no connection`() async throws {
         let stage = Stage()
         try await stage.refuse()
         let asking = Task { try await stage.socket.request(.text("never"), matching: { _ in true }, timeout: .milliseconds(700)) }
@@ -76,7 +76,7 @@ import Testing
         #expect(error?.description.contains("(the server is down)") == true)
     }
 
-    @Test func `a cancelled send waits no more`() async throws {
+    @Test func `a cancelled send stops waiting`() async throws {
         let stage = Stage()
         let sending = Task { await code { () async throws(WebSocketError) in try await stage.socket.send(.text("never")) } }
         #expect(await stage.clock.nextSleep() == .seconds(30))
@@ -87,7 +87,7 @@ import Testing
         #expect(try await peer.receive() == .message(.text("first")))
     }
 
-    @Test func `closing ends all waits`() async {
+    @Test func `closing ends all waiting sends`() async {
         let stage = Stage()
         let sending = Task { await code { () async throws(WebSocketError) in try await stage.socket.send(.text("never")) } }
         await stage.clock.nextSleep()
@@ -96,14 +96,14 @@ import Testing
         #expect(await code { () async throws(WebSocketError) in try await stage.socket.send(.text("never")) } == .closed)
     }
 
-    @Test func `a send after the loss waits for the next connection`() async throws {
+    @Test func `a send after a loss waits for the next connection`() async throws {
         let stage = Stage()
         let first = try await stage.accept()
-        var story = stage.story()
-        #expect(await story.next() == .opened)
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .opened)
         first.cut()
         guard case .failure = await first.ended() else { throw CancellationError() }
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .lost))
         let sending = Task { try await stage.socket.send(.text("again"), timeout: .seconds(3600)) }
         await stage.pause()
         let second = try await stage.accept()

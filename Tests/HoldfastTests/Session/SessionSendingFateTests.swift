@@ -5,7 +5,7 @@ import Testing
 
 /// Every send ends in exactly one of three ways.
 @Suite(.timeLimit(.minutes(2))) struct SessionSendingFateTests {
-    @Test func `what the link has carried is written`() async throws {
+    @Test func `a message that the connection sent is written`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         for number in 0..<100 {
@@ -15,7 +15,7 @@ import Testing
         #expect(try await peer.texts(100) == (0..<100).map(String.init))
     }
 
-    @Test func `what waited for its connection is written as well, and its outcome stays when the link is gone`() async throws {
+    @Test func `a message that waited for its connection is written, and its outcome stays after a loss`() async throws {
         let stage = Stage(sending: .queue(10))
         let receipt = try await stage.socket.send(tracked: .text("waits"))
         let peer = try await stage.connect()
@@ -24,7 +24,7 @@ import Testing
         #expect(await receipt.outcome() == .written)
     }
 
-    @Test func `what a link took and had not carried when it died is unknown`() async throws {
+    @Test func `a message that was accepted but not sent before a loss is unknown`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         peer.stall()
@@ -35,7 +35,7 @@ import Testing
         #expect(await receipt.outcome() == .unknown)
     }
 
-    @Test func `a wait for a outcome that is cancelled harms nothing`() async throws {
+    @Test func `a cancelled wait for an outcome has no side effect`() async throws {
         let stage = Stage(sending: .queue(10))
         let receipt = try await stage.socket.send(tracked: .text("waits"))
         let waiting = Task { await receipt.outcome() }
@@ -46,7 +46,7 @@ import Testing
         #expect(await receipt.outcome() == .written)
     }
 
-    @Test func `what was sent before a close with a handshake is known to be written, asked about or not`() async throws {
+    @Test func `a message sent before a close handshake is written, even if its outcome was not awaited`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let receipt = try await stage.socket.send(tracked: .text("last words"))
@@ -55,7 +55,7 @@ import Testing
         #expect(await receipt.outcome() == .written)
     }
 
-    @Test func `once somebody has asked, what is written is known even if nobody asks before the loss`() async throws {
+    @Test func `after an outcome was awaited once, later messages are confirmed without a wait`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         #expect(try await stage.socket.send(tracked: .text("1")).outcome() == .written)
@@ -66,11 +66,11 @@ import Testing
         #expect(await second.outcome() == .written)
     }
 
-    @Test func `however links come and go, every send ends, and what is called written arrived`() async throws {
+    @Test func `with many losses every send ends, and every written message arrived`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (500, 500)
         let stage = Stage(sending: .queue(50), configuration: configuration)
-        // Whoever stays away from the events stops the reconnecting.
+        // Reconnecting stops while no consumer reads the events.
         let listening = Task { for await _ in stage.socket.events {} }
         let isEnough = LockedValue(false)
         let receiving = Task {
@@ -80,7 +80,7 @@ import Testing
                 arrived.formUnion(try await peer.texts(20))
                 if round.isMultiple(of: 3) { peer.stall() }
                 peer.cut()
-                // What had come before the cut.
+                // These messages arrived before the cut.
                 while case .message(.text(let text))? = try? await peer.receive() { arrived.insert(text) }
                 await stage.pause()
             }

@@ -3,13 +3,13 @@ import HoldfastServer
 import HoldfastTesting
 import Testing
 
-/// What becomes of sends over a real link that fails.
+/// Outcomes of sends over a real connection that fails.
 @Suite(.timeLimit(.minutes(2))) struct SessionSendingLinkTests {
     private func withLink(refusing: Bool = false, _ body: (FaultyLink, WebSocket) async throws -> Void) async throws {
         let server = WebSocketServer { connection, _ in
             do {
                 for try await message in connection.messages { try await connection.send(message) }
-            } catch {}  // Links are cut here.
+            } catch {}  // The test cuts connections.
         }
         try await server.withRunning { running in
             let link = try await FaultyLink.start(to: running.port)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `what waits for a server that refuses is written once it does not`() async throws {
+    @Test func `messages that wait for a refusing server are written once it accepts`() async throws {
         try await withLink(refusing: true) { link, socket in
             let receipts = [try await socket.send(tracked: .text("1")), try await socket.send(tracked: .text("2"))]
             link.welcome()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what a link has in part when it dies is unknown, and the socket goes on`() async throws {
+    @Test func `a partly sent message is unknown after a loss, and the socket continues`() async throws {
         try await withLink { link, socket in
             #expect(try await socket.send(tracked: .text("before")).outcome() == .written)
             link.stall()

@@ -3,24 +3,24 @@ import HoldfastTesting
 import Testing
 
 extension Stage {
-    /// A socket that sends like this.
+    /// A socket with this send policy.
     init(sending policy: SendPolicy, configuration: WebSocketConfiguration = WebSocketConfiguration()) {
         self.init(configuration: configuration) { $0.sending = policy }
     }
 
-    /// Answers the next attempt, and returns the server's end once the socket has noticed.
+    /// Accepts the next attempt; returns the server's end once the socket is connected.
     func connect() async throws -> MemoryTransport {
         let peer = try await accept()
         await state { if case .connected = $0 { true } else { false } }
         return peer
     }
 
-    /// What is sent is refused like this; nil if it is not.
+    /// Sends a message; returns the error's code, nil on success.
     func refusal(of message: Message, _ lane: Lane = .normal, timeout: Duration? = nil) async -> WebSocketError.Code? {
         await code { () async throws(WebSocketError) in try await socket.send(message, lane: lane, timeout: timeout) }
     }
 
-    /// Waits until so many messages wait to be sent.
+    /// Waits until this number of messages wait to be sent.
     func waiting(_ count: Int) async { await waiting { $0 == count } }
 
     func waiting(_ isWanted: (Int) -> Bool) async {
@@ -29,7 +29,7 @@ extension Stage {
 }
 
 extension MemoryTransport {
-    /// The texts of so many messages.
+    /// Returns the texts of the next messages.
     func texts(_ count: Int) async throws -> [String] {
         var texts: [String] = []
         for _ in 0..<count {
@@ -41,7 +41,7 @@ extension MemoryTransport {
 }
 
 extension SendPolicy {
-    /// A queue of so many messages.
+    /// A policy with a queue for this number of messages.
     static func queue(_ count: Int, _ overflow: Overflow = .refuse) -> SendPolicy {
         SendPolicy(whileDisconnected: .queue, capacity: SendVolume(count: count, bytes: 100_000), overflow: overflow)
     }

@@ -2,9 +2,9 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What becomes of messages that cannot go out at once.
+/// Messages that cannot be sent at once.
 @Suite(.timeLimit(.minutes(2))) struct SessionSendingTests {
-    @Test func `a queue keeps what is sent while there is no connection, and sends it by lane and in order`() async throws {
+    @Test func `a queue keeps messages while there is no connection, and sends them by lane and in order`() async throws {
         let stage = Stage(sending: .queue(10))
         let lanes: [(String, Lane)] = [("b1", .bulk), ("n1", .normal), ("u1", .urgent), ("b2", .bulk), ("n2", .normal), ("u2", .urgent)]
         for (text, lane) in lanes { try await stage.socket.send(.text(text), lane: lane) }
@@ -15,7 +15,7 @@ import Testing
         #expect(stage.socket.droppedSends == 0)
     }
 
-    @Test func `a queue keeps the order of one who sends from offline to online`() async throws {
+    @Test func `a queue keeps the order of messages that are sent while the connection opens`() async throws {
         let stage = Stage(sending: .queue(1000))
         let sending = Task { for number in 0..<500 { try await stage.socket.send(.text("\(number)")) } }
         await stage.waiting { $0 >= 20 }
@@ -24,34 +24,34 @@ import Testing
         try await sending.value
     }
 
-    @Test func `a full queue refuses the newcomer, and says so`() async throws {
+    @Test func `a full queue refuses a new message and reports it`() async throws {
         let stage = Stage(sending: .queue(2))
-        var story = stage.story()
+        var reader = stage.eventReader()
         for text in ["1", "2"] { try await stage.socket.send(.text(text)) }
         #expect(await stage.refusal(of: .text("3"), .urgent) == .queueFull)
         #expect(stage.socket.droppedSends == 1 && stage.socket.sendQueueDepth.count == 2)
-        #expect(await story.next() == .dropped(.text("3"), .overflow))
+        #expect(await reader.next() == .dropped(.text("3"), .overflow))
         let peer = try await stage.connect()
         #expect(try await peer.texts(2) == ["1", "2"])
     }
 
     @Test(arguments: [(SendPolicy.Overflow.dropOldest, "1", ["2", "3"]), (.dropNewest, "2", ["3", "1"])])
-    func `what gives way is told, and its sender learns of it`(
+    func `a dropped message is reported, and its receipt has the outcome`(
         _ overflow: SendPolicy.Overflow, _ dropped: String, _ kept: [String]
     ) async throws {
         let stage = Stage(sending: .queue(2, overflow))
-        var story = stage.story()
+        var reader = stage.eventReader()
         var receipts: [String: SendReceipt] = [:]
         for text in ["1", "2"] { receipts[text] = try await stage.socket.send(tracked: .text(text), lane: .bulk) }
         try await stage.socket.send(.text("3"), lane: overflow == .dropOldest ? .bulk : .urgent)
-        #expect(await story.next() == .dropped(.text(dropped), .dropped))
+        #expect(await reader.next() == .dropped(.text(dropped), .dropped))
         #expect(await receipts[dropped]?.outcome() == .refused(.dropped))
         #expect(stage.socket.droppedSends == 1)
         let peer = try await stage.connect()
         #expect(try await peer.texts(2) == kept)
     }
 
-    @Test func `what no queue can hold is refused, unless it can go at once`() async throws {
+    @Test func `a message too large for the queue is refused, unless it can be sent at once`() async throws {
         let stage = Stage(sending: .queue(2))
         let large = Message.binary(Array(repeating: 1, count: 100_001))
         #expect(await stage.refusal(of: large) == .tooLarge)
@@ -60,36 +60,36 @@ import Testing
         #expect(try await peer.message() == large)
     }
 
-    @Test func `a queued message is overdue when its time is over, and that is told`() async throws {
+    @Test func `a queued message times out and is reported`() async throws {
         let stage = Stage(sending: .queue(10))
-        var story = stage.story()
+        var reader = stage.eventReader()
         let receipt = try await stage.socket.send(tracked: .text("soon"), timeout: .seconds(3))
         await stage.pause(of: .seconds(3))
         #expect(await receipt.outcome() == .refused(.timedOut))
-        #expect(await story.next() == .dropped(.text("soon"), .timedOut))
+        #expect(await reader.next() == .dropped(.text("soon"), .timedOut))
         #expect(stage.socket.droppedSends == 1 && stage.socket.sendQueueDepth == SendVolume())
     }
 
-    @Test func `of what is dropped while nobody listens the last are told, and all are counted`() async throws {
+    @Test func `without a consumer the last drops are reported, and all are counted`() async throws {
         let stage = Stage(sending: .queue(1, .dropOldest))
         for number in 0...300 { try await stage.socket.send(.text("\(number)")) }
         #expect(stage.socket.droppedSends == 300)
         await stage.socket.close()
         await stage.state { if case .closed = $0 { true } else { false } }
-        var told: [Message] = []
+        var reported: [Message] = []
         var missed = 0
         for await event in stage.socket.events {
             switch event {
-            case .dropped(let dropped): told.append(dropped.message)
+            case .dropped(let dropped): reported.append(dropped.message)
             case .missed(let count): missed += count
             default: continue
             }
         }
-        #expect(told.last == .text("300") && !told.contains(.text("0")))
-        #expect(told.count + missed >= 300)
+        #expect(reported.last == .text("300") && !reported.contains(.text("0")))
+        #expect(reported.count + missed >= 300)
     }
 
-    @Test func `a policy that fails refuses at once`() async throws {
+    @Test func `a policy without waiting refuses at once`() async throws {
         let stage = Stage(sending: SendPolicy(whileDisconnected: .fail))
         #expect(await stage.refusal(of: .text("early")) == .disconnected)
         let peer = try await stage.connect()
@@ -97,9 +97,9 @@ import Testing
         #expect(try await peer.texts(1) == ["now"])
     }
 
-    @Test func `a caller's own time counts, not that of the policy`() async throws {
+    @Test func `the timeout of a call overrides that of the policy`() async throws {
         let stage = Stage(sending: SendPolicy(whileDisconnected: .wait(.seconds(5))))
-        let patient = Task { await stage.refusal(of: .text("patient"), timeout: .seconds(8)) }
+        let longer = Task { await stage.refusal(of: .text("patient"), timeout: .seconds(8)) }
         await stage.waiting(1)
         let other = Task { await stage.refusal(of: .text("other")) }
         await stage.waiting(2)
@@ -107,10 +107,10 @@ import Testing
         #expect(await other.value == .timedOut)
         await stage.waiting(1)
         stage.clock.advance(by: .seconds(3))
-        #expect(await patient.value == .timedOut)
+        #expect(await longer.value == .timedOut)
     }
 
-    @Test func `without time a message goes at once or not at all`() async throws {
+    @Test func `with a zero timeout a message is sent at once or not at all`() async throws {
         let stage = Stage()
         #expect(await stage.refusal(of: .text("never"), timeout: .zero) == .timedOut)
         let peer = try await stage.connect()
@@ -118,7 +118,7 @@ import Testing
         #expect(try await peer.texts(1) == ["now"])
     }
 
-    @Test func `what was refused for want of time is withdrawn from a connection that is full`() async throws {
+    @Test func `a message that timed out is withdrawn from a full connection`() async throws {
         let (stage, peer) = try await stalled()
         let sending = Task { await stage.refusal(of: .text("late"), timeout: .seconds(3)) }
         await stage.pause(of: .seconds(3))
@@ -126,7 +126,7 @@ import Testing
         try await expectOnlyFirst(stage, peer)
     }
 
-    @Test func `what was cancelled is withdrawn from a connection that is full`() async throws {
+    @Test func `a cancelled message is withdrawn from a full connection`() async throws {
         let (stage, peer) = try await stalled()
         let sending = Task { await stage.refusal(of: .text("late")) }
         await stage.waiting(1)
@@ -135,7 +135,7 @@ import Testing
         try await expectOnlyFirst(stage, peer)
     }
 
-    /// A connection that takes nothing more: one message is on its way.
+    /// A connection that accepts no more: one message is being sent.
     private func stalled() async throws -> (Stage, MemoryTransport) {
         var configuration = WebSocketConfiguration()
         configuration.limits.sendBuffer = 10
@@ -152,7 +152,7 @@ import Testing
         #expect(try await peer.texts(2) == ["first", "last"])
     }
 
-    @Test func `urgent messages overtake those that wait for a connection that is full`() async throws {
+    @Test func `urgent messages overtake those that wait for a full connection`() async throws {
         let (stage, peer) = try await stalled()
         let first = Task { try await stage.socket.send(.text("in hand"), lane: .bulk) }
         await stage.waiting(1)
@@ -165,7 +165,7 @@ import Testing
         for task in [first, second, third] { _ = try await task.value }
     }
 
-    @Test func `what waits goes to the next connection, once and in order`() async throws {
+    @Test func `waiting messages go to the next connection, once and in order`() async throws {
         let (stage, peer) = try await stalled()
         let first = Task { try await stage.socket.send(.text("1"), timeout: .seconds(3600)) }
         await stage.waiting(1)
@@ -180,19 +180,19 @@ import Testing
         #expect(try await next.texts(1) == ["3"])
     }
 
-    @Test func `closing refuses what waits, at once, and tells of what was queued`() async throws {
+    @Test func `closing refuses waiting messages at once and reports the queued ones`() async throws {
         let stage = Stage(sending: .queue(10))
-        var story = stage.story()
+        var reader = stage.eventReader()
         let receipt = try await stage.socket.send(tracked: .text("waits"))
         await stage.socket.close()
         #expect(await receipt.outcome() == .refused(.closed))
         #expect(await stage.refusal(of: .text("late")) == .closed)
-        #expect(await story.next() == .dropped(.text("waits"), .closed))
-        #expect(await story.next() == .closed(nil))
+        #expect(await reader.next() == .dropped(.text("waits"), .closed))
+        #expect(await reader.next() == .closed(nil))
         #expect(stage.socket.sendQueueDepth == SendVolume() && stage.socket.droppedSends == 1)
     }
 
-    @Test func `closing does not wait for a peer that is silent to refuse what waits`() async throws {
+    @Test func `closing refuses waiting messages without waiting for a silent peer`() async throws {
         let (stage, peer) = try await stalled()
         let sending = Task { await stage.refusal(of: .text("waits")) }
         await stage.waiting(1)
@@ -202,7 +202,7 @@ import Testing
         await closing.value
     }
 
-    @Test func `an end that the server brought refuses what waits`() async throws {
+    @Test func `a final refusal by the server refuses waiting messages`() async throws {
         let stage = Stage()
         let sending = Task { await stage.refusal(of: .text("waits")) }
         await stage.waiting(1)
@@ -210,7 +210,7 @@ import Testing
         #expect(await sending.value == .closed)
     }
 
-    @Test func `a socket that is gone refuses what waits`() async throws {
+    @Test func `a released socket refuses waiting messages`() async throws {
         let (server, clock) = (MemoryServer(), ManualClock())
         var options = WebSocketOptions()
         options.sending = .queue(10)

@@ -3,9 +3,11 @@ import HoldfastTesting
 import WebSocketRuntime
 import Testing
 
-/// A socket in a world where nothing happens by itself: its attempts are answered by the test, its time is the test's.
+/// A socket whose attempts the test answers and whose clock the test advances.
 struct Stage: Sendable {
-    /// No chance: 1 s before the second attempt, then 2 s, 4 s…; 1 s again after a loss of a stable connection.
+    /// A policy without randomness.
+    ///
+    /// The delay is 1 s before the second attempt, then 2 s, 4 s and so on; it is 1 s again after the loss of a stable connection.
     static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)), stableAfter: .seconds(10))
 
     let clock = ManualClock()
@@ -29,22 +31,22 @@ struct Stage: Sendable {
         }
     }
 
-    /// Answers the next attempt, and returns the server's end.
+    /// Accepts the next attempt and returns the server's end.
     func accept() async throws -> MemoryTransport { try #require(await server.nextAttempt()).accept() }
 
-    /// Lets the next attempt fail.
+    /// Refuses the next attempt.
     func refuse(_ error: TransportError = .down) async throws { try #require(await server.nextAttempt()).refuse(error) }
 
-    /// Lets the pause before the next attempt pass; returns how long it was.
+    /// Advances the clock by the pause before the next attempt; returns the pause.
     @discardableResult func pause() async -> Duration {
-        // The limits of sends that wait for a connection are sleeps, too.
+        // The timeouts of waiting sends are sleeps too, so they are skipped.
         var pause = await clock.nextSleep()
         while pause > Self.policy.backoff.cap { pause = await clock.nextSleep() }
         clock.advance(by: pause)
         return pause
     }
 
-    /// Waits until somebody sleeps for so long, and lets that pass.
+    /// Waits until something sleeps for this duration, and advances the clock by it.
     func pause(of duration: Duration) async {
         while !Task.isCancelled, await clock.nextSleep() != duration {}
         clock.advance(by: duration)
@@ -55,10 +57,10 @@ struct Stage: Sendable {
         for await state in socket.states where isWanted(state) { return }
     }
 
-    func story() -> Story { Story(events: socket.events.makeAsyncIterator()) }
+    func eventReader() -> EventReader { EventReader(events: socket.events.makeAsyncIterator()) }
 }
 
-/// How many attempts there were, and how many at once at most.
+/// Counts the attempts, and the most at one time.
 final class AttemptCount: Sendable {
     private let state = LockedValue((total: 0, now: 0, most: 0))
     var total: Int { state.withLockedValue(\.total) }
@@ -71,9 +73,9 @@ final class AttemptCount: Sendable {
     func end() { state.withLockedValue { $0.now -= 1 } }
 }
 
-/// The events of a socket, in words that can be compared.
-struct Story {
-    enum Chapter: Equatable {
+/// Reads the events of a socket as values that can be compared.
+struct EventReader {
+    enum Event: Equatable {
         case opened
         case message(Message)
         case reconnecting(attempt: Int, delay: Duration, TransportError.Code)
@@ -82,7 +84,7 @@ struct Story {
     }
     var events: WebSocketEvents.AsyncIterator
 
-    mutating func next() async -> Chapter? {
+    mutating func next() async -> Event? {
         while let event = await events.next() {
             switch event {
             case .opened: return .opened
@@ -98,7 +100,7 @@ struct Story {
 }
 
 extension WebSocketEvents.AsyncIterator {
-    /// The next event that is not about the state.
+    /// Returns the next event that is not a change of state.
     mutating func nextButStates() async -> WebSocketEvent? {
         while let event = await next() {
             if case .state = event { continue }
@@ -118,7 +120,7 @@ extension TransportError {
     }
 }
 
-/// The code of the error that a socket's function throws.
+/// Returns the code of the error that `body` throws.
 func code(_ body: () async throws(WebSocketError) -> Void) async -> WebSocketError.Code? {
     do throws(WebSocketError) {
         try await body()

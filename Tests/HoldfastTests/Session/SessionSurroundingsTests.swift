@@ -3,11 +3,11 @@ import HoldfastTesting
 import Testing
 import WebSocketCore
 
-/// What the app's coming and going, and the network's, means for a socket.
+/// How the app's background and foreground and the network affect a socket.
 @Suite(.timeLimit(.minutes(1))) struct SessionSurroundingsTests {
     private static let home = NetworkPath(.wifi, interface: "en0")
 
-    @Test func `in the background the connection is closed after the grace, and the foreground brings another at once`() async throws {
+    @Test func `in the background the connection is closed after a grace period, and the foreground connects again at once`() async throws {
         let stage = Stage()
         let first = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
@@ -31,7 +31,7 @@ import WebSocketCore
         #expect(error.code == .lost)
     }
 
-    @Test func `a network that returns cuts a long wait short`() async throws {
+    @Test func `a returning network ends a long wait`() async throws {
         let stage = Stage()
         for _ in 1...4 {
             try await stage.refuse()
@@ -47,31 +47,31 @@ import WebSocketCore
         #expect(attempt.request.number == 1)
     }
 
-    @Test func `without a network nothing is tried`() async throws {
+    @Test func `without a network there are no attempts`() async throws {
         let stage = Stage()
         try await stage.refuse()
         await stage.socket.notify(.unsatisfied)
         await stage.state { if case .held = $0 { true } else { false } }
         stage.clock.advance(by: .seconds(3600))
         await stage.socket.notify(.satisfied(Self.home))
-        // An attempt of the time without a network would count the failure before it.
+        // An attempt made without a network would have increased the attempt's number.
         let attempt = try #require(await stage.server.nextAttempt())
         #expect(attempt.request.number == 1)
     }
 
-    @Test func `a connection whose path is lost is asked at once, and given up when it is silent`() async throws {
+    @Test func `a connection whose path is lost gets a ping at once, and ends if there is no answer`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.timeouts.ping, configuration.timeouts.pingInterval) = (.milliseconds(200), nil)
         let stage = Stage(configuration: configuration)
-        var story = stage.story()
+        var reader = stage.eventReader()
         let peer = try await stage.accept()
-        #expect(await story.next() == .opened)
+        #expect(await reader.next() == .opened)
         peer.stall()
         await stage.socket.notify(.notViable)
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(1), .unresponsive))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(1), .unresponsive))
     }
 
-    @Test func `endpoints take turns`() async throws {
+    @Test func `the endpoints are used in turn`() async throws {
         let stage = Stage { $0.alternatives = ["wss://b.example.com", "wss://c.example.com"] }
         for endpoint in [0, 1, 2, 0] {
             let attempt = try #require(await stage.server.nextAttempt())
@@ -81,16 +81,16 @@ import WebSocketCore
         }
     }
 
-    @Test func `a server that says when to come back is heeded`() async throws {
+    @Test func `a Retry-After of the server sets the delay`() async throws {
         let stage = Stage()
-        var story = stage.story()
+        var reader = stage.eventReader()
         var busy = TransportError.refused(503)
         busy.response?.headers["Retry-After"] = "120"
         try await stage.refuse(busy)
-        #expect(await story.next() == .reconnecting(attempt: 2, delay: .seconds(120), .refused))
+        #expect(await reader.next() == .reconnecting(attempt: 2, delay: .seconds(120), .refused))
     }
 
-    @Test func `the states are told, the last one too`() async throws {
+    @Test func `the states sequence has every state up to the last one`() async throws {
         let stage = Stage()
         var states = stage.socket.states.makeAsyncIterator()
         try await stage.refuse()

@@ -1,7 +1,7 @@
 import Holdfast
 import Testing
 
-/// The rules for consumers that are given messages by another way, without tasks.
+/// The rules for consumers that get messages in another way, without tasks.
 struct EventShareElsewhereTests {
     typealias Share = EventShare<Int>
     private var share = Share()
@@ -18,7 +18,7 @@ struct EventShareElsewhereTests {
         }
     }
 
-    @Test mutating func `somebody reads for it, and it is given nothing here`() {
+    @Test mutating func `a pump reads for such a consumer, and the share delivers nothing to it`() {
         let (consumer, rest) = share.subscribeElsewhere()
         #expect(rest.isEmpty)
         let pump = share.pump
@@ -28,11 +28,11 @@ struct EventShareElsewhereTests {
         #expect(share.isElsewhere)
         share.leave(consumer)
         #expect(share.pump == nil && !share.isElsewhere)
-        // It was taken: the next consumer does not get it.
+        // The event was consumed, so the next consumer does not get it.
         guard case .read = share.take(share.subscribe(.suspend(), .everything)) else { return #expect(Bool(false)) }
     }
 
-    @Test mutating func `it gets what waited for the next consumer`() {
+    @Test mutating func `such a consumer gets the events that waited for the next consumer`() {
         let reader = share.newConsumer()
         for event in 1...3 {
             guard case .read = share.askToRead(reader) else { return #expect(Bool(false)) }
@@ -42,7 +42,7 @@ struct EventShareElsewhereTests {
         #expect(share.subscribeElsewhere().rest.isEmpty)
     }
 
-    @Test mutating func `nobody reads while one of them has enough, and the pump is called when none has`() {
+    @Test mutating func `reading stops while any of them is full, and the pump is called when none is`() {
         let (one, other) = (share.subscribeElsewhere().consumer, share.subscribeElsewhere().consumer)
         #expect(mayRead)
         share.hold(one, true)
@@ -54,18 +54,18 @@ struct EventShareElsewhereTests {
         #expect(share.takeCalls() == [share.pump!])
     }
 
-    @Test mutating func `one that leaves while it has enough holds up nobody`() {
+    @Test mutating func `a full consumer that leaves does not block the others`() {
         let (one, _) = (share.subscribeElsewhere().consumer, share.subscribeElsewhere().consumer)
         share.hold(one, true)
         guard case .wait = share.askToRead(share.pump!) else { return #expect(Bool(false)) }
         share.leave(one)
         #expect(share.takeCalls() == [share.pump!])
-        // Too late to be heard.
+        // The consumer has left, so this has no effect.
         share.hold(one, true)
         #expect(mayRead)
     }
 
-    @Test mutating func `nobody reads on before what was read is given elsewhere`() {
+    @Test mutating func `reading pauses until the last event was delivered elsewhere`() {
         _ = share.subscribeElsewhere()
         let pump = share.pump!
         guard case .read = share.askToRead(pump) else { return #expect(Bool(false)) }

@@ -4,9 +4,9 @@ import StreamCore
 import Testing
 import WebSocketCore
 
-/// What a consumer of a typed stream gets that is slower than the peer.
+/// What a consumer of a typed stream gets if it is slower than the peer.
 @Suite(.timeLimit(.minutes(2))) struct StreamDeliveryTests {
-    @Test func `latest: a consumer that was busy finds the newest value alone`() async throws {
+    @Test func `latest: a slow consumer gets only the newest value`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .latest)
         var ticks = stream.makeAsyncIterator()
@@ -18,7 +18,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 6, delivered: 2, conflated: 4))
     }
 
-    @Test func `newest: the oldest values give way, and are counted`() async throws {
+    @Test func `newest: the oldest values are dropped and counted`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .newest(2))
         var ticks = stream.makeAsyncIterator()
@@ -29,7 +29,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 5, delivered: 2, dropped: 3))
     }
 
-    @Test func `latest by key: the newest value of each key comes, in the order of the first change`() async throws {
+    @Test func `latest by key: a consumer gets the newest value of each key, in the order of the first change`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .latest(by: \.symbol))
         var ticks = stream.makeAsyncIterator()
@@ -41,7 +41,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 5, delivered: 3, conflated: 2))
     }
 
-    @Test func `every message in batches: nothing is lost, and the peer waits for the consumer`() async throws {
+    @Test func `every message in batches: no value is lost, and the peer waits for the consumer`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.batches(of: StreamTick.self, delivery: .everyMessage(capacity: 16), upTo: 10)
         var batches = stream.makeAsyncIterator()
@@ -51,7 +51,7 @@ import WebSocketCore
         while prices.count < 5000, let batch = try await batches.next() {
             #expect(1...10 ~= batch.count)
             prices += batch.map(\.price)
-            // So much may wait, and one message that was under way.
+            // The buffer holds 16 values, and one more may be in progress.
             #expect(stage.decoded.count - prices.count <= 17)
         }
         try await sending
@@ -59,7 +59,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 5000, delivered: 5000))
     }
 
-    @Test func `at most so many a second: the first comes at once, the last after the pause`() async throws {
+    @Test func `at most n per second: the first value comes at once, the last one after the pause`() async throws {
         let stage = try await StreamStage()
         var ticks = stage.socket.stream(of: StreamTick.self, delivery: .latest.atMost(perSecond: 4)).makeAsyncIterator()
         try await stage.send("A", 1)
@@ -84,7 +84,7 @@ import WebSocketCore
         try await passing
     }
 
-    @Test func `sampled: the newest value comes at the end of the interval, unless the consumer has it`() async throws {
+    @Test func `sampled: the newest value comes at the end of the interval, unless the consumer has it already`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .sampled(every: .seconds(3)))
         var ticks = stream.makeAsyncIterator()
@@ -98,7 +98,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 5, delivered: 1, conflated: 4))
     }
 
-    @Test func `a batch waits for more until its time is over`() async throws {
+    @Test func `a batch waits for more values until its time is over`() async throws {
         let stage = try await StreamStage()
         var batches = stage.socket.batches(of: StreamTick.self, upTo: 3, within: .seconds(7)).makeAsyncIterator()
         for price in 1...4 { try await stage.send("A", price) }
@@ -109,7 +109,7 @@ import WebSocketCore
         await passing
     }
 
-    @Test func `a screen gets the newest of each symbol at its pace`() async throws {
+    @Test func `paced batches have the newest value of each symbol`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.batches(of: StreamTick.self, delivery: .latest(by: \.symbol).atMost(perSecond: 4))
         var screens = stream.makeAsyncIterator()
@@ -123,7 +123,7 @@ import WebSocketCore
         #expect(stream.counts == DeliveryCounts(received: 301, delivered: 4, conflated: 297))
     }
 
-    @Test func `after the end what waits still comes, and then why it ended`() async throws {
+    @Test func `after the end a consumer gets the waiting values and then the error`() async throws {
         let stage = try await StreamStage()
         var ticks = stage.socket.stream(of: StreamTick.self, delivery: .latest(by: \.symbol)).makeAsyncIterator()
         var batches = stage.socket.batches(of: StreamTick.self, upTo: 10, within: .seconds(60)).makeAsyncIterator()
@@ -139,12 +139,12 @@ import WebSocketCore
             let error = await #expect(throws: WebSocketError.self) { _ = try await ticks.next() }
             #expect(error?.httpStatus == 403)
         }
-        // Nor does who comes later wait.
+        // A later consumer does not wait either.
         var late = stage.socket.stream(of: StreamTick.self, delivery: .latest).makeAsyncIterator()
         await #expect(throws: WebSocketError.self) { _ = try await late.next() }
     }
 
-    @Test func `it ends in peace when this side closes`() async throws {
+    @Test func `a stream ends without an error when this side closes`() async throws {
         let stage = try await StreamStage()
         var ticks = stage.socket.stream(of: StreamTick.self, delivery: .latest).makeAsyncIterator()
         async let closing: Void = stage.socket.close()
@@ -152,7 +152,7 @@ import WebSocketCore
         await closing
     }
 
-    @Test func `the first consumer gets what was read before it came`() async throws {
+    @Test func `the first consumer gets the values that were read before it subscribed`() async throws {
         let stage = try await StreamStage()
         async let answer: String = stage.socket.request(.text("ask"), matching: { $0 == .text("answer") ? "answer" : nil })
         #expect(try await stage.peer.receive() == .message(.text("ask")))
@@ -164,7 +164,7 @@ import WebSocketCore
         for price in 1...4 { #expect(try await ticks.next()?.price == price) }
     }
 
-    @Test func `what a stream did stands in the metrics and the statistics`() async throws {
+    @Test func `the counts of streams are in the metrics and the statistics`() async throws {
         let sight = Sight()
         let stage = try await StreamStage { sight.watch(&$0) }
         do {
@@ -182,7 +182,7 @@ import WebSocketCore
         stage.socket.session.instruments.notifyTraffic()
         stage.socket.session.instruments.notifyTraffic()
         #expect(total.conflated == 2 && sight.count("stream_conflated") == 2)
-        // The marks count, too.
+        // The marks count too.
         #expect(total.received > 4 && sight.count("stream_received") == total.received)
         #expect(total.delivered > 2 && sight.count("stream_delivered") == total.delivered)
         #expect(sight.count("stream_dropped") == 0)

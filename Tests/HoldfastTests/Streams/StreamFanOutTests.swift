@@ -6,9 +6,9 @@ import StreamCore
 import Testing
 import WebSocketCore
 
-/// Many consumers of one socket, each at its own speed, each for its own messages.
+/// Many consumers of one socket, with their own speeds and filters.
 @Suite(.timeLimit(.minutes(2))) struct StreamFanOutTests {
-    @Test func `a consumer that takes its time holds up no other, and ends with the newest of each key`() async throws {
+    @Test func `a slow consumer does not delay the others, and ends with the newest value of each key`() async throws {
         let stage = try await StreamStage()
         let slow = stage.socket.stream(of: StreamTick.self, delivery: .latest(by: \.symbol))
         let fast = stage.socket.stream(of: StreamTick.self)
@@ -49,7 +49,7 @@ import WebSocketCore
         #expect(slow.counts.delivered + slow.counts.conflated == 10_000)
     }
 
-    @Test func `a message is decoded once for all consumers that are fed`() async throws {
+    @Test func `a message is decoded once for all consumers of one type`() async throws {
         let stage = try await StreamStage()
         var consumers = (0..<5).map { _ in
             stage.socket.stream(of: StreamTick.self, delivery: .newest(10)).makeAsyncIterator()
@@ -59,7 +59,7 @@ import WebSocketCore
         #expect(stage.decoded.count == 3)
     }
 
-    @Test func `a message that is no value is told once, and the others come`() async throws {
+    @Test func `an undecodable message is reported once per decoding, and the others arrive`() async throws {
         let stage = try await StreamStage()
         var events = stage.socket.events.makeAsyncIterator()
         var one = stage.socket.stream(of: StreamTick.self, delivery: .newest(10)).makeAsyncIterator()
@@ -79,11 +79,11 @@ import WebSocketCore
         while let event = await events.next() {
             if case .undecodable(let undecodable) = event { seen.append(undecodable.message) }
         }
-        // The second consumer decoded it by itself.
+        // The second consumer has another kind of delivery, so it decodes for itself.
         #expect(seen == [.text(#"{"symbol":"B"}"#), .text(#"{"symbol":"B"}"#)])
     }
 
-    @Test func `a topic's consumer gets its messages alone, and nothing else is decoded`() async throws {
+    @Test func `a filtered consumer gets only its messages, and no others are decoded`() async throws {
         let stage = try await StreamStage()
         var sail = stage.socket.stream(of: StreamTick.self, where: .field("symbol", is: "SAIL")).makeAsyncIterator()
         var three = stage.socket.stream(of: StreamTick.self, where: .field("price", is: 3), delivery: .newest(5)).makeAsyncIterator()
@@ -93,7 +93,7 @@ import WebSocketCore
         #expect(stage.decoded.count == 6)
     }
 
-    @Test func `two thousand topics: each message goes to its own`() async throws {
+    @Test func `with two thousand topics each message goes to its own consumer`() async throws {
         let stage = try await StreamStage()
         let topics = (0..<2000).map { topic in
             stage.socket.stream(of: StreamTick.self, where: .field("symbol", is: "topic \(topic)"), delivery: .newest(10))
@@ -109,7 +109,7 @@ import WebSocketCore
         #expect(stage.socket.hub.lanes.isEmpty && stage.socket.hub.isHeld.isEmpty)
     }
 
-    @Test func `a topic that is full holds up reading until it is taken, and the others get theirs`() async throws {
+    @Test func `a full topic stops the reading until its consumer reads, and the others get their messages`() async throws {
         let stage = try await StreamStage()
         let delivery = StreamDelivery<StreamTick>.everyMessage(capacity: 4)
         var sail = stage.socket.stream(of: StreamTick.self, where: .field("symbol", is: "SAIL"), delivery: delivery).makeAsyncIterator()
@@ -127,7 +127,7 @@ import WebSocketCore
         try await sending
     }
 
-    @Test func `by a field, what is replaced is never decoded`() async throws {
+    @Test func `latest by field: replaced messages are never decoded`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .latest(byField: "symbol"))
         var ticks = stream.makeAsyncIterator()
@@ -139,7 +139,7 @@ import WebSocketCore
         #expect(stream.counts.conflated == 198)
     }
 
-    @Test func `by a field, in batches and at a pace`() async throws {
+    @Test func `latest by field works in batches and at a pace`() async throws {
         let stage = try await StreamStage()
         var screens = stage.socket.batches(of: StreamTick.self, delivery: .latest(byField: "symbol").atMost(perSecond: 4))
             .makeAsyncIterator()
@@ -152,7 +152,7 @@ import WebSocketCore
         await passing
     }
 
-    @Test func `who is to look into a format that nobody can fails at once`() async throws {
+    @Test func `a filter by field of an unknown format fails at once`() async throws {
         let stage = try await StreamStage()
         let decoding = MessageDecoding<Int>("runes") { _, _ in 0 }
         var filtered = stage.socket.stream(by: decoding, where: .field("a", is: "b")).makeAsyncIterator()
@@ -161,13 +161,13 @@ import WebSocketCore
             #expect(await code { () async throws(WebSocketError) in _ = try await filtered.next() } == .invalidConfiguration)
             #expect(await code { () async throws(WebSocketError) in _ = try await keyed.next() } == .invalidConfiguration)
         }
-        // Told the format, it can.
-        var told = stage.socket.stream(by: decoding, where: .field("symbol", is: "A", format: .json)).makeAsyncIterator()
+        // With a given format the filter works.
+        var withFormat = stage.socket.stream(by: decoding, where: .field("symbol", is: "A", format: .json)).makeAsyncIterator()
         try await stage.send("A", 1)
-        #expect(try await told.next() == 0)
+        #expect(try await withFormat.next() == 0)
     }
 
-    @Test func `streams go on over all connections`() async throws {
+    @Test func `streams continue over all connections`() async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: .latest(by: \.symbol))
         var ticks = stream.makeAsyncIterator()
@@ -196,7 +196,7 @@ import WebSocketCore
             return ticks
         }
         try await stage.send("A", 1)
-        // It has taken the first, or waits until it may.
+        // The consumer has the first value, or waits for the end of the interval.
         if place == 1 {
             while await stage.stage.clock.nextSleep() != .seconds(11) {}
         } else {
@@ -206,7 +206,7 @@ import WebSocketCore
         #expect(try await task.value.count == (place == 1 ? 0 : 1))
         #expect(stage.socket.hub.lanes.isEmpty && stage.socket.hub.isHeld.isEmpty)
         #expect(stream.counts.received == 1)
-        // The next consumer finds the socket as it was.
+        // The next consumer finds the socket unchanged.
         try await stage.send("A", 2)
         var ticks = stage.socket.stream(of: StreamTick.self).makeAsyncIterator()
         #expect(try await ticks.next()?.price == 2)
@@ -223,7 +223,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [StreamDelivery<StreamTick>.newest(10), .everyMessage(), .latest(byField: "symbol")])
-    func `a cancelled consumer ends, though there is always more to take`(_ delivery: StreamDelivery<StreamTick>) async throws {
+    func `a cancelled consumer ends though more values wait`(_ delivery: StreamDelivery<StreamTick>) async throws {
         let stage = try await StreamStage()
         let stream = stage.socket.stream(of: StreamTick.self, delivery: delivery)
         let task = Task {
@@ -237,7 +237,7 @@ import WebSocketCore
         #expect(try await task.value == nil)
     }
 
-    @Test func `one that leaves while it is full holds up nobody`() async throws {
+    @Test func `a full consumer that leaves does not block the others`() async throws {
         let stage = try await StreamStage()
         var full: WebSocketStreamBatches<StreamTick>.AsyncIterator? = stage.socket.batches(
             of: StreamTick.self, delivery: .everyMessage(capacity: 1)
@@ -250,7 +250,7 @@ import WebSocketCore
         for price in 2...50 { #expect(try await others.next()?.price == price) }
     }
 
-    @Test func `with the socket's last consumer the socket goes, too`() async throws {
+    @Test func `the socket is released with its last consumer`() async throws {
         weak var socket: WebSocket?
         do {
             let stage = try await StreamStage()

@@ -8,11 +8,11 @@ struct StreamTick: Codable, Hashable, Sendable {
     var price: Int
 }
 
-/// A server that sends ticks, and a consumer that says when all of them have come.
+/// A server that sends ticks, and a socket that counts the decoded ones.
 struct StreamStage: Sendable {
     let stage: Stage
     let peer: MemoryTransport
-    /// How many values were decoded.
+    /// Counts the decoded values.
     let decoded: StreamDecodings
 
     init(_ configure: (inout WebSocketOptions) -> Void = { _ in }) async throws {
@@ -27,7 +27,7 @@ struct StreamStage: Sendable {
 
     var socket: WebSocket { stage.socket }
 
-    /// Waits until somebody sleeps for so long, and lets that pass.
+    /// Waits until something sleeps for this duration, and advances the clock by it.
     func pass(_ duration: Duration) async { await stage.pause(of: duration) }
 
     func send(_ symbol: String, _ price: Int) async throws { try await Self.send(symbol, price, over: peer) }
@@ -36,26 +36,26 @@ struct StreamStage: Sendable {
         try await peer.send(.text(#"{"symbol":"\#(symbol)","price":\#(price)}"#))
     }
 
-    /// Waits until all that was sent has come to all streams that there are.
+    /// Waits until everything that was sent has reached all current streams.
     func settle(over peer: MemoryTransport? = nil) async throws {
-        // The newest lane is the last to be given a message.
+        // The newest lane gets each message last.
         var marks = socket.stream(by: Self.mark, delivery: .newest(.max)).makeAsyncIterator()
         try await (peer ?? self.peer).send(.text("mark"))
         while try await marks.next() == 0 {}
     }
 
-    /// 1 for a mark, 0 for a tick.
+    /// Decodes 1 for a mark and 0 for a tick.
     private static let mark = MessageDecoding<Int>("mark") { payload, _ in payload.byteCount == 4 ? 1 : 0 }
 }
 
-/// How often something was decoded.
+/// Counts decodings.
 final class StreamDecodings: Sendable {
     private let total = LockedValue(0)
     var count: Int { total.withLockedValue(\.self) }
     func add() { total.withLockedValue { $0 += 1 } }
 }
 
-/// JSON, counted.
+/// A JSON codec that counts its decodings.
 struct StreamCountingCodec: MessageCodec {
     let decodings: StreamDecodings
     private let codec = JSONCodec()

@@ -5,7 +5,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Who is trusted; certificates are made for the run with the `openssl` command.
+    /// Trust in certificates, which the `openssl` command makes for each run.
     @Suite struct TLSTests {
         private let certificates = Result { try TestCertificates.shared() }
 
@@ -32,7 +32,7 @@ extension SocketTests {
         }
 
         @Test(arguments: ["localhost", "127.0.0.1"])
-        func `pain 4: the authority given is the one that counts`(host: String) async throws {
+        func `pain 4: the given authority decides`(host: String) async throws {
             let authority = try certificates.get().authority
             let bytes = try Array(String(contentsOfFile: authority, encoding: .utf8).utf8)
             try await server(nil).withRunning { server in
@@ -47,11 +47,11 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 4: an authority that nobody named is refused`() async throws {
-            let stranger = try certificates.get().strangeAuthority
+        @Test func `pain 4: a certificate of an authority that was not given is refused`() async throws {
+            let otherAuthority = try certificates.get().strangeAuthority
             try await server(nil).withRunning { server in
                 await expectRefusal(.unknownAuthority, by: trusting(.system), of: url(server))
-                await expectRefusal(.unknownAuthority, by: trusting(.file(stranger)), of: url(server))
+                await expectRefusal(.unknownAuthority, by: trusting(.file(otherAuthority)), of: url(server))
             }
         }
 
@@ -71,7 +71,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [nil] + TestCertificates.Flaw.allCases)
-        func `only isInsecure takes any certificate`(flaw: TestCertificates.Flaw?) async throws {
+        func `only isInsecure accepts any certificate`(flaw: TestCertificates.Flaw?) async throws {
             try await server(flaw).withRunning { server in
                 let configuration = trusting(.system, isInsecure: true)
                 try await WebSocketConnection.withConnection(to: url(server), configuration: configuration) { connection in
@@ -81,7 +81,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `pain 4: an authority that cannot be read is an error, not the system's`() async throws {
+        @Test func `pain 4: an authority that cannot be read is an error, and the system's authorities are not used`() async throws {
             let key = try certificates.get().identity(nil).key
             for trust in [.file("/nonexistent/authority.pem"), .file(key), .pem(Array("no certificate".utf8)), .pem([])]
                 as [TLSOptions.Trust]
@@ -103,7 +103,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server that is silent before TLS meets the handshake's deadline`() async throws {
+        @Test func `a server that is silent before TLS ends at the handshake timeout`() async throws {
             try await withScriptedServer { peer in
                 _ = await peer.readToEnd()
             } client: { url in

@@ -1,22 +1,22 @@
 import Foundation
 
-/// A chain of three, and what clients show, made anew for each test run with the `openssl` command.
+/// A chain of three certificates and client certificates, made for each test run with the `openssl` command.
 struct TrustCertificates: Sendable {
     private let folder: URL
 
     static func shared() throws -> TrustCertificates { try made.get() }
     private static let made = Result { try TrustCertificates() }
 
-    /// A file made by ``init()``, such as `root.pem`.
+    /// The path of a file that ``init()`` made, such as `root.pem`.
     func path(_ name: String) -> String { folder.appending(path: name).path }
 
-    /// The pin of a certificate's key, as `openssl` says.
+    /// The pin of a certificate's key, as `openssl` computes it.
     func keyPin(_ name: String) throws -> String {
         let command = "openssl x509 -in \(name).pem -pubkey -noout | openssl pkey -pubin -outform der"
         return "sha256/" + (try run(command + " | openssl dgst -sha256 -binary | openssl base64 -A"))
     }
 
-    /// The pin of a certificate, as `openssl` says.
+    /// The pin of a certificate, as `openssl` computes it.
     func certificatePin(_ name: String) throws -> String {
         "cert-sha256/" + (try run("openssl x509 -in \(name).pem -outform der | openssl dgst -sha256 -binary | openssl base64 -A"))
     }
@@ -37,10 +37,10 @@ struct TrustCertificates: Sendable {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failed(output: said) }
-        return said
+        guard process.terminationStatus == 0 else { throw Failed(output: text) }
+        return text
     }
 
     private static let script = """

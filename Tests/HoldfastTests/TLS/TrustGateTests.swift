@@ -7,13 +7,13 @@ import WebSocketRuntime
 
 @testable import WebSocketNIO
 
-/// The gate by itself, over TLS that has met nobody, so that there is no certificate.
+/// The gate without a TLS server, so that there is no certificate.
 @Suite struct TrustGateTests {
     private let channel: EmbeddedChannel
 
     init() { channel = EmbeddedChannel() }
 
-    /// Puts the gate in place and writes to it; `isInspection`: whatever the server shows is good enough.
+    /// Installs the gate and writes to it; with `isInspection` any server is accepted.
     private func write(_ text: String, isInspection: Bool) throws -> EventLoopFuture<Void> {
         let trust = TrustContext(options: TLSOptions(), host: "a.example", place: "wss://a.example/", isInspection: isInspection)
         let tls = try NIOSSLClientHandler(
@@ -23,21 +23,23 @@ import WebSocketRuntime
         return channel.writeAndFlush(ByteBuffer(string: text))
     }
 
-    private func agree() { channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil)) }
+    private func completeHandshake() {
+        channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
+    }
 
-    @Test func `what is written waits until the server is trusted`() throws {
+    @Test func `data waits until the server is trusted`() throws {
         let written = try write("GET", isInspection: true)
         #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
-        agree()
+        completeHandshake()
         #expect(try channel.readOutbound() == ByteBuffer(string: "GET"))
         try written.wait()
         try channel.writeOutbound(ByteBuffer(string: "more"))
         #expect(try channel.readOutbound() == ByteBuffer(string: "more"))
     }
 
-    @Test func `what is written to a server that is not trusted never leaves, and fails with the reason`() throws {
+    @Test func `data for an untrusted server is never sent, and its write fails with the reason`() throws {
         let written = try write("GET", isInspection: false)
-        agree()
+        completeHandshake()
         #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
         #expect(!channel.isActive)
         for wait in [{ try channel.throwIfErrorCaught() }, { try written.wait() }] {
@@ -45,7 +47,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `what waits when the server hangs up fails`() throws {
+    @Test func `waiting data fails when the server closes`() throws {
         let written = try write("GET", isInspection: true)
         channel.pipeline.fireChannelInactive()
         #expect(throws: ChannelError.ioOnClosedChannel) { try written.wait() }

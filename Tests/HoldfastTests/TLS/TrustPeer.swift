@@ -5,9 +5,9 @@ import NIOSSL
 import NIOTLS
 import ScriptedPeers
 
-/// A TLS server with any configuration, which takes each upgrade and waits for the client's end.
+/// A TLS server with any configuration that accepts each upgrade and waits for the client's close.
 struct TrustPeer: Sendable {
-    /// What it saw of its clients.
+    /// What the server saw of its clients.
     struct Seen: Sendable {
         var serverName: String?
         var applicationProtocol: String?
@@ -20,7 +20,7 @@ struct TrustPeer: Sendable {
     var chain = "leaf-chain"
     var version: TLSVersion?
     var wantsClientCertificate = false
-    /// What it answers to each request but that for `/taken`, after it has asked for a client certificate; nil: it agrees.
+    /// The answer to each request except one for `/taken`, after a request for a client certificate; nil accepts.
     var refusal: ResponseHead?
     var applicationProtocols: [String] = []
     let seen = LockedValue(Seen())
@@ -28,7 +28,7 @@ struct TrustPeer: Sendable {
     func run(_ client: (_ port: String) async throws -> Void) async throws {
         let context = try NIOSSLContext(configuration: configuration())
         try await withScriptedServer { [seen] channel in
-            try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: context), TrustEar(seen)])
+            try channel.pipeline.syncOperations.addHandlers([NIOSSLServerHandler(context: context), TrustRecorder(seen)])
         } _: { [seen, refusal] peer in
             guard let request = try? await peer.readRequest() else { return }
             if let refusal, request.target != "/taken" {
@@ -61,8 +61,8 @@ struct TrustPeer: Sendable {
     }
 }
 
-/// Notes what was agreed and what came.
-private final class TrustEar: ChannelInboundHandler {
+/// Records the agreed protocol and the received bytes.
+private final class TrustRecorder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let seen: LockedValue<TrustPeer.Seen>
 

@@ -6,12 +6,12 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Pins, roots, client certificates and names over TLS, and what is said when one of them is wrong.
+    /// Pins, roots, client certificates and names over TLS, and the errors for each of them.
     @Suite struct TrustTests {
         private let made = Result { try TrustCertificates.shared() }
         private var files: TrustCertificates { get throws { try made.get() } }
 
-        /// Trusts the test's root alone.
+        /// TLS options that trust only the test's root.
         private func rooted(_ change: (inout TLSOptions) throws -> Void = { _ in }) throws -> TLSOptions {
             var options = TLSOptions(trust: .file(try files.path("root.pem")))
             try change(&options)
@@ -28,14 +28,14 @@ extension SocketTests {
         }
 
         private func expectFailure(
-            _ code: WebSocketError.Code, _ words: [String], _ url: String, _ options: TLSOptions, mayHangUp: Bool = false,
+            _ code: WebSocketError.Code, _ words: [String], _ url: String, _ options: TLSOptions, mayBeLost: Bool = false,
             location: SourceLocation = #_sourceLocation
         ) async {
             let error = await #expect(throws: WebSocketError.self, sourceLocation: location) {
                 try await WebSocketConnection.connect(to: url, configuration: configuration(options))
             }
-            // A reset may overtake the alert that says why; then the link is lost, with the same advice.
-            if !(mayHangUp && error?.code == .lost) {
+            // A reset may arrive before the alert with the reason; then the connection is lost, and the error has the same advice.
+            if !(mayBeLost && error?.code == .lost) {
                 #expect(error?.code == code, "\(String(describing: error))", sourceLocation: location)
                 #expect(error?.isRetryable == false, sourceLocation: location)
             }
@@ -47,14 +47,14 @@ extension SocketTests {
         // MARK: Chains
 
         @Test(arguments: [TLSVersion.tlsv12, .tlsv13], ["leaf", "rsa"])
-        func `TLS 1.2 and 1.3, ECDSA over an intermediate and RSA are taken`(version: TLSVersion, identity: String) async throws {
+        func `TLS 1.2 and 1.3 accept ECDSA with an intermediate and RSA`(version: TLSVersion, identity: String) async throws {
             let chain = identity == "leaf" ? "leaf-chain" : identity
             let peer = TrustPeer(certificates: try files, identity: identity, chain: chain, version: version)
             try await peer.run { port in try await expectOpen("wss://localhost:\(port)/", rooted()) }
             #expect(peer.seen.withLockedValue { $0.serverName } == "localhost")
         }
 
-        @Test func `an authority in between that the server leaves out is asked for`() async throws {
+        @Test func `a missing intermediate certificate is named in the error`() async throws {
             try await TrustPeer(certificates: try files, chain: "leaf").run { port in
                 let words = ["no trusted authority vouches for `Trust leaf`", "`Trust between`", "let the server send the whole chain"]
                 await expectFailure(.unknownAuthority, words, "wss://localhost:\(port)/", try rooted())
@@ -62,7 +62,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
-        func `an expired certificate says when, and what to do`(version: TLSVersion) async throws {
+        func `an expired certificate is an error with the date and an advice`(version: TLSVersion) async throws {
             try await TrustPeer(certificates: try files, identity: "old", chain: "old-chain", version: version).run { port in
                 let words = ["`Trust old` expired on 20", "renew it on the server"]
                 await expectFailure(.certificateExpired, words, "wss://localhost:\(port)/", try rooted())
@@ -70,14 +70,14 @@ extension SocketTests {
         }
 
         @Test(arguments: ["localhost", "127.0.0.1"])
-        func `a certificate for others says for whom`(host: String) async throws {
+        func `a certificate for other hosts is an error that names them`(host: String) async throws {
             try await TrustPeer(certificates: try files, identity: "other", chain: "other").run { port in
                 let words = ["is for other.example, not for \(host)", "TLSOptions.serverName"]
                 await expectFailure(.wrongHost, words, "wss://\(host):\(port)/", try rooted())
             }
         }
 
-        @Test func `a certificate for the address that a name leads to is not for the name`() async throws {
+        @Test func `a certificate for an address is not valid for a name with that address`() async throws {
             try await TrustPeer(certificates: try files, identity: "address", chain: "address").run { port in
                 try await expectOpen("wss://127.0.0.1:\(port)/", rooted())
                 let words = ["is for other.example, 127.0.0.1, not for localhost"]
@@ -85,7 +85,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a self-signed certificate is trusted when it is named, and for its names only`() async throws {
+        @Test func `a self-signed certificate is trusted if it was given, and only for its names`() async throws {
             let own = try files.path("self.pem")
             try await TrustPeer(certificates: try files, identity: "self", chain: "self").run { port in
                 let url = "wss://localhost:\(port)/"
@@ -96,7 +96,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `additional roots add to those trusted, whichever those are`() async throws {
+        @Test func `additional roots are trusted in addition to any others`() async throws {
             try await TrustPeer(certificates: try files).run { port in
                 let url = "wss://localhost:\(port)/"
                 let root = try Array(Data(contentsOf: URL(filePath: files.path("root.pem"))))
@@ -112,7 +112,7 @@ extension SocketTests {
         // MARK: Pins
 
         @Test(arguments: ["leaf", "between", "root"], [TLSVersion.tlsv12, .tlsv13])
-        func `a pin of any certificate of the verified chain holds, the root's too, which no server sends`(
+        func `a pin matches any certificate of the verified chain, even the root, which no server sends`(
             name: String, version: TLSVersion
         ) async throws {
             let pins = try [files.keyPin(name), files.certificatePin(name)].map { try Pin($0) }
@@ -123,7 +123,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a backup is enough`() async throws {
+        @Test func `a backup pin is sufficient`() async throws {
             try await TrustPeer(certificates: try files).run { port in
                 let pins = [try Pin(files.keyPin("stranger")), try Pin(files.keyPin("between"))]
                 try await expectOpen("wss://localhost:\(port)/", rooted { $0.pins = [PinSet("localhost", pins: pins)] })
@@ -131,7 +131,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
-        func `without a pin nothing is sent, and the error shows what the chain has`(version: TLSVersion) async throws {
+        func `without a matching pin nothing is sent, and the error shows the pins of the chain`(version: TLSVersion) async throws {
             let peer = TrustPeer(certificates: try files, version: version)
             let reports = LockedValue<[PinReport]>([])
             try await peer.run { port in
@@ -148,8 +148,8 @@ extension SocketTests {
             #expect(report.chain.map(\.subject) == ["Trust leaf", "Trust between", "Trust root"])
         }
 
-        @Test func `a certificate that the server sends but that is not in the verified chain matches nothing`() async throws {
-            // The server sends `between`, and is trusted without it: by its own certificate.
+        @Test func `a sent certificate that is not in the verified chain matches no pin`() async throws {
+            // The server sends `between`, but its own certificate is trusted, so `between` is not in the verified chain.
             try await TrustPeer(certificates: try files, identity: "self", chain: "self-chain").run { port in
                 let pins = [try Pin(files.keyPin("between"))]
                 var options = TLSOptions(trust: .file(try files.path("self.pem")))
@@ -158,7 +158,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a set that only reports lets the connection open, and tells the app`() async throws {
+        @Test func `a report-only set lets the connection open and reports to the app`() async throws {
             let reports = LockedValue<[PinReport]>([])
             try await TrustPeer(certificates: try files).run { port in
                 let strange = try Pin(files.keyPin("stranger"))
@@ -172,7 +172,7 @@ extension SocketTests {
             #expect(reports.withLockedValue { $0.map(\.isRefused) } == [false])
         }
 
-        @Test func `a set whose day has come refuses only if it is to`() async throws {
+        @Test func `an expired set refuses only if configured`() async throws {
             try await TrustPeer(certificates: try files).run { port in
                 let (url, strange) = ("wss://localhost:\(port)/", try Pin(files.keyPin("stranger")))
                 var set = PinSet("localhost", pins: [strange], expires: CalendarDate("2020-01-01"))
@@ -182,7 +182,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a pinned certificate needs an authority all the same`() async throws {
+        @Test func `a pinned certificate still needs a trusted authority`() async throws {
             try await TrustPeer(certificates: try files).run { port in
                 var options = TLSOptions(trust: .file(try files.path("stranger.pem")))
                 options.pins = [PinSet("localhost", pins: [try Pin(files.keyPin("leaf"))])]
@@ -193,7 +193,7 @@ extension SocketTests {
         // MARK: Client certificates
 
         @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
-        func `a client certificate is wanted, refused or taken`(version: TLSVersion) async throws {
+        func `a client certificate is required, refused or accepted`(version: TLSVersion) async throws {
             let key = PEMSource.file(try files.path("client.key"))
             func pem(_ name: String, _ key: PEMSource, _ passphrase: String? = nil) throws -> ClientIdentity {
                 .pem(certificates: .file(try files.path("\(name).pem")), privateKey: key, passphrase: passphrase)
@@ -201,33 +201,33 @@ extension SocketTests {
             try await TrustPeer(certificates: try files, version: version, wantsClientCertificate: true).run { port in
                 let url = "wss://localhost:\(port)/"
                 let advice = ["give it one in TLSOptions.identity"]
-                await expectFailure(.clientCertificateWanted, advice, url, try rooted(), mayHangUp: true)
+                await expectFailure(.clientCertificateWanted, advice, url, try rooted(), mayBeLost: true)
                 let strange = try pem("stranger", .file(files.path("stranger.key")))
                 let showing = try rooted { $0.identity = strange }
-                await expectFailure(.clientCertificateRefused, ["client certificate"], url, showing, mayHangUp: true)
+                await expectFailure(.clientCertificateRefused, ["client certificate"], url, showing, mayBeLost: true)
                 let bytes = try Array(Data(contentsOf: URL(filePath: files.path("client.p12"))))
-                let taken = try [
+                let accepted = try [
                     pem("client", key), pem("client", .file(files.path("client-locked.key")), "sesame"),
                     .pkcs12(file: files.path("client.p12"), passphrase: "sesame"), .pkcs12(bytes: bytes, passphrase: "sesame"),
                 ]
-                for identity in taken { try await expectOpen(url, rooted { $0.identity = identity }) }
+                for identity in accepted { try await expectOpen(url, rooted { $0.identity = identity }) }
             }
         }
 
         @Test(arguments: [400, 403, 404])
-        func `a server that asks for a client certificate, takes any client, and then refuses it, may have wanted one`(
+        func `a refusal after an optional client certificate mentions that the server may need one`(
             status: Int
         ) async throws {
             try await TrustPeer(certificates: try files, refusal: ResponseHead(status: status, headers: ["Content-Length": "0"])).run {
                 port in
                 let url = "wss://localhost:\(port)/"
-                let isTold = status != 404
-                await expectFailure(.refused, isTold ? ["\(status)", "got none; if it needs one"] : ["\(status)"], url, try rooted())
+                let isMentioned = status != 404
+                await expectFailure(.refused, isMentioned ? ["\(status)", "got none; if it needs one"] : ["\(status)"], url, try rooted())
                 let showing = try rooted { $0.identity = try client }
                 let error = await #expect(throws: WebSocketError.self) {
                     try await WebSocketConnection.connect(to: url, configuration: configuration(showing))
                 }
-                #expect(error?.description.contains("got one; look whether TLSOptions.identity") == isTold)
+                #expect(error?.description.contains("got one; look whether TLSOptions.identity") == isMentioned)
             }
         }
 
@@ -237,23 +237,23 @@ extension SocketTests {
             }
         }
 
-        @Test func `a redirect takes the client certificate along within the origin only`() async throws {
+        @Test func `a redirect uses the client certificate only within the origin`() async throws {
             let showing = try rooted { $0.identity = try client }
-            var inside = TrustPeer(certificates: try files, version: .tlsv12, wantsClientCertificate: true)
-            inside.refusal = ResponseHead(status: 307, headers: ["Location": "/taken", "Content-Length": "0"])
-            try await inside.run { port in try await expectOpen("wss://localhost:\(port)/", showing) }
+            var sameOrigin = TrustPeer(certificates: try files, version: .tlsv12, wantsClientCertificate: true)
+            sameOrigin.refusal = ResponseHead(status: 307, headers: ["Location": "/taken", "Content-Length": "0"])
+            try await sameOrigin.run { port in try await expectOpen("wss://localhost:\(port)/", showing) }
             try await TrustPeer(certificates: try files, version: .tlsv12, wantsClientCertificate: true).run { port in
                 let location = "wss://localhost:\(port)/"
                 try await expectOpen(location, showing)
-                var outside = TrustPeer(certificates: try files)
-                outside.refusal = ResponseHead(status: 307, headers: ["Location": location, "Content-Length": "0"])
-                try await outside.run { port in
-                    await expectFailure(.clientCertificateWanted, [location], "wss://localhost:\(port)/", showing, mayHangUp: true)
+                var otherOrigin = TrustPeer(certificates: try files)
+                otherOrigin.refusal = ResponseHead(status: 307, headers: ["Location": location, "Content-Length": "0"])
+                try await otherOrigin.run { port in
+                    await expectFailure(.clientCertificateWanted, [location], "wss://localhost:\(port)/", showing, mayBeLost: true)
                 }
             }
         }
 
-        @Test func `another host is not asked for the name of the one that redirects to it`() async throws {
+        @Test func `a redirect to another host does not use the configured server name`() async throws {
             try await TrustPeer(certificates: try files).run { port in
                 let location = "wss://localhost:\(port)/"
                 var first = TrustPeer(certificates: try files, identity: "other", chain: "other")
@@ -268,7 +268,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a client certificate that cannot be used is an error of the configuration, without its secrets`() async throws {
+        @Test func `an unusable client certificate is a configuration error without its secrets`() async throws {
             let certificate = PEMSource.file(try files.path("client.pem"))
             let key = PEMSource.file(try files.path("root.key"))
             let locked = PEMSource.file(try files.path("client-locked.key"))
@@ -289,7 +289,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `DER where PEM is wanted is called by its name, with the way to PEM`() async throws {
+        @Test func `an error for DER in place of PEM says so and how to convert it`() async throws {
             let pem = try Data(contentsOf: URL(filePath: files.path("client.pem")))
             let der = PEMSource.bytes(try #require(PEM.certificates(in: Array(pem))?.first))
             let key = PEMSource.file(try files.path("client.key"))
@@ -306,7 +306,7 @@ extension SocketTests {
 
         // MARK: Versions and names
 
-        @Test func `an older version than asked for is not spoken`() async throws {
+        @Test func `a TLS version below the minimum is refused`() async throws {
             try await TrustPeer(certificates: try files, version: .tlsv12).run { port in
                 let options = try rooted { $0.minimumVersion = .tls13 }
                 await expectFailure(.tls, ["not support TLS 1.3 or later", "minimumVersion"], "wss://localhost:\(port)/", options)
@@ -316,7 +316,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `the name given is asked for, and is what the certificate must be for`() async throws {
+        @Test func `the given server name is sent and checked against the certificate`() async throws {
             let peer = TrustPeer(certificates: try files, identity: "other", chain: "other")
             try await peer.run { port in
                 let pins = [PinSet("other.example", pins: [try Pin(files.keyPin("other"))])]
@@ -339,7 +339,7 @@ extension SocketTests {
             #expect(peer.seen.withLockedValue { $0.serverName } == "another.example")
         }
 
-        @Test func `whoever is looked at unverified is not shown the client certificate`() async throws {
+        @Test func `an unverified inspection does not send the client certificate`() async throws {
             let peer = TrustPeer(certificates: try files, wantsClientCertificate: true, applicationProtocols: ["acme"])
             let identity = ClientIdentity.pem(
                 certificates: .file(try files.path("client.pem")), privateKey: .file(try files.path("client.key")))
@@ -347,12 +347,12 @@ extension SocketTests {
                 let options = try rooted { ($0.identity, $0.applicationProtocols) = (identity, ["acme"]) }
                 _ = try await ServerChain.of(WebSocketURL("wss://localhost:\(port)/"), tls: options, isUnverified: true)
             }
-            // Without a certificate the server finishes no handshake.
+            // Without a certificate the server completes no handshake.
             #expect(peer.seen.withLockedValue { $0.applicationProtocol } == nil)
         }
 
         @Test(arguments: [(["http/1.1"], "http/1.1"), (["acme", "http/1.1"], "acme"), ([], nil)] as [([String], String?)])
-        func `the protocols given are offered, in their order`(offered: [String], agreed: String?) async throws {
+        func `the given protocols are offered in their order`(offered: [String], agreed: String?) async throws {
             let peer = TrustPeer(certificates: try files, applicationProtocols: ["acme", "http/1.1"])
             try await peer.run { port in
                 try await expectOpen("wss://localhost:\(port)/", rooted { $0.applicationProtocols = offered })
@@ -360,9 +360,9 @@ extension SocketTests {
             #expect(peer.seen.withLockedValue { $0.applicationProtocol } == agreed)
         }
 
-        // MARK: What cannot be honoured
+        // MARK: Contradictions
 
-        @Test func `options that contradict each other, or themselves, are errors`() async throws {
+        @Test func `contradicting TLS options are errors`() async throws {
             let pin = try Pin(files.keyPin("leaf"))
             let changes: [(String, (inout TLSOptions) -> Void)] = [
                 (
@@ -388,14 +388,14 @@ extension SocketTests {
             }
         }
 
-        @Test func `pins for a host that is to be reached without TLS are an error`() async throws {
+        @Test func `pins for a host without TLS are an error`() async throws {
             let options = try rooted { $0.pins = [PinSet("**.localhost", pins: [try Pin(files.keyPin("leaf"))])] }
             await expectFailure(.invalidConfiguration, ["use wss:"], "ws://localhost:1/", options)
         }
 
         // MARK: No TLS
 
-        @Test func `a server without TLS is told by what it does`() async throws {
+        @Test func `the error for a server without TLS depends on its behaviour`() async throws {
             func secure(_ url: String) -> String { url.replacing("ws://127.0.0.1", with: "wss://localhost") }
             try await withScriptedServer { peer in
                 let header = try await peer.read(5)
@@ -413,9 +413,9 @@ extension SocketTests {
             }
         }
 
-        // MARK: Looking at a chain
+        // MARK: Inspecting a chain
 
-        @Test func `a chain is looked at without a request, verified unless told otherwise`() async throws {
+        @Test func `a chain is inspected without a request, and verified by default`() async throws {
             let peer = TrustPeer(certificates: try files)
             try await peer.run { port in
                 let url = try WebSocketURL("wss://localhost:\(port)/")

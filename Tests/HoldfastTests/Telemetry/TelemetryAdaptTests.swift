@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct TelemetryAdaptTests {
     private static let policy = AdaptiveRatePolicy(backlog: 2000, least: .oneOf(8), step: .oneOf(4), interval: .seconds(5))
 
-    @Test func `when the link does not keep up the series is thinned, and the metrics say so`() async throws {
+    @Test func `when the link does not keep up, the series is thinned and the metrics show it`() async throws {
         let sight = Sight()
         let stage = sight.stage()
         let peer = try await stage.connect()
@@ -15,11 +15,11 @@ import Testing
         for number in 0..<20 { readings.record(number) }
         #expect(try await peer.values(20).count == 20)
         #expect(await telemetryEventually { readings.counts.sent == 20 })
-        #expect(readings.keptShare == 1, "it keeps up")
+        #expect(readings.keptShare == 1, "the link keeps up")
 
         peer.stall()
         var number = 20
-        // What waits is 2000 bytes at some point, and then more of it comes for three intervals.
+        // The backlog exceeds 2000 bytes, and grows for three intervals.
         for _ in 0..<3 {
             for _ in 0..<4000 {
                 readings.record(number)
@@ -41,7 +41,7 @@ import Testing
         #expect(sight.count("telemetry_recorded") == number && sight.count("telemetry_sent") == readings.counts.sent)
         #expect(sight.count("telemetry_sampled") == readings.counts.sampled && sight.count("telemetry_dropped") == 0)
 
-        // It looks again each interval, and gives the share back by steps.
+        // The share is checked each interval and rises by steps.
         #expect(
             await telemetryEventually {
                 stage.clock.advance(by: .seconds(5))
@@ -49,10 +49,10 @@ import Testing
             })
         #expect(sight.meter("telemetry_kept_share") == 1)
         await stage.socket.close()
-        #expect(try await reading.value.last == number - 1, "the last value of the series is there")
+        #expect(try await reading.value.last == number - 1, "the last value of the series arrives")
     }
 
-    @Test func `a round trip that takes long thins the series, too`() async throws {
+    @Test func `a long round trip thins the series too`() async throws {
         let stage = Stage()
         _ = try await stage.connect()
         let readings = stage.socket.numbers { $0.adapts = Self.policy }
@@ -62,7 +62,7 @@ import Testing
         #expect(readings.keptShare == 0.5)
     }
 
-    @Test func `without a policy nothing is ever left out but for want of room`() async throws {
+    @Test func `without a policy values are dropped only when the buffer is full`() async throws {
         let stage = Stage()
         let readings = stage.socket.numbers { $0.batch.capacity = 100 }
         for number in 0..<5000 { readings.record(number) }

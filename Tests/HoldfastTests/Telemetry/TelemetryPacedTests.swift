@@ -14,7 +14,7 @@ import Testing
         return cursors
     }
 
-    @Test func `a throttled sender sends the first value at once and the last one when it is time`() async throws {
+    @Test func `a throttled sender sends the first value at once and the last one after the interval`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let sender = stage.socket.sender(of: Cursor.self, throttle: .milliseconds(50), by: \.id)
@@ -27,7 +27,7 @@ import Testing
         #expect(sender.counts.recorded == 10 && sender.counts.sampled == 7 && sender.counts.isWhole)
     }
 
-    @Test func `a debounced sender sends the last value when there is quiet`() async throws {
+    @Test func `a debounced sender sends the last value after a quiet time`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let typing = stage.socket.sender(of: [String].self, debounce: .milliseconds(300))
@@ -37,7 +37,7 @@ import Testing
         #expect(try await peer.texts(1) == [#"["he"]"#])
     }
 
-    @Test func `while there is no link only the newest value of each key waits`() async throws {
+    @Test func `without a connection only the newest value of each key waits`() async throws {
         let stage = Stage()
         let sender = stage.socket.sender(of: Cursor.self, throttle: .zero, by: \.id)
         for x in 0..<100 { for id in 1...2 { sender.send(Cursor(id: id, x: Double(x))) } }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await cursors(peer, 2) == ["1:99.0", "2:99.0"])
     }
 
-    @Test func `keys are bounded while there is no link`() async throws {
+    @Test func `the number of keys is limited while there is no connection`() async throws {
         let stage = Stage()
         let sender = stage.socket.sender(of: Cursor.self, throttle: .seconds(1), by: \.id) { $0.keyLimit = 2 }
         for id in 1...5 { sender.send(Cursor(id: id, x: 0)) }
@@ -55,7 +55,7 @@ import Testing
         #expect(try await cursors(peer, 2) == ["4:0.0", "5:0.0"])
     }
 
-    @Test func `closing the socket sends what waits for its time`() async throws {
+    @Test func `closing the socket sends the waiting values`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let sender = stage.socket.sender(of: Cursor.self, debounce: .seconds(60), by: \.id)
@@ -68,7 +68,7 @@ import Testing
         #expect(sender.counts.sent == 1 && sender.counts.dropped == 1 && sender.counts.isWhole)
     }
 
-    @Test func `the app's leaving sends what waits for its time`() async throws {
+    @Test func `the app's move to the background sends the waiting values`() async throws {
         let stage = Stage { $0.background = .keep }
         let peer = try await stage.connect()
         let sender = stage.socket.sender(of: Cursor.self, debounce: .seconds(60), by: \.id)
@@ -77,7 +77,7 @@ import Testing
         #expect(try await cursors(peer, 1) == ["1:1.0"])
     }
 
-    @Test func `a value that cannot be encoded is told and counted, and the next one goes`() async throws {
+    @Test func `a value that cannot be encoded is reported and counted, and the next one is sent`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let failures = TelemetryNotes<WebSocketError.Code>()
@@ -89,7 +89,7 @@ import Testing
         #expect(failures.all == [.codec])
     }
 
-    @Test func `a value that was under way on a link that died is counted, and the newest one is sent on the next`() async throws {
+    @Test func `a value in flight on a lost connection is counted, and the newest one is sent on the next`() async throws {
         let stage = Stage()
         let first = try await stage.connect()
         first.stall()

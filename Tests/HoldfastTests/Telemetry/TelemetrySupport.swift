@@ -4,13 +4,13 @@ import WebSocketRuntime
 import Testing
 
 extension MemoryTransport {
-    /// The values of the next message; nil after the end.
+    /// Returns the values of the next message; nil after the end.
     func batch() async throws -> [Int]? {
         guard case .text(let text)? = try await message() else { return nil }
         return try JSONCodec().decode([Int].self, from: .text(text))
     }
 
-    /// Takes batches until so many values have come, and returns them.
+    /// Reads batches until this number of values has arrived.
     func values(_ count: Int) async throws -> [Int] {
         var values: [Int] = []
         while values.count < count, let batch = try await batch() { values += batch }
@@ -19,12 +19,12 @@ extension MemoryTransport {
 }
 
 extension TelemetryCounts {
-    /// Every recorded value is in exactly one place.
+    /// Whether every recorded value is counted in exactly one place.
     var isWhole: Bool { recorded == waiting + leaving + sent + uncertain + sampled + dropped + unencodable }
 }
 
 extension WebSocket {
-    /// Numbers, in batches that do not get old.
+    /// Telemetry of numbers whose batches have practically no maximum age.
     func numbers(count: Int = 1000, _ configure: (inout TelemetryOptions) -> Void = { _ in }) -> Telemetry<Int> {
         telemetry(of: Int.self) { telemetry in
             telemetry.batch = BatchPolicy(count: count, age: .seconds(3600))
@@ -33,10 +33,10 @@ extension WebSocket {
     }
 }
 
-/// Waits until something is so that is about to be, on another thread; the limit only bounds a failure.
-func telemetryEventually(_ isSo: () async -> Bool) async -> Bool { await Sight.eventually(isSo) }
+/// Waits until a condition holds that another thread will make true; the limit only bounds a failure.
+func telemetryEventually(_ isTrue: () async -> Bool) async -> Bool { await Sight.eventually(isTrue) }
 
-/// Keeps what it is told.
+/// Collects notes.
 final class TelemetryNotes<Note: Sendable>: Sendable {
     private let notes = LockedValue<[Note]>([])
     var all: [Note] { notes.withLockedValue(\.self) }
@@ -44,5 +44,5 @@ final class TelemetryNotes<Note: Sendable>: Sendable {
     func add(_ note: Note) { notes.withLockedValue { $0.append(note) } }
 }
 
-/// Holds an object without keeping it.
-struct TelemetryWitness { weak var object: AnyObject? }
+/// A weak reference to an object.
+struct WeakReference { weak var object: AnyObject? }

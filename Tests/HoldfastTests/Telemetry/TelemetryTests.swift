@@ -4,7 +4,7 @@ import Testing
 @testable import Holdfast
 
 @Suite(.timeLimit(.minutes(2))) struct TelemetryTests {
-    @Test func `a batch is one message, an array in the socket's codec`() async throws {
+    @Test func `a batch is one message with an array in the socket's codec`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers(count: 3)
@@ -14,7 +14,7 @@ import Testing
         #expect(readings.counts.waiting == 1 && readings.counts.isWhole)
     }
 
-    @Test func `a batch leaves when its oldest value is old enough, by the socket's clock`() async throws {
+    @Test func `a batch is sent when its oldest value reaches the maximum age by the socket's clock`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers { $0.batch.age = .seconds(7) }
@@ -24,17 +24,17 @@ import Testing
         #expect(try await peer.batch() == [1, 2])
     }
 
-    @Test func `a flush sends what waits and returns when it has left`() async throws {
+    @Test func `a flush sends the waiting values and returns when they have left`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers()
-        #expect(await readings.flush(), "nothing to wait for")
+        #expect(await readings.flush(), "no values wait")
         readings.record(1)
         #expect(await readings.flush() && readings.counts.sent == 1)
         #expect(try await peer.batch() == [1])
     }
 
-    @Test func `a flush gives up in time and when it is cancelled, and loses nothing`() async throws {
+    @Test func `a flush ends at its timeout and when it is cancelled, and loses nothing`() async throws {
         let stage = Stage()
         let readings = stage.socket.numbers()
         readings.record(1)
@@ -48,7 +48,7 @@ import Testing
         #expect(try await peer.batch() == [1])
     }
 
-    @Test func `closing the socket sends what is held before the close handshake`() async throws {
+    @Test func `closing the socket sends the waiting values before the close handshake`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers(count: 2)
@@ -59,10 +59,10 @@ import Testing
         await closing.value
         #expect(readings.counts.sent == 5 && readings.counts.isWhole)
         readings.record(6)
-        #expect(readings.counts.dropped == 1, "nothing leaves any more")
+        #expect(readings.counts.dropped == 1, "no values are sent after the close")
     }
 
-    @Test func `closing the socket does not wait for what cannot leave`() async throws {
+    @Test func `closing the socket waits for values only up to the flush timeout`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         peer.stall()
@@ -78,16 +78,16 @@ import Testing
         #expect(readings.counts.uncertain == 1 && readings.counts.dropped == 3 && readings.counts.isWhole)
     }
 
-    @Test func `without a connection closing waits for nothing`() async {
+    @Test func `without a connection closing waits for no values`() async {
         let stage = Stage()
         let readings = stage.socket.numbers()
         readings.record(1)
         await stage.socket.close()
         #expect(await telemetryEventually { readings.counts.dropped == 1 })
-        #expect(await readings.flush(), "there is nothing to wait for")
+        #expect(await readings.flush(), "no values wait")
     }
 
-    @Test func `what is held leaves when the app goes to the background, before its connection is closed`() async throws {
+    @Test func `waiting values are sent when the app goes to the background, before the connection is closed`() async throws {
         let stage = Stage { $0.background = .close(after: .zero) }
         let peer = try await stage.connect()
         let readings = stage.socket.numbers()
@@ -99,16 +99,16 @@ import Testing
         await leaving.value
         await stage.state { if case .held = $0 { true } else { false } }
         readings.record(4)
-        stage.clock.advance(by: .seconds(1))  // Attempts are a second apart.
+        stage.clock.advance(by: .seconds(1))  // Attempts are at least a second apart.
         await stage.socket.notify(.foreground)
         let next = try await stage.connect()
         readings.record(5)
         let flushing = Task { await readings.flush() }
-        #expect(try await next.batch() == [4, 5], "in the background values collect")
+        #expect(try await next.batch() == [4, 5], "values are collected in the background")
         #expect(await flushing.value)
     }
 
-    @Test func `an app that is back before its flushTimeout is over stays connected`() async throws {
+    @Test func `an app that returns before its flush timeout stays connected`() async throws {
         let stage = Stage { $0.background = .close(after: .zero) }
         let peer = try await stage.connect()
         peer.stall()
@@ -124,7 +124,7 @@ import Testing
         #expect(try await peer.texts(2) == ["[1]", "still here"])
     }
 
-    @Test func `whatever else is sent overtakes all batches but the one on its way`() async throws {
+    @Test func `other messages overtake all batches except the one being sent`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         peer.stall()
@@ -134,12 +134,12 @@ import Testing
         try await stage.socket.send(.text("cancel"), lane: .urgent)
         try await stage.socket.send(.text("order"))
         peer.resume()
-        // The one that is taken may be handed over before them, between them or after them.
+        // The next batch may be handed over before, between or after them.
         let texts = try await peer.texts(4)
         #expect(Set(texts.prefix(3)) == ["[0]", "cancel", "order"] && texts[3] == "[1]")
     }
 
-    @Test func `while there is no connection values collect, and the oldest give way`() async throws {
+    @Test func `without a connection values are collected, and the oldest are dropped`() async throws {
         let stage = Stage()
         let readings = stage.socket.numbers { $0.batch.capacity = 3 }
         for number in 1...10 { readings.record(number) }
@@ -150,7 +150,7 @@ import Testing
         #expect(await flushing.value)
     }
 
-    @Test func `a value that cannot be encoded is told and left out, and its batch goes on`() async throws {
+    @Test func `a value that cannot be encoded is reported and left out of its batch`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let failures = TelemetryNotes<WebSocketError.Code>()
@@ -166,7 +166,7 @@ import Testing
         #expect(levels.counts.sent == 2 && levels.counts.isWhole)
     }
 
-    @Test func `no message is longer than a batch may be, unless a single value is`() async throws {
+    @Test func `no message exceeds the batch limit, unless a single value does`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let lines = stage.socket.telemetry(of: String.self) { $0.batch = BatchPolicy(count: 20, bytes: 1000, age: .seconds(3600)) }
@@ -185,7 +185,7 @@ import Testing
         #expect(await flushing.value)
     }
 
-    @Test func `telemetry that is closed sends the rest and takes nothing more`() async throws {
+    @Test func `closed telemetry sends the remaining values and accepts no more`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers()
@@ -194,10 +194,10 @@ import Testing
         readings.record(2)
         #expect(try await peer.batch() == [1])
         #expect(readings.counts.sent == 1 && readings.counts.dropped == 1)
-        #expect(await readings.close(), "again is harmless")
+        #expect(await readings.close(), "a second close succeeds")
     }
 
-    @Test func `telemetry that is released sends the rest`() async throws {
+    @Test func `released telemetry sends the remaining values`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         do {
@@ -205,12 +205,12 @@ import Testing
             readings.record(1)
         }
         #expect(try await peer.batch() == [1])
-        #expect(await telemetryEventually { stage.socket.session.held.isEmpty }, "and then nobody keeps it")
+        #expect(await telemetryEventually { stage.socket.session.held.isEmpty }, "the session releases the telemetry")
     }
 
-    @Test func `nothing remains of a socket and its telemetry when both are released`() async throws {
+    @Test func `a socket and its telemetry are deallocated when both are released`() async throws {
         let server = MemoryServer()
-        var witnesses: [TelemetryWitness] = []
+        var references: [WeakReference] = []
         do {
             let socket = WebSocket(clock: ManualClock(), connect: server.connect)
             let readings = socket.numbers(count: 2)
@@ -219,13 +219,13 @@ import Testing
                 readings.record(number)
                 cursors.send(number)
             }
-            witnesses = [TelemetryWitness(object: socket), TelemetryWitness(object: socket.session), TelemetryWitness(object: readings)]
+            references = [WeakReference(object: socket), WeakReference(object: socket.session), WeakReference(object: readings)]
             _ = await server.nextAttempt()
         }
-        #expect(await telemetryEventually { witnesses.allSatisfy { $0.object == nil } })
+        #expect(await telemetryEventually { references.allSatisfy { $0.object == nil } })
     }
 
-    @Test func `when the server parts for good, what is held is dropped and counted`() async throws {
+    @Test func `after a final close by the server waiting values are dropped and counted`() async throws {
         let stage = Stage()
         let peer = try await stage.connect()
         let readings = stage.socket.numbers()
@@ -238,14 +238,14 @@ import Testing
     }
 
     @Test(arguments: [SendPolicy(), .queue(2), .queue(1, .dropOldest), SendPolicy(whileDisconnected: .fail)])
-    func `however links come and go, each value arrives once and in order, or is counted`(policy: SendPolicy) async throws {
+    func `with many losses each value arrives once and in order, or is counted`(policy: SendPolicy) async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (60, 60)
         let stage = Stage(sending: policy, configuration: configuration)
         let listening = Task { for await _ in stage.socket.events {} }
         let readings = stage.socket.numbers(count: 5)
         let time = Task {
-            // Pauses before attempts and after refusals, and the patience of sends.
+            // The task passes the pauses between attempts, but not the timeouts of sends.
             while !Task.isCancelled {
                 let sleep = await stage.clock.nextSleep()
                 if sleep <= Stage.policy.backoff.cap { stage.clock.advance(by: sleep) }
@@ -263,7 +263,7 @@ import Testing
             peer.cut()
             while let batch = try? await peer.batch() { arrived += batch }
         }
-        // If nothing is left to send, the close must not come before the socket knows of its connection.
+        // If nothing is left to send, the close must wait until the socket is connected.
         let last = try await stage.connect()
         let rest = Task { () -> [Int] in
             var rest: [Int] = []
@@ -277,7 +277,7 @@ import Testing
         await listening.value
         let counts = readings.counts
         #expect(counts.isWhole && counts.recorded == recorded && counts.dropped == 0 && counts.waiting == 0 && counts.leaving == 0)
-        #expect(arrived == Set(arrived).sorted(), "each once, in order")
+        #expect(arrived == Set(arrived).sorted(), "each value arrives once and in order")
         #expect(arrived.count >= counts.sent && arrived.count <= counts.sent + counts.uncertain)
         #expect(counts.sent + counts.uncertain == recorded)
     }

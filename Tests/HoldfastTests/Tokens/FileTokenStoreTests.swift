@@ -11,7 +11,7 @@ import Testing
 @testable import Holdfast
 
 @Suite struct FileTokenStoreTests {
-    /// A directory of its own, gone with the test.
+    /// A temporary directory that is removed after the test.
     private final class TokenDirectory {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("tokens-\(UUID())").path
         var store: FileTokenStore { FileTokenStore(path: path + "/token") }
@@ -25,7 +25,7 @@ import Testing
             try #require(chmod(store.path, mode) == 0)
         }
 
-        /// The rights of the file, if it is a plain one.
+        /// The permissions of the file if it is a regular one.
         func mode() throws -> Int? {
             let attributes = try FileManager.default.attributesOfItem(atPath: store.path)
             return attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.posixPermissions] as? Int : nil
@@ -45,7 +45,7 @@ import Testing
 
     private static let token = StoredToken("secret", refresh: "next", expires: Date(timeIntervalSince1970: 1_800_000_000.25))
 
-    @Test func `what is saved is loaded, replaced and deleted`() throws {
+    @Test func `a token is saved, loaded, replaced and deleted`() throws {
         let directory = try TokenDirectory()
         let store = directory.store
         #expect(try store.load() == nil)
@@ -60,21 +60,21 @@ import Testing
         #expect(try directory.names().isEmpty)
     }
 
-    @Test func `only its owner may read the file, and nothing else is left beside it`() throws {
+    @Test func `only the owner may read the file, and no other file is left`() throws {
         let directory = try TokenDirectory()
         try directory.store.save(Self.token)
         #expect(try directory.mode() == 0o600)
         #expect(try directory.names() == ["token"])
     }
 
-    @Test(arguments: [0o644, 0o640, 0o620, 0o602, 0o601]) func `a file that others may use is refused, and saving closes it`(
+    @Test(arguments: [0o644, 0o640, 0o620, 0o602, 0o601]) func `a file that others can access is refused, and saving restricts it`(
         mode: UInt32
     ) throws {
         let directory = try TokenDirectory()
         try directory.store.save(Self.token)
         try #require(chmod(directory.store.path, mode_t(mode)) == 0)
         guard case .exposed(let how) = directory.loading() else {
-            Issue.record("it was loaded")
+            Issue.record("a file with open permissions was loaded")
             return
         }
         #expect(how.contains("mode 0\(String(mode, radix: 8))"))
@@ -83,7 +83,7 @@ import Testing
         #expect(try directory.store.load() == Self.token)
     }
 
-    @Test func `a link and a pipe are refused at once, and saving follows no link`() throws {
+    @Test func `a link and a pipe are refused at once, and saving does not follow a link`() throws {
         let directory = try TokenDirectory()
         let target = directory.path + "/target"
         try FileTokenStore(path: target).save(Self.token)
@@ -97,7 +97,7 @@ import Testing
         #expect(directory.loading() == .exposed("\(directory.store.path) is not a regular file"))
     }
 
-    @Test(arguments: ["", "{", "{\"version\":1}", "[]", "{\"version\":1,\"secret\":7}", "\u{0}"]) func `a damaged file is told as one`(
+    @Test(arguments: ["", "{", "{\"version\":1}", "[]", "{\"version\":1,\"secret\":7}", "\u{0}"]) func `a damaged file is an error`(
         text: String
     ) throws {
         let directory = try TokenDirectory()
@@ -107,7 +107,7 @@ import Testing
         #expect(try directory.store.load() == Self.token)
     }
 
-    @Test func `every beginning of a file is damaged or whole, and nothing of it is told`() throws {
+    @Test func `every truncated file is damaged, and the error contains nothing of it`() throws {
         let directory = try TokenDirectory()
         try directory.store.save(Self.token)
         let text = try String(contentsOfFile: directory.store.path, encoding: .utf8)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a newer form is refused, and so is what is too long`() throws {
+    @Test func `a newer format and a token that is too long are refused`() throws {
         let directory = try TokenDirectory()
         try directory.put("{\"version\":2,\"secret\":\"s\"}")
         #expect(directory.loading() == .damaged("its format has the unknown version 2"))
@@ -131,23 +131,23 @@ import Testing
         #expect(try directory.names() == before)
     }
 
-    @Test func `what the system refuses is an error with its number`() throws {
+    @Test func `an error of the system has its number`() throws {
         let directory = try TokenDirectory()
         let store = FileTokenStore(path: directory.path + "/missing/token")
         #expect(try store.load() == nil)
         do {
             try store.save(Self.token)
-            Issue.record("it was saved")
+            Issue.record("a token was saved in a missing directory")
         } catch let TokenStoreError.file(number, _) {
             #expect(number == ENOENT)
         }
         try FileManager.default.createDirectory(atPath: directory.store.path, withIntermediateDirectories: false)
         #expect(throws: TokenStoreError.self) { try directory.store.save(Self.token) }
-        // The part that could not take its place is gone.
+        // The temporary file was removed.
         #expect(try directory.names() == ["token"])
     }
 
-    @Test func `what a crash left beside the file goes with the next change, and nothing else does`() throws {
+    @Test func `the next change removes temporary files of a crash and no others`() throws {
         let directory = try TokenDirectory()
         let others = ["token.part", "token.1.parts", "token.x.part", "tokens.1.part", "other.1.part"]
         func leave(_ names: [String]) throws {
@@ -156,14 +156,14 @@ import Testing
         try leave(others + ["token.1.part"])
         try directory.store.save(Self.token)
         #expect(Set(try directory.names()) == Set(others + ["token"]))
-        for isThere in [true, false] {
+        for isStored in [true, false] {
             try leave(["token.\(UInt64.max).part"])
             try directory.store.delete()
-            #expect(Set(try directory.names()) == Set(others), "\(isThere)")
+            #expect(Set(try directory.names()) == Set(others), "\(isStored)")
         }
     }
 
-    @Test func `what is being saved is left alone`() throws {
+    @Test func `a temporary file that is still locked is kept`() throws {
         let directory = try TokenDirectory()
         let part = directory.path + "/token.1.part"
         let descriptor = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -176,7 +176,7 @@ import Testing
         #expect(try directory.names().isEmpty)
     }
 
-    @Test func `many who save at once leave one of their tokens, whole`() async throws {
+    @Test func `many simultaneous saves leave one whole token`() async throws {
         let directory = try TokenDirectory()
         let store = directory.store
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -5,13 +5,13 @@ import Testing
 @testable import Holdfast
 
 @Suite struct KeychainRulesTests {
-    /// A keychain that holds one item, or says what it is told to say.
+    /// A keychain with one item, or with prepared answers.
     private final class Items: KeychainItems {
         let bytes = LockedValue<Data?>(nil)
         let calls = LockedValue<[String]>([])
-        /// What the next calls say in place of the truth.
+        /// The status codes of the next calls, in place of the real ones.
         let answers = LockedValue<[Int32]>([])
-        /// Another process makes the item just before it is added.
+        /// Whether another process adds the item just before this one does.
         let isRaced = LockedValue(false)
 
         private func note(_ call: String) -> Int32? {
@@ -51,7 +51,7 @@ import Testing
             }
         }
 
-        var taken: [String] { calls.withLockedValue { $0 } }
+        var callNames: [String] { calls.withLockedValue { $0 } }
     }
 
     private let items = Items()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the first save adds, the next changes in place, and a deleted item is none`() throws {
+    @Test func `the first save adds an item, the next one updates it, and a deleted item is missing`() throws {
         #expect(try rules.load() == nil)
         let token = StoredToken("secret", refresh: "next", expires: Date(timeIntervalSince1970: 1_800_000_000))
         try rules.save(token)
@@ -76,17 +76,17 @@ import Testing
         try rules.delete()
         try rules.delete()
         #expect(try rules.load() == nil)
-        #expect(items.taken == ["read", "update", "add", "read", "update", "read", "delete", "delete", "read"])
+        #expect(items.callNames == ["read", "update", "add", "read", "update", "read", "delete", "delete", "read"])
     }
 
-    @Test func `an item that another process makes meanwhile is changed`() throws {
+    @Test func `an item that another process adds meanwhile is updated`() throws {
         items.isRaced.withLockedValue { $0 = true }
         try rules.save(StoredToken("ours"))
         #expect(try rules.load() == StoredToken("ours"))
-        #expect(items.taken == ["update", "add", "update", "read"])
+        #expect(items.callNames == ["update", "add", "update", "read"])
     }
 
-    @Test func `a device that was not unlocked yet is a failure that passes`() {
+    @Test func `a locked device is a retryable failure`() {
         let calls: [() throws -> Void] = [{ _ = try rules.load() }, { try rules.delete() }, { try rules.save(StoredToken("secret")) }]
         for call in calls {
             items.answers.withLockedValue { $0 = [-25_308] }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `any other status is told by its number, and with what helps`() {
+    @Test func `any other status is an error with its number and an advice`() {
         items.answers.withLockedValue { $0 = [-34_018] }
         let error = failure { try rules.save(StoredToken("secret")) }
         #expect(error == .keychain(status: -34_018))
@@ -104,14 +104,14 @@ import Testing
         #expect(error?.isRetryable == false)
     }
 
-    @Test func `bytes of somebody else are damage`() {
+    @Test func `an item with other bytes is damaged`() {
         items.bytes.withLockedValue { $0 = Data("theirs".utf8) }
         #expect(failure { _ = try rules.load() } == .damaged("it is not a token"))
         items.answers.withLockedValue { $0 = [0] }
         #expect(failure { _ = try rules.load() } == .damaged("the keychain returned no data"))
     }
 
-    @Test func `no description and no dump shows a token`() {
+    @Test func `no description and no dump contains a token`() {
         let token = StoredToken("hidden-a", refresh: "hidden-b", expires: Date(timeIntervalSince1970: 0))
         let store = MemoryTokenStore(token)
         var dumped = ""

@@ -6,13 +6,13 @@ import Testing
 @testable import Holdfast
 
 @Suite(.timeLimit(.minutes(1))) struct TokenKeeperTests {
-    /// A back end that counts, and answers when it is told to.
+    /// A back end that counts the refreshes, and can be down.
     private final class BackEnd: Sendable {
-        let asked = LockedValue<[String]>([])
+        let refreshes = LockedValue<[String]>([])
         let isDown = LockedValue(false)
 
         func next(_ token: StoredToken) throws -> StoredToken {
-            let count = asked.withLockedValue {
+            let count = refreshes.withLockedValue {
                 $0.append(token.refresh ?? "-")
                 return $0.count
             }
@@ -20,7 +20,7 @@ import Testing
             return StoredToken("fresh \(count)", refresh: "refresh \(count)", expires: Date(timeIntervalSince1970: 5000))
         }
 
-        var requests: [String] { asked.withLockedValue { $0 } }
+        var requests: [String] { refreshes.withLockedValue { $0 } }
     }
 
     /// A store whose disk can be full.
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a good token is given as it is, and one that is nearly over is renewed and saved`() async throws {
+    @Test func `a valid token is returned unchanged, and one that expires soon is renewed and saved`() async throws {
         for (expiry, isGood) in [(nil, true), (1061, true), (1060, false), (999, false)] as [(Double?, Bool)] {
             let (store, backEnd) = (MemoryTokenStore(Self.token(until: expiry)), BackEnd())
             let keeper = Self.keeper(store, backEnd)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a token that was refused is renewed, one that was renewed since is given`() async throws {
+    @Test func `a refused token is renewed, and one that was renewed since is returned`() async throws {
         let backEnd = BackEnd()
         let keeper = Self.keeper(MemoryTokenStore(Self.token(until: nil)), backEnd)
         #expect(try await keeper.token(insteadOf: "first").secret == "fresh 1")
@@ -72,10 +72,10 @@ import Testing
         #expect(backEnd.requests == ["refresh 0", "refresh 1"])
     }
 
-    @Test func `however many ask, the back end is asked once`() async throws {
+    @Test func `many simultaneous calls refresh the token once`() async throws {
         let backEnd = BackEnd()
         let (gate, open) = AsyncStream.makeStream(of: Never.self)
-        // The clock stands: whoever asks after the refresh finds its token good.
+        // The clock does not advance, so calls after the refresh find a valid token.
         let keeper = TokenKeeper(
             MemoryTokenStore(Self.token(until: 0)), margin: .seconds(60), now: { Date(timeIntervalSince1970: 1000) }
         ) { token in
@@ -94,14 +94,14 @@ import Testing
         #expect(backEnd.requests == ["refresh 0"])
     }
 
-    @Test func `without a token, and without a way to the next one, somebody has to sign in`() async throws {
+    @Test func `without a token or a way to refresh it the user has to sign in`() async throws {
         let keeper = Self.keeper(MemoryTokenStore(), BackEnd())
         #expect(await Self.failure { _ = try await keeper.token() }?.isRetryable == false)
         let old = TokenKeeper(MemoryTokenStore(Self.token(until: 0)))
         #expect(await Self.failure { _ = try await old.token() }?.isRetryable == false)
     }
 
-    @Test func `a store that is shut for now may be asked again, a damaged one may not`() async {
+    @Test func `a temporary error of the store is retryable, and a permanent one is not`() async {
         struct Broken: TokenStore {
             let error: TokenStoreError
             func load() throws -> StoredToken? { throw error }
@@ -126,7 +126,7 @@ import Testing
         #expect(try await keeper.token().secret == "fresh 2")
     }
 
-    @Test func `a fresh token that cannot be saved is not lost, and is saved later`() async throws {
+    @Test func `a fresh token that cannot be saved is kept and saved later`() async throws {
         let (store, backEnd) = (FullableStore(), BackEnd())
         store.memory.save(Self.token(until: 0))
         let keeper = Self.keeper(store, backEnd)
@@ -140,7 +140,7 @@ import Testing
         #expect(backEnd.requests == ["refresh 0"])
     }
 
-    @Test func `when nobody waits any more the refresh is cancelled, and the next one begins anew`() async throws {
+    @Test func `a refresh is cancelled when no caller waits, and the next one starts again`() async throws {
         let backEnd = BackEnd()
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let isFirst = LockedValue(true)
@@ -159,29 +159,29 @@ import Testing
         for await _ in begun { break }
         waiter.cancel()
         guard case .failure(let error) = await waiter.result, error is CancellationError else {
-            Issue.record("it was not cancelled")
+            Issue.record("the call was not cancelled")
             return
         }
         #expect(try await keeper.token().secret == "fresh 1")
     }
 
-    @Test func `what a refresh gives after the user has left is not kept`() async throws {
+    @Test func `a refresh that ends after the user signed out is discarded`() async throws {
         let (store, backEnd) = (FullableStore(), BackEnd())
         store.memory.save(Self.token(until: 0))
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let keeper = TokenKeeper(store, margin: .zero, now: { Date(timeIntervalSince1970: 1000) }) { token in
             begin.yield()
-            // Its answer is on the way, whoever wants it.
+            // The cancellation only ends the sleep; the refresh still returns a token.
             try? await Task.sleep(for: .seconds(3600))
             return try backEnd.next(token)
         }
         let waiter = Task { try await keeper.token() }
         for await _ in begun { break }
-        // What cannot be saved would be kept in memory.
+        // The keeper would keep in memory what it cannot save.
         store.isFull.withLockedValue { $0 = true }
         try await keeper.signOut()
         guard case .failure(let error) = await waiter.result, error is CancellationError else {
-            Issue.record("it was not cancelled")
+            Issue.record("the call was not cancelled")
             return
         }
         #expect(backEnd.requests == ["refresh 0"])
@@ -192,7 +192,7 @@ import Testing
         #expect(try await keeper.token() == StoredToken("of another"))
     }
 
-    @Test func `a token that lives no longer than the margin is good for most of its life`() async throws {
+    @Test func `a token that lives no longer than the margin is valid for most of its life`() async throws {
         let (time, count) = (LockedValue(1000.0), LockedValue(0))
         let keeper = TokenKeeper(
             MemoryTokenStore(Self.token(until: 0)), margin: .seconds(60),

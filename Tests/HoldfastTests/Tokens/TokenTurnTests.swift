@@ -5,15 +5,15 @@ import Testing
 @testable import Holdfast
 
 extension TokenKeeper {
-    /// Long enough for one who waits for nothing to be done; nothing hangs on it for those who wait.
-    fileprivate func turns() async { for _ in 0..<100 { await Task.yield() } }
+    /// Gives other tasks time to run, so that a call that wrongly does not wait would finish.
+    fileprivate func letOthersRun() async { for _ in 0..<100 { await Task.yield() } }
 }
 
-/// Who may change what a keeper's store holds, and when.
+/// The order of changes to a keeper's store.
 @Suite(.timeLimit(.minutes(1))) struct TokenTurnTests {
     private enum Call: Hashable { case load, save(String), delete }
 
-    /// A store that tells of every call, and can be made to wait in one.
+    /// A store that reports every call, and can be made to wait in one.
     private struct SlowStore: TokenStore {
         let memory = MemoryTokenStore(StoredToken("first", refresh: "refresh 0", expires: Date(timeIntervalSince1970: 0)))
         let calls = AsyncStream.makeStream(of: Call.self)
@@ -40,21 +40,21 @@ extension TokenKeeper {
             memory.delete()
         }
 
-        func waits(in call: Call) { slow.withLockedValue { $0 = call } }
-        func saw(_ call: Call) async { for await seen in calls.stream where seen == call { return } }
+        func wait(in call: Call) { slow.withLockedValue { $0 = call } }
+        func waitFor(_ call: Call) async { for await seen in calls.stream where seen == call { return } }
     }
 
     private let store = SlowStore()
-    private let asked = LockedValue<[String]>([])
+    private let refreshed = LockedValue<[String]>([])
 
     private func keeper() -> TokenKeeper {
-        TokenKeeper(store, margin: .zero, now: { Date(timeIntervalSince1970: 1000) }) { [asked] token in
-            asked.withLockedValue { $0.append(token.secret) }
+        TokenKeeper(store, margin: .zero, now: { Date(timeIntervalSince1970: 1000) }) { [refreshed] token in
+            refreshed.withLockedValue { $0.append(token.secret) }
             return StoredToken("fresh", refresh: "refresh 1", expires: nil)
         }
     }
 
-    /// A keeper whose refresh has itself at hand.
+    /// A keeper whose refresh can call the keeper itself.
     private func keeper(_ refresh: @escaping @Sendable (TokenKeeper) async throws -> StoredToken) -> TokenKeeper {
         let itself = LockedValue<TokenKeeper?>(nil)
         let keeper = TokenKeeper(store, margin: .zero, now: { Date(timeIntervalSince1970: 1000) }) { _ in
@@ -73,62 +73,62 @@ extension TokenKeeper {
         }
     }
 
-    @Test func `while the user signs out nobody is signed in anew with the old token`() async throws {
+    @Test func `while the user signs out the old token is not refreshed`() async throws {
         let keeper = keeper()
-        store.waits(in: .delete)
-        let leaving = Task { try await keeper.signOut() }
-        await store.saw(.delete)
+        store.wait(in: .delete)
+        let signingOut = Task { try await keeper.signOut() }
+        await store.waitFor(.delete)
         let socket = Task { try await keeper.token() }
-        await store.saw(.load)
-        await keeper.turns()
+        await store.waitFor(.load)
+        await keeper.letOthersRun()
         store.gate.continuation.finish()
-        try await leaving.value
+        try await signingOut.value
         #expect(await Self.failure { _ = try await socket.value }?.description == "nobody has signed in")
-        #expect(asked.withLockedValue { $0 } == [])
+        #expect(refreshed.withLockedValue { $0 } == [])
         #expect(store.memory.load() == nil)
     }
 
-    @Test func `while a user signs in no socket is given the token of another`() async throws {
+    @Test func `while a user signs in no caller gets the token of another user`() async throws {
         let keeper = keeper()
-        store.waits(in: .save("of another"))
-        let coming = Task { try await keeper.signIn(StoredToken("of another")) }
-        await store.saw(.save("of another"))
+        store.wait(in: .save("of another"))
+        let signingIn = Task { try await keeper.signIn(StoredToken("of another")) }
+        await store.waitFor(.save("of another"))
         let socket = Task { try await keeper.token() }
-        await store.saw(.load)
-        await keeper.turns()
+        await store.waitFor(.load)
+        await keeper.letOthersRun()
         store.gate.continuation.finish()
-        try await coming.value
+        try await signingIn.value
         #expect(try await socket.value.secret == "of another")
-        #expect(asked.withLockedValue { $0 } == [])
+        #expect(refreshed.withLockedValue { $0 } == [])
         #expect(store.memory.load()?.secret == "of another")
     }
 
-    @Test func `a token that is saved at last does not take the place of the next user's`() async throws {
+    @Test func `a delayed save of a token does not overwrite the next user's token`() async throws {
         let keeper = keeper()
         store.isFull.withLockedValue { $0 = true }
         #expect(try await keeper.token().secret == "fresh")
-        await store.saw(.save("fresh"))
+        await store.waitFor(.save("fresh"))
         store.isFull.withLockedValue { $0 = false }
-        store.waits(in: .save("fresh"))
+        store.wait(in: .save("fresh"))
         let socket = Task { try await keeper.token() }
-        await store.saw(.save("fresh"))
-        let coming = Task { try await keeper.signIn(StoredToken("of another")) }
-        await keeper.turns()
+        await store.waitFor(.save("fresh"))
+        let signingIn = Task { try await keeper.signIn(StoredToken("of another")) }
+        await keeper.letOthersRun()
         store.gate.continuation.finish()
         _ = try await socket.value
-        try await coming.value
+        try await signingIn.value
         #expect(store.memory.load()?.secret == "of another")
         #expect(try await keeper.token().secret == "of another")
     }
 
-    @Test func `a refresh may sign the user out, and in as another`() async throws {
-        let leaving = keeper { keeper in
+    @Test func `a refresh may sign the user out and another one in`() async throws {
+        let signingOut = keeper { keeper in
             try await keeper.signOut()
             throw CredentialUnavailable(isRetryable: false, "over")
         }
-        #expect(await Self.failure { _ = try await leaving.token() }?.description == "over")
+        #expect(await Self.failure { _ = try await signingOut.token() }?.description == "over")
         #expect(store.memory.load() == nil)
-        #expect(await Self.failure { _ = try await leaving.token() }?.description == "nobody has signed in")
+        #expect(await Self.failure { _ = try await signingOut.token() }?.description == "nobody has signed in")
 
         store.memory.save(StoredToken("first", expires: Date(timeIntervalSince1970: 0)))
         let changing = keeper { keeper in
@@ -140,18 +140,18 @@ extension TokenKeeper {
         #expect(try await changing.token().secret == "guest")
     }
 
-    @Test func `a refresh that asks for a token is told so`() async throws {
+    @Test func `a refresh that asks its own keeper for a token fails with an explanation`() async throws {
         let keeper = keeper { try await $0.token() }
         let failure = await Self.failure { _ = try await keeper.token() }
         #expect(failure?.isRetryable == false)
         #expect(failure?.description.contains("asks its own keeper") == true)
     }
 
-    @Test func `a refresh for a user who has left signs nobody out`() async throws {
+    @Test func `a cancelled refresh of an earlier user signs nobody out`() async throws {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let keeper = keeper { keeper in
             begin.yield()
-            // Until it is cancelled.
+            // The sleep ends when the refresh is cancelled.
             try? await Task.sleep(for: .seconds(3600))
             try await keeper.signOut()
             return StoredToken("of the first")
@@ -160,7 +160,7 @@ extension TokenKeeper {
         for await _ in begun { break }
         try await keeper.signIn(StoredToken("of another"))
         guard case .failure(let error) = await socket.result, error is CancellationError else {
-            Issue.record("it was not cancelled")
+            Issue.record("the call was not cancelled")
             return
         }
         #expect(store.memory.load()?.secret == "of another")

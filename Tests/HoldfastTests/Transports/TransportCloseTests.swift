@@ -4,36 +4,36 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TransportCloseTests {
     @Test(arguments: TransportKind.allCases)
-    func `both ends know both codes and who was first`(_ kind: TransportKind) async throws {
+    func `both ends know both codes and the side that closed first`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             #expect(client.closeRecord == nil && server.closeRecord == nil)
             let sent = CloseFrame(CloseCode(rawValue: 4001), reason: "done")
             let record = await client.close(sent)
             #expect(record.sent == sent && record.received?.code == sent.code && record.closedFirst == .local && record.isClean)
             #expect(client.closeRecord == record)
-            guard case .failure(let error) = await server.ended(), let told = server.closeRecord else { throw CancellationError() }
-            #expect(error.code == .closed && error.record == told)
-            #expect(told.received == sent && told.sent?.code == sent.code && told.closedFirst == .remote && told.isClean)
-            // Whoever closes has asked for the end; to the other side this code is a failure.
+            guard case .failure(let error) = await server.ended(), let remote = server.closeRecord else { throw CancellationError() }
+            #expect(error.code == .closed && error.record == remote)
+            #expect(remote.received == sent && remote.sent?.code == sent.code && remote.closedFirst == .remote && remote.isClean)
+            // The closing side asked for the end; for the other side this code is a failure.
             #expect(try await client.receive() == nil)
             #expect(await failure { _ = try await server.receive() } == .closed)
         }
     }
 
     @Test(arguments: TransportKind.allCases, [CloseFrame(.normal), CloseFrame(.goingAway), CloseFrame()])
-    func `a peaceful end is no error on either side`(_ kind: TransportKind, _ frame: CloseFrame) async throws {
+    func `a clean end is no error on either side`(_ kind: TransportKind, _ frame: CloseFrame) async throws {
         try await kind.withPair { client, server in
             let record = await server.close(frame)
             #expect(record.isClean && record.closedFirst == .local)
-            guard case .success(let told) = await client.ended() else { throw CancellationError() }
-            #expect(told.received == frame && told.closedFirst == .remote)
+            guard case .success(let clientRecord) = await client.ended() else { throw CancellationError() }
+            #expect(clientRecord.received == frame && clientRecord.closedFirst == .remote)
             #expect(try await client.receive() == nil)
             #expect(try await server.receive() == nil)
         }
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `what was accepted for sending leaves before the close frame`(_ kind: TransportKind) async throws {
+    func `messages accepted for sending leave before the close frame`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             for number in 0..<4 { try await client.send(block(number)) }
             let closing = Task { await client.close(CloseFrame(.normal)) }
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `messages received before the end can be taken after it`(_ kind: TransportKind) async throws {
+    func `messages received before the end can be read after it`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             for number in 0..<3 { try await server.send(.text("\(number)")) }
             _ = await server.close(CloseFrame(.normal))
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `nothing is sent after a close, and nobody waits`(_ kind: TransportKind) async throws {
+    func `after a close sends fail at once`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             _ = await client.close(CloseFrame(.normal))
             #expect(await failure { try await client.send(.text("late")) } == .closed)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `both may close at once`(_ kind: TransportKind) async throws {
+    func `both ends may close at the same time`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             async let near = client.close(CloseFrame(CloseCode(rawValue: 4001)))
             async let far = server.close(CloseFrame(CloseCode(rawValue: 4002)))
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a peer that never answers the close is given up at the deadline`(_ kind: TransportKind) async throws {
+    func `a close without an answer ends at the close timeout`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.timeouts.close = .milliseconds(200)
         try await kind.withLink(configuration) { client, server, link in
@@ -88,7 +88,7 @@ import Testing
             #expect(!record.isClean && record.received == nil && record.closedFirst == .local)
             guard case .failure(let error) = await client.ended() else { throw CancellationError() }
             #expect(error.code == .lost && error.record == record)
-            #expect(server.closeRecord == nil, "the other end has not heard of it")
+            #expect(server.closeRecord == nil, "the other end does not know of the close")
         }
     }
 
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message given up half-way ends the connection with 1011`(_ kind: TransportKind) async throws {
+    func `a message abandoned half-way ends the connection with 1011`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()
             let others = Task {
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message given up before its first piece harms nobody`(_ kind: TransportKind) async throws {
+    func `a message abandoned before its first piece has no effect`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             client.abandon(try await client.beginMessage())
             try await client.send(.text("next"))
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `the end is told to all who wait for it, and is the same for all`(_ kind: TransportKind) async throws {
+    func `all waiting callers get the same end`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             try await withThrowingTaskGroup(of: CloseRecord.self) { group in
                 for _ in 0..<5 { group.addTask { try await client.ended().get() } }
@@ -148,15 +148,15 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `whoever has heard of the end finds the record`(_ kind: TransportKind) async throws {
+    func `the close record is set when a receive returns because of the end`(_ kind: TransportKind) async throws {
         for _ in 0..<50 {
             try await kind.withPair { client, server in
-                let hearing = Task {
+                let receiving = Task {
                     _ = try await client.receive()
                     return client.closeRecord
                 }
                 _ = await server.close(CloseFrame(.normal))
-                let record = try await hearing.value
+                let record = try await receiving.value
                 #expect(record?.isClean == true)
             }
         }
@@ -176,9 +176,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `every waiter resumes when the link is lost`(_ kind: TransportKind) async throws {
+    func `every waiting call ends when the link is lost`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
-        // Who has to gather a message before it leaves gives up at this.
+        // A transport that collects a message before it is sent gives up at this size.
         configuration.limits.message = 1 << 28
         try await kind.withLink(configuration) { client, server, link in
             link.stall()
@@ -198,7 +198,7 @@ import Testing
                             for _ in 0..<2000 {
                                 try await client.send(MessageChunk(kind: .binary, bytes: bytes, isLast: false), of: ticket)
                             }
-                            // Who gathers a message before it leaves may have taken all of it.
+                            // A transport that collects a message before it is sent may have accepted all of it.
                             _ = try await client.ended().get()
                         }
                     }

@@ -2,14 +2,14 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// The transports that the suites in this folder hold to one promise.
+/// The transports that the suites in this folder test alike.
 enum TransportKind: CaseIterable, CustomTestStringConvertible {
     case memory, urlSession
     #if SwiftNIO
         case tcp, compressedTCP, http2
     #endif
 
-    /// Those that send the pieces of a message as they come; the system's WebSocket takes whole messages only.
+    /// The transports that send pieces of a message at once; the system's WebSocket sends only whole messages.
     #if SwiftNIO
         static let streaming: [Self] = [.memory, .tcp, .compressedTCP]
         static let uncompressed: [Self] = [.memory, .tcp]
@@ -32,12 +32,12 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// What can be done to the link between two ends.
+    /// Controls the link between two ends.
     struct Link: Sendable {
         let stall, resume, cut: @Sendable () -> Void
     }
 
-    /// Runs `body` with two connected ends, then drops whatever is left.
+    /// Runs `body` with two connected ends, then drops them.
     func withPair(
         _ configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (_ client: any MessageTransport, _ server: any MessageTransport) async throws -> Void
@@ -56,7 +56,7 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Runs `body` with two connected ends and the link between them, then drops whatever is left.
+    /// Runs `body` with two connected ends and the link between them, then drops them.
     func withLink(
         _ configuration: WebSocketConfiguration = WebSocketConfiguration(),
         _ body: (_ client: any MessageTransport, _ server: any MessageTransport, _ link: Link) async throws -> Void
@@ -91,12 +91,12 @@ enum TransportKind: CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// Bytes that may lie between a sender and one who takes nothing, beside both ends' own buffers: what the system's sockets hold.
+    /// The bytes that the system's sockets may buffer between the two ends, in addition to the ends' own buffers.
     var slack: Int { self == .memory || self == .urlSession ? 0 : 24 << 20 }
 }
 
 extension MessageTransport {
-    /// Takes the next message, which must be whole.
+    /// Reads the next message, which must be whole.
     func message() async throws -> Message? {
         switch try await receive() {
         case .message(let message): return message
@@ -105,7 +105,9 @@ extension MessageTransport {
         }
     }
 
-    /// Sends messages until that fails, at most so many; tells how many were accepted, and the failure.
+    /// Sends up to `limit` messages until one fails.
+    ///
+    /// - Returns: The number of accepted messages, and the failure.
     func flood(_ limit: Int, _ message: (Int) -> Message) async -> (count: Int, TransportError.Code?) {
         for number in 0..<limit {
             do throws(TransportError) { try await send(message(number)) } catch { return (number, error.code) }
@@ -116,7 +118,7 @@ extension MessageTransport {
 
 struct UnexpectedChunk: Error { let chunk: MessageChunk }
 
-/// 64 KiB that do not compress, beginning with a number.
+/// A message of 64 KiB that does not compress and begins with a number.
 func block(_ number: Int) -> Message {
     var bytes = noise
     (bytes[0], bytes[1]) = (UInt8(number >> 8 & 255), UInt8(number & 255))
@@ -128,7 +130,7 @@ private let noise: [UInt8] = {
     return (0..<65_536).map { _ in .random(in: .min ... .max, using: &random) }
 }()
 
-/// How a wait ended, without what a test does not look at.
+/// Returns the code of the error that `body` throws; nil if there is none.
 func failure(_ body: () async throws -> Void) async -> TransportError.Code? {
     do {
         try await body()

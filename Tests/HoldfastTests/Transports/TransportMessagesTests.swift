@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TransportMessagesTests {
     @Test(arguments: TransportKind.allCases)
-    func `text and binary, empty and large, go both ways unchanged`(_ kind: TransportKind) async throws {
+    func `text and binary messages, empty and large, pass unchanged in both directions`(_ kind: TransportKind) async throws {
         let messages: [Message] = [
             .text("hello"), .text("grüße, 世界 👋"), .text(""), .binary([]), .binary([0, 255, 1]),
             .text(String(repeating: "long ", count: 40_000)), block(1),
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `many messages arrive in their order`(_ kind: TransportKind) async throws {
+    func `many messages arrive in order`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             async let sending: Void = {
                 for number in 0..<5000 { try await client.send(.text("\(number)")) }
@@ -30,9 +30,9 @@ import Testing
         }
     }
 
-    /// Also the failure of swift-websocket: fragments of two senders mixed, and of two that compress.
+    /// This also tests a failure of swift-websocket, which mixed fragments and compressed messages of two senders.
     @Test(arguments: TransportKind.allCases)
-    func `pain 23: messages of many senders are whole, and each sender's in order`(_ kind: TransportKind) async throws {
+    func `pain 23: messages of many senders arrive whole and in each sender's order`(_ kind: TransportKind) async throws {
         let (senders, count) = (8, 40)
         try await kind.withPair { client, server in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a cancelled receive loses nothing`(_ kind: TransportKind) async throws {
+    func `a cancelled receive loses no message`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             var (received, random) = ([Int](), SeededGenerator(seed: 5))
             for number in 0..<400 {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `several receivers share the messages, each once`(_ kind: TransportKind) async throws {
+    func `several receivers share the messages, and each message arrives once`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let received = await withTaskGroup(of: [String].self) { group in
                 for _ in 0..<4 {
@@ -96,11 +96,11 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message in pieces arrives whole, and no other amid it`(_ kind: TransportKind) async throws {
+    func `a message in pieces arrives whole, without other messages inside it`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()
             let others = Task { for number in 0..<20 { try await client.send(.text("other \(number)")) } }
-            // The middle of a character may be where a piece ends.
+            // A piece may end in the middle of a character.
             let bytes = Array(String(repeating: "piece ✂️ ", count: 3000).utf8)
             for start in stride(from: 0, to: bytes.count, by: 1001) {
                 try await client.send(
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message can be taken in pieces and is never held whole`(_ kind: TransportKind) async throws {
+    func `a message can be received in pieces and is never buffered whole`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.delivery = .chunks
         configuration.limits.message = 64 << 20
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a message beyond the limit is refused with 1009, and what came before it is not lost`(_ kind: TransportKind) async throws {
+    func `a message above the limit is refused with 1009, and earlier messages are delivered`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.message = 10_000
         try await kind.withPair(configuration) { client, server in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TransportPingTests {
     @Test(arguments: TransportKind.allCases)
-    func `a ping comes back, from either end, also when many are out`(_ kind: TransportKind) async throws {
+    func `pings from either end are answered, even many at a time`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             #expect(try await client.ping(timeout: .seconds(20)) >= .zero)
             try await withThrowingTaskGroup(of: Duration.self) { group in
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a ping may wait for ever`(_ kind: TransportKind) async throws {
+    func `a ping may have an unlimited timeout`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, _ in
             for forever in [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .seconds(Int64.max / 4), .seconds(1 << 40)] {
                 _ = try await client.ping(timeout: forever)
@@ -30,13 +30,13 @@ import Testing
     func `pain 8: a pong never waits for the app`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             for number in 0..<3 { try await client.send(block(number)) }
-            _ = try await client.ping(timeout: .seconds(20))  // Nobody has taken a message.
+            _ = try await client.ping(timeout: .seconds(20))  // No message was read before.
             for number in 0..<3 { #expect(try await server.message() == block(number)) }
         }
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `pain 9: a ping that is cancelled resumes once, and the connection lives on`(_ kind: TransportKind) async throws {
+    func `pain 9: a cancelled ping ends once, and the connection stays open`(_ kind: TransportKind) async throws {
         try await kind.withLink { client, server, link in
             link.stall()
             let pinging = Task { try await client.ping(timeout: .seconds(20)) }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a ping without a pong times out, and the connection lives on`(_ kind: TransportKind) async throws {
+    func `a ping without a pong times out, and the connection stays open`(_ kind: TransportKind) async throws {
         try await kind.withLink { client, server, link in
             link.stall()
             #expect(await failure { _ = try await client.ping(timeout: .milliseconds(50)) } == .timedOut)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `pings and pongs pass a message that is sent in pieces`(_ kind: TransportKind) async throws {
+    func `pings and pongs pass between the pieces of a message`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()
             try await client.send(MessageChunk(kind: .text, bytes: Array("a".utf8), isLast: false), of: ticket)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `no ping waits for a connection that has ended`(_ kind: TransportKind) async throws {
+    func `a ping on an ended connection fails at once`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             _ = await client.close(CloseFrame(.normal))
             #expect(await failure { _ = try await client.ping(timeout: .seconds(20)) } != nil)

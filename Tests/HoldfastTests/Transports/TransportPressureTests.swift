@@ -2,10 +2,10 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What happens when one side does not keep up.
+/// Flow control when one side does not keep up.
 @Suite(.timeLimit(.minutes(1))) struct TransportPressureTests {
     @Test(arguments: TransportKind.allCases)
-    func `send waits for a peer that takes nothing; one that stays so is given up`(_ kind: TransportKind) async throws {
+    func `a send waits for a peer that reads nothing, and the connection ends at the stall timeout`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.timeouts.stall = .milliseconds(200)
         try await kind.withPair(configuration) { client, server in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `small messages in memory are bounded as well`() async throws {
+    @Test func `the buffer of small messages in memory is limited too`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.receiveBuffer, configuration.limits.sendBuffer) = (4096, 4096)
         configuration.timeouts.stall = .milliseconds(200)
@@ -29,9 +29,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `whoever waited goes on once the peer takes`(_ kind: TransportKind) async throws {
+    func `a waiting sender continues when the peer reads`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
-            let sending = Task { await client.flood(600, block) }  // More than both ends and the system can hold.
+            let sending = Task { await client.flood(600, block) }  // These messages exceed the buffers of both ends and the system.
             for number in 0..<600 {
                 let message = try await server.message()
                 #expect(message == block(number))
@@ -41,9 +41,9 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `a send cancelled while it waits is withdrawn, and nothing else is`(_ kind: TransportKind) async throws {
+    func `a waiting send that is cancelled is withdrawn, and no other message is`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
-            // A cancelled send ends where it has to wait, which comes soon when nobody takes anything.
+            // A cancelled send ends where it has to wait, which happens soon because the peer reads nothing.
             let sending = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return await client.flood(2000, block)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `offer says false where send would wait`(_ kind: TransportKind) async throws {
+    func `offer returns false where send would wait`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             var count = 0
             while count < 2000, try client.offer(block(count)) { count += 1 }
@@ -70,9 +70,9 @@ import Testing
         }
     }
 
-    /// Each message alone is more than the buffer holds, and those who wait take it past the buffer.
+    /// Each message alone exceeds the receive buffer.
     @Test(arguments: TransportKind.allCases)
-    func `nothing is left behind when one read brings more than the buffer holds`(_ kind: TransportKind) async throws {
+    func `no message is lost when one read exceeds the receive buffer`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.receiveBuffer = 100
         try await kind.withPair(configuration) { client, server in
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `messages of the largest size follow each other`(_ kind: TransportKind) async throws {
+    func `messages of the largest size can follow each other`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let sending = Task {
                 for number in 0..<24 { try await client.send(.binary(Array(repeating: UInt8(number), count: 1 << 20))) }
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `an app that does not keep up still gets what came before the close`(_ kind: TransportKind) async throws {
+    func `a slow app gets the messages before a close`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.receiveBuffer = 1000
         try await kind.withPair(configuration) { client, server in
@@ -116,9 +116,9 @@ import Testing
         }
     }
 
-    /// In memory nothing lies between the two ends, so what was not taken is gone with the sender.
+    /// A link in memory has no buffer of its own, so unread messages are lost with the sender.
     @Test(arguments: TransportKind.overSockets)
-    func `an app that does not keep up still gets what came before the peer ran out of patience`(_ kind: TransportKind) async throws {
+    func `a slow app gets the messages before the peer's close timeout`(_ kind: TransportKind) async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.receiveBuffer = 1000
         configuration.timeouts.close = .milliseconds(100)

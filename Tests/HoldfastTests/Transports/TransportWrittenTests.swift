@@ -3,10 +3,10 @@ import HoldfastTesting
 import WebSocketRuntime
 import Testing
 
-/// What a transport says of how far its socket has come.
+/// Reports of a transport about what its socket has written.
 @Suite(.timeLimit(.minutes(2))) struct TransportWrittenTests {
     @Test(arguments: TransportKind.allCases)
-    func `what the socket took is told, message by message`(_ kind: TransportKind) async throws {
+    func `each message is reported as written`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             for number in 0..<200 {
                 try await client.send(.text("\(number)"))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `with nothing to write all is written`(_ kind: TransportKind) async throws {
+    func `with nothing to write everything is written`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             #expect(await client.written())
             #expect(await server.written())
@@ -25,40 +25,41 @@ import Testing
     }
 
     @Test(arguments: TransportKind.uncompressed)
-    func `nothing is written before the socket has every byte`(_ kind: TransportKind) async throws {
+    func `a message is not written before the socket has every byte`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, server, link in
             link.stall()
             try await client.send(Self.flood)
             let isMoving = LockedValue(false)
-            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            let (reports, notify) = AsyncStream.makeStream(of: Bool.self)
             client.whenWritten { isWritten in notify.yield(isWritten && isMoving.withLockedValue(\.self)) }
-            // Time for what must not happen. A ping would not do: it may have to wait for the frame, and no time runs for it until then.
+            // An early report would arrive in this time.
+            // A ping is no alternative: it may have to wait for the frame, and its time does not run until then.
             try await Task.sleep(for: .milliseconds(300))
             isMoving.withLockedValue { $0 = true }
             link.resume()
             let isWhole = try await server.message() == Self.flood
             #expect(isWhole)
-            var answers = told.makeAsyncIterator()
+            var answers = reports.makeAsyncIterator()
             #expect(await answers.next() == true)
         }
     }
 
     @Test(arguments: TransportKind.uncompressed)
-    func `what the socket did not take before the link was cut is not written`(_ kind: TransportKind) async throws {
+    func `a message that the socket did not take before a cut is not written`(_ kind: TransportKind) async throws {
         try await kind.withLink(Self.large) { client, _, link in
             link.stall()
             try await client.send(Self.flood)
-            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            let (reports, notify) = AsyncStream.makeStream(of: Bool.self)
             for _ in 1...2 { client.whenWritten { notify.yield($0) } }
             link.cut()
             _ = await client.ended()
-            var answers = told.makeAsyncIterator()
+            var answers = reports.makeAsyncIterator()
             for _ in 1...2 { #expect(await answers.next() == false) }
-            #expect(await !client.written(), "nor is anything after the end")
+            #expect(await !client.written(), "nothing is written after the end")
         }
     }
 
-    /// More than the system's sockets hold.
+    /// A message that exceeds the system's socket buffers.
     static let flood: Message = {
         var flood: [UInt8] = []
         for number in 0..<512 { if case .binary(let bytes) = block(number) { flood += bytes } }
@@ -68,26 +69,26 @@ import Testing
     private static var large: WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
         configuration.limits.message = 1 << 26
-        // A machine that is busy with so many bytes is not dead.
+        // A machine that is busy with so many bytes must not time out.
         (configuration.timeouts.pingInterval, configuration.timeouts.stall) = (.seconds(3600), .seconds(3600))
         return configuration
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `what was sent before a close is told to be written`(_ kind: TransportKind) async throws {
+    func `a message sent before a close is reported as written`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             try await client.send(block(1))
-            let (told, notify) = AsyncStream.makeStream(of: Bool.self)
+            let (reports, notify) = AsyncStream.makeStream(of: Bool.self)
             client.whenWritten { notify.yield($0) }
             #expect(await client.close(CloseFrame(.normal)).isClean)
-            var answers = told.makeAsyncIterator()
+            var answers = reports.makeAsyncIterator()
             #expect(await answers.next() == true)
             #expect(try await server.message() == block(1))
         }
     }
 
     @Test(arguments: TransportKind.streaming)
-    func `asking between the pieces of a message does not disturb it`(_ kind: TransportKind) async throws {
+    func `a request for a report between the pieces of a message does not disturb it`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let ticket = try await client.beginMessage()
             for piece in ["he", "ll", "o"] {
@@ -101,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
-    func `an answer on the event loop is told like any other`(_ kind: TransportKind) async throws {
+    func `an answer sent on the event loop is reported like any other`(_ kind: TransportKind) async throws {
         try await kind.withPair { client, server in
             let echo = Task {
                 let connection = WebSocketConnection(server)
@@ -121,8 +122,8 @@ import Testing
         }
     }
 
-    /// In memory a link that is asked so often must not take that for messages, or for life.
-    @Test func `who asks of a peer that does not read is not kept waiting for that`() async throws {
+    /// In memory such requests must not count as messages or as signs of life.
+    @Test func `a request for a report does not wait for the peer to read`() async throws {
         let clock = ManualClock()
         var configuration = WebSocketConfiguration()
         configuration.limits.receiveBuffer = 1
@@ -135,21 +136,21 @@ import Testing
         #expect(client.closeRecord == nil)
     }
 
-    @Test func `a transport that does not tell never says that anything is written`() async throws {
-        let mute = MuteTransport()
-        let written = Task { await mute.written() }
-        mute.abort()
+    @Test func `a transport without reports never reports a message as written`() async throws {
+        let transport = TransportWithoutReports()
+        let written = Task { await transport.written() }
+        transport.abort()
         #expect(await !written.value)
     }
 }
 
 extension MessageTransport {
-    /// Waits until the socket has all that was accepted so far.
+    /// Waits until the socket has everything that was accepted so far.
     func written() async -> Bool { await withCheckedContinuation { waiter in whenWritten { waiter.resume(returning: $0) } } }
 }
 
-/// A transport that leaves to the seam what it may.
-private final class MuteTransport: MessageTransport {
+/// A transport that uses the protocol's default implementation for reports.
+private final class TransportWithoutReports: MessageTransport {
     private let inner = MemoryTransport.pair().client
 
     var agreement: Agreement { inner.agreement }

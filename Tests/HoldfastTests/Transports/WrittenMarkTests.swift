@@ -4,36 +4,36 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-/// What counts as written is what the channel has handed on, not what it holds.
+/// Bytes count as written when the channel has passed them on, not while it holds them.
 @Suite struct WrittenMarkTests {
-    private let dam = Dam()
+    private let gate = Gate()
     private let channel: EmbeddedChannel
     private let socket: WebSocketChannel
 
     init() throws {
-        channel = EmbeddedChannel(handler: dam)
+        channel = EmbeddedChannel(handler: gate)
         try channel.connect(to: SocketAddress(unixDomainSocketPath: "/mark")).wait()
         socket = try WebSocketChannel.install(
             on: channel, agreement: Agreement(response: ResponseHead(status: 101)), settings: ConnectionSettings(role: .server),
             position: .last, isPlain: false, inline: nil)
     }
 
-    @Test func `what the channel holds is not written until the channel has handed it on`() throws {
-        let answer = try askAboutAMessage()
-        #expect(dam.heldBytes > 0 && answer.withLockedValue { $0 == nil })
-        dam.open()
+    @Test func `bytes that the channel holds are not written until it passes them on`() throws {
+        let answer = try sendHeldMessage()
+        #expect(gate.heldBytes > 0 && answer.withLockedValue { $0 == nil })
+        gate.open()
         channel.embeddedEventLoop.run()
         #expect(answer.withLockedValue { $0 == true })
     }
 
-    @Test func `what the channel still held at its end is not written`() throws {
-        let answer = try askAboutAMessage()
+    @Test func `bytes that the channel still held at its end are not written`() throws {
+        let answer = try sendHeldMessage()
         socket.abort()
         channel.embeddedEventLoop.run()
         #expect(answer.withLockedValue { $0 == false })
     }
 
-    private func askAboutAMessage() throws -> LockedValue<Bool?> {
+    private func sendHeldMessage() throws -> LockedValue<Bool?> {
         let answer = LockedValue<Bool?>(nil)
         #expect(try socket.offer(.text("held")))
         socket.whenWritten { isWritten in answer.withLockedValue { $0 = isWritten } }
@@ -42,8 +42,8 @@ import Testing
     }
 }
 
-/// Holds what is written, as a socket does that takes nothing.
-private final class Dam: ChannelOutboundHandler {
+/// Holds written bytes, like a socket whose peer does not read.
+private final class Gate: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
     private var held: [(NIOAny, EventLoopPromise<Void>?)] = []

@@ -4,19 +4,19 @@ import HoldfastTesting
 import WebSocketRuntime
 import Testing
 
-/// What the provider of credentials is told of a 401.
+/// How the provider of credentials learns of a 401's challenge.
 @Suite(.timeLimit(.minutes(1))) struct WaysChallengeTests {
-    /// Notes what it is asked, and gives something.
+    /// Records the requests and returns a credential.
     private final class WaysProvider: Sendable {
-        private let asked = LockedValue<[CredentialRequest]>([])
+        private let recorded = LockedValue<[CredentialRequest]>([])
 
-        /// The requests so far, each as its challenges in words.
+        /// The requests so far; each is a list of its challenges as text.
         var requests: [[String]] {
-            asked.withLockedValue { $0.map { $0.challenges.map { "\($0.scheme) \($0.realm ?? "-") \($0.error ?? "-")" } } }
+            recorded.withLockedValue { $0.map { $0.challenges.map { "\($0.scheme) \($0.realm ?? "-") \($0.error ?? "-")" } } }
         }
 
         func answer(_ request: CredentialRequest) -> Credential {
-            asked.withLockedValue { $0.append(request) }
+            recorded.withLockedValue { $0.append(request) }
             return Credential("token")
         }
     }
@@ -27,7 +27,7 @@ import Testing
         return error
     }
 
-    @Test func `the provider is told of the challenge once, when the attempt before was refused with 401`() async throws {
+    @Test func `the provider gets the challenge once, after an attempt that was refused with 401`() async throws {
         let provider = WaysProvider()
         let stage = Stage { $0.credentials = .bearer { provider.answer($0) } }
         let challenge = ["bearer feed invalid_token"]
@@ -39,7 +39,7 @@ import Testing
         #expect(provider.requests == [[], challenge, [], []])
     }
 
-    @Test func `a challenge that was met is none of the next connection's`() async throws {
+    @Test func `a challenge that was answered is not repeated for the next connection`() async throws {
         let provider = WaysProvider()
         let stage = Stage { $0.credentials = .bearer { provider.answer($0) } }
         try await stage.refuse(Self.refusal(401))
@@ -52,7 +52,7 @@ import Testing
         #expect(provider.requests == [[], ["bearer feed invalid_token"], []])
     }
 
-    @Test func `a provider answers in the scheme that the server knows`() async throws {
+    @Test func `a provider answers in the scheme that the server requires`() async throws {
         let server = WebSocketServer { request in
             if request.headers["Authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==" { return .accept }
             return .refuse(HTTPResponse(status: 401, headers: ["WWW-Authenticate": "Digest nonce=n, Basic realm=\"the cave\""]))
@@ -67,22 +67,22 @@ import Testing
                 }
                 (options.reconnect.backoff.base, options.reconnect.spacing) = (.milliseconds(10), .zero)
             }
-            var told: Message?
+            var received: Message?
             for await event in socket.events {
                 guard case .message(let message) = event else { continue }
-                told = message
+                received = message
                 break
             }
-            #expect(told == .text("welcome"))
+            #expect(received == .text("welcome"))
             await socket.close()
         }
     }
 
-    @Test func `a provider of names and passwords is told as well`() async throws {
-        let asked = LockedValue<[String?]>([])
+    @Test func `a provider of names and passwords gets the challenge too`() async throws {
+        let recorded = LockedValue<[String?]>([])
         let stage = Stage {
             $0.credentials = .basic { request in
-                asked.withLockedValue { $0.append(request.challenges.first?.realm) }
+                recorded.withLockedValue { $0.append(request.challenges.first?.realm) }
                 return ("Aladdin", "open sesame")
             }
         }
@@ -91,6 +91,6 @@ import Testing
         attempt.refuse(Self.refusal(401))
         await stage.pause(of: .seconds(1))
         _ = try await stage.accept()
-        #expect(asked.withLockedValue { $0 } == [nil, "feed"])
+        #expect(recorded.withLockedValue { $0 } == [nil, "feed"])
     }
 }

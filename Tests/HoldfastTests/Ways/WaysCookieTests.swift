@@ -5,9 +5,9 @@ import ScriptedPeers
 import Testing
 import WebSocketApple
 
-/// Cookies that servers set in the handshake; the rules of the jar are in WebSocketCoreTests.
+/// Cookies that servers set in the handshake; WebSocketCoreTests tests the rules of the jar.
 @Suite struct WaysCookieTests {
-    /// Says which cookies came; sets one with each answer, be it a 101, a refusal (`/refuse`) or a redirect (`/from`).
+    /// Sends the received cookies; sets one in each answer: a 101, a refusal (`/refuse`) or a redirect (`/from`).
     private static let server = WebSocketServer { request in
         let cookie = { (name: String) in ("Set-Cookie", "\(name)=\(request.headers["Cookie"] == nil ? 1 : 2); Path=/") }
         switch request.path {
@@ -23,7 +23,7 @@ import WebSocketApple
         try await WebSocketConnection.withConnection(to: url, configuration: configuration) { try await $0.expect(.text(cookies)) }
     }
 
-    @Test func `what an answer sets goes along with the next handshake`() async throws {
+    @Test func `a cookie from an answer is sent with the next handshake`() async throws {
         try await Self.server.withRunning { server in
             let configuration = WebSocketConfiguration.with {
                 $0.cookies = CookieStore()
@@ -38,7 +38,7 @@ import WebSocketApple
         }
     }
 
-    @Test func `nothing is kept without a store, and nothing shared between two`() async throws {
+    @Test func `no cookie is kept without a store, and two stores share none`() async throws {
         try await Self.server.withRunning { server in
             for _ in 0..<2 { try await expect("none", at: server.url(), .with { _ in }) }
             for _ in 0..<2 { try await expect("none", at: server.url(), .with { $0.cookies = CookieStore() }) }
@@ -48,7 +48,7 @@ import WebSocketApple
         }
     }
 
-    @Test func `a session shows them when it connects again`() async throws {
+    @Test func `a session sends its cookies when it reconnects`() async throws {
         try await Self.server.withRunning { server in
             let socket = WebSocket(server.url()) { options in
                 options.connection.cookies = CookieStore()
@@ -66,7 +66,7 @@ import WebSocketApple
         }
     }
 
-    @Test func `another host that a redirect leads to gets its own only`() async throws {
+    @Test func `another host after a redirect gets only its own cookies`() async throws {
         try await Self.server.withRunning { other in
             let url = other.url("/to").replacing("127.0.0.1", with: "localhost")
             let redirecting = WebSocketServer { _ in
@@ -92,7 +92,7 @@ import WebSocketApple
         }
     }
 
-    @Test func `whoever wants to store them is told of changes only`() async throws {
+    @Test func `a store reports changes only`() async throws {
         try await Self.server.withRunning { server in
             let told = LockedValue<[String]>([])
             let store = CookieStore { store in told.withLockedValue { $0.append(store.jar.cookies.map(\.value).joined()) } }
@@ -104,14 +104,14 @@ import WebSocketApple
         }
     }
 
-    @Test func `what the proxy sets is not the server's`() async throws {
+    @Test func `cookies of the proxy are ignored`() async throws {
         try await withScriptedServer { peer in
             _ = try await peer.readRequest()
             try await peer.send("HTTP/1.1 407 No\r\nSet-Cookie: a=1\r\n\r\n")
         } client: { url in
-            let (store, place) = (CookieStore(), try WebSocketURL(url))
+            let (store, proxyURL) = (CookieStore(), try WebSocketURL(url))
             var configuration = WebSocketConfiguration.with { _ in }
-            configuration.proxy = .through(try Proxy(.http, host: place.host, port: place.port))
+            configuration.proxy = .through(try Proxy(.http, host: proxyURL.host, port: proxyURL.port))
             configuration.cookies = store
             let error = await #expect(throws: WebSocketError.self) {
                 try await WebSocketConnection.connect(to: "ws://server.example/", configuration: configuration)
@@ -121,7 +121,7 @@ import WebSocketApple
         }
     }
 
-    @Test func `the system's own WebSocket takes no store of ours, and says so`() {
+    @Test func `the system's WebSocket refuses a cookie store of ours`() {
         let error = #expect(throws: TransportError.self) {
             try SystemRequest("wss://example.com/", .with { $0.cookies = CookieStore() })
         }

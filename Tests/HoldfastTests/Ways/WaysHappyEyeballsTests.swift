@@ -10,9 +10,9 @@ import WebSocketRuntime
     import Glibc
 #endif
 
-/// RFC 8305: a host with addresses of two families is reached although one of them is dead, in whatever way.
+/// RFC 8305: a client reaches a host with addresses of two families even if one of them fails.
 @Suite struct WaysHappyEyeballsTests {
-    /// What a name server says of each family; nil: nothing.
+    /// A resolver with fixed answers for each family; nil means no answer.
     private struct WaysResolver: Resolver, Sendable {
         let loop: any EventLoop
         let version4: [SocketAddress]?
@@ -42,7 +42,7 @@ import WebSocketRuntime
         }
     }
 
-    /// Connects to a host of which name servers say this.
+    /// Connects to a host with these answers of the resolver.
     private func connect(
         port: Int, version4: [SocketAddress]?, version6: [SocketAddress]?, within limit: Duration = .seconds(60)
     ) async throws {
@@ -53,7 +53,7 @@ import WebSocketRuntime
         try await NIOConnector.connect(options).abort()
     }
 
-    @Test func `IPv6 that is refused`() async throws {
+    @Test func `a refused IPv6 or IPv4 address does not prevent the connection`() async throws {
         try await WebSocketServer.echo().withRunning { server in
             let (good, dead) = (try SocketAddress(ipAddress: server.host, port: server.port), try SocketAddress(ipAddress: "::1", port: 1))
             try await connect(port: server.port, version4: [good], version6: [dead])
@@ -61,7 +61,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a family of which the name server says nothing`() async throws {
+    @Test func `a family without an answer of the name server does not prevent the connection`() async throws {
         try await WebSocketServer.echo().withRunning { server in
             let good = try SocketAddress(ipAddress: server.host, port: server.port)
             try await connect(port: server.port, version4: [good], version6: nil)
@@ -69,7 +69,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a name server that says nothing at all is waited for no longer than connecting may take`() async {
+    @Test func `a name server that never answers is limited by the connect timeout`() async {
         let error = await #expect(throws: TransportError.self) {
             try await connect(port: 1, version4: nil, version6: nil, within: .milliseconds(50))
         }
@@ -77,7 +77,7 @@ import WebSocketRuntime
     }
 
     #if canImport(Glibc)
-        @Test func `a family that swallows everything`() async throws {
+        @Test func `a family whose packets are lost does not prevent the connection`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let good = try SocketAddress(ipAddress: server.host, port: server.port)
                 let hole = try WaysBlackHole()
@@ -94,7 +94,7 @@ import WebSocketRuntime
 }
 
 #if canImport(Glibc)
-    /// A port that answers no SYN, for those who wait to be accepted are as many as may wait.
+    /// A port that answers no SYN because its queue of waiting connections is full.
     private final class WaysBlackHole {
         private let listener: Int32
         private var waiting: [Int32] = []
@@ -110,7 +110,7 @@ import WebSocketRuntime
             let hasName = name.withUnsafeMutableBytes { name in
                 name.withMemoryRebound(to: sockaddr.self) { getsockname(listener, $0.baseAddress, &length) == 0 }
             }
-            // After the family comes the port, in the order of the network.
+            // The port follows the family, in network byte order.
             port = Int(name[2]) << 8 | Int(name[3])
             try #require(isListening && hasName)
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)

@@ -6,9 +6,9 @@ import NIOSSL
 import ScriptedPeers
 import Testing
 
-/// What a proxy may say, and what the app learns; real proxies are in Interop/proxies.
+/// Answers of a proxy, and the errors that the app gets; Interop/proxies has tests with real proxies.
 @Suite struct WaysProxyTests {
-    /// Connects to `target` through a proxy that plays `script`.
+    /// Connects to `target` through a proxy that runs `script`.
     private func connect(
         _ target: String = "ws://server.example:81/feed", through kind: String = "http",
         handshake: Duration = .seconds(60),
@@ -16,9 +16,9 @@ import Testing
         _ body: (Result<WebSocketConnection, WebSocketError>) async throws -> Void
     ) async throws {
         try await withScriptedServer(script) { url in
-            let place = try WebSocketURL(url)
+            let proxyURL = try WebSocketURL(url)
             var configuration = WebSocketConfiguration.with { _ in }
-            configuration.proxy = .through(try Proxy("\(kind)://me:s3cr3t@\(place.host):\(place.port)"))
+            configuration.proxy = .through(try Proxy("\(kind)://me:s3cr3t@\(proxyURL.host):\(proxyURL.port)"))
             configuration.timeouts.handshake = handshake
             let result: Result<WebSocketConnection, WebSocketError>
             do throws(WebSocketError) {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy is asked for the way, and the server behind it for the upgrade`() async throws {
+    @Test func `a client sends CONNECT to the proxy, and the upgrade to the server behind it`() async throws {
         try await connect { peer in
             let request = try await peer.readRequest()
             #expect((request.method, request.target) == ("CONNECT", "server.example:81"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `SOCKS opens the way as well`() async throws {
+    @Test func `a SOCKS proxy opens a tunnel too`() async throws {
         try await connect(through: "socks5") { peer in
             #expect(try await peer.read(4) == [5, 2, 0, 2])
             try await peer.send([5, 0])
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [(407, false), (403, false), (502, true), (503, true)])
-    func `a refusal of the proxy's is told as such, and retried if it may pass`(status: Int, isRetryable: Bool) async throws {
+    func `a refusal of the proxy is its own error, and may be retried if it is temporary`(status: Int, isRetryable: Bool) async throws {
         try await connect { peer in
             _ = try await peer.readRequest()
             try await peer.send("HTTP/1.1 \(status) No\r\n\r\n")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy that says nothing, or hangs up`() async throws {
+    @Test func `a proxy that is silent or closes is an error`() async throws {
         try await connect(handshake: .milliseconds(50)) { peer in
             _ = await peer.readToEnd()
         } _: { result in
@@ -86,23 +86,23 @@ import Testing
         }
     }
 
-    /// Connects to `target` through a proxy within TLS, which answers the request for the way and hangs up.
+    /// Connects to `target` through a proxy within TLS, which answers CONNECT and closes.
     private func connectWithinTLS(
         _ target: String, authority: KeyPath<TestCertificates, String>
-    ) async throws -> (error: WebSocketError?, asked: [String]) {
+    ) async throws -> (error: WebSocketError?, requests: [String]) {
         let certificates = try TestCertificates.shared()
         let identity = certificates.identity(nil)
         let tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.key, format: .pem)))
         let context = try NIOSSLContext(configuration: tls)
-        let asked = LockedValue<[String]>([])
+        let requests = LockedValue<[String]>([])
         var error: WebSocketError?
         try await withScriptedServer { channel in
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
         } _: { peer in
             guard let request = try? await peer.readRequest() else { return }
-            asked.withLockedValue { $0.append("\(request.method) \(request.target)") }
+            requests.withLockedValue { $0.append("\(request.method) \(request.target)") }
             try? await peer.send("HTTP/1.1 200 OK\r\n\r\n")
         } client: { url in
             var configuration = WebSocketConfiguration.with { _ in }
@@ -112,25 +112,25 @@ import Testing
                 try await WebSocketConnection.connect(to: target, configuration: configuration)
             }
         }
-        return (error, asked.withLockedValue { $0 })
+        return (error, requests.withLockedValue { $0 })
     }
 
     @Test(arguments: ["ws://server.example:81/", "wss://server.example:81/"])
-    func `what TLS with the proxy tells is not taken for the server's`(target: String) async throws {
-        let (error, asked) = try await connectWithinTLS(target, authority: \.authority)
-        #expect(asked == ["CONNECT server.example:81"])
+    func `TLS events of the proxy connection are not attributed to the server`(target: String) async throws {
+        let (error, requests) = try await connectWithinTLS(target, authority: \.authority)
+        #expect(requests == ["CONNECT server.example:81"])
         #expect(error?.code == .lost, "\(String(describing: error))")
         #expect(error?.description.contains(target) == true)
     }
 
-    @Test func `a proxy that nobody vouches for is told nothing`() async throws {
-        let (error, asked) = try await connectWithinTLS("wss://server.example:81/", authority: \.strangeAuthority)
-        #expect(asked.isEmpty)
+    @Test func `a proxy with an untrusted certificate gets no request`() async throws {
+        let (error, requests) = try await connectWithinTLS("wss://server.example:81/", authority: \.strangeAuthority)
+        #expect(requests.isEmpty)
         #expect((error?.code, error?.isRetryable) == (.unknownAuthority, false))
         #expect(error?.description.contains("TLS with the proxy https://localhost:") == true)
     }
 
-    @Test func `a proxy that cannot be connected to`() async throws {
+    @Test func `a proxy that refuses connections is named in the error`() async throws {
         let configuration = WebSocketConfiguration.with { $0.proxy = .environment(ProxyEnvironment(["ALL_PROXY": "127.0.0.1:1"])) }
         let error = await #expect(throws: WebSocketError.self) {
             try await WebSocketConnection.connect(to: "ws://server.example/", configuration: configuration)
@@ -138,7 +138,7 @@ import Testing
         #expect(error?.description == "could not connect to the proxy http://127.0.0.1:1: connection refused; may be retried")
     }
 
-    @Test func `a variable of the environment that names no proxy`() async throws {
+    @Test func `an invalid proxy variable of the environment is named in the error`() async throws {
         let configuration = WebSocketConfiguration.with { $0.proxy = .environment(ProxyEnvironment(["ALL_PROXY": "gopher://h"])) }
         let error = await #expect(throws: WebSocketError.self) {
             try await WebSocketConnection.connect(to: "ws://server.example/", configuration: configuration)

@@ -5,7 +5,7 @@ import ScriptedPeers
 import Testing
 
 @Suite struct WaysRedirectTests {
-    /// Redirects `/from` to where it is told, and tells what it was asked for by anything else.
+    /// Redirects `/from` to `location`, and echoes the request of any other path.
     private static func server(_ location: @escaping @Sendable () -> String) -> WebSocketServer {
         var configuration = WebSocketServerConfiguration()
         configuration.port = 0
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `one within the origin takes everything along`() async throws {
+    @Test func `a redirect within the origin keeps all fields`() async throws {
         try await Self.server { "/to?x" }.withRunning { server in
             try await WebSocketConnection.withConnection(to: server.url("/from"), configuration: Self.configuration(RedirectPolicy())) {
                 try await $0.expect(.text("/to?x Bearer:t c=1 k https://app chat, bearer.t0ken"))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `one to another port leaves the credentials behind`() async throws {
+    @Test func `a redirect to another port drops the credentials`() async throws {
         try await Self.server { "" }.withRunning { other in
             let url = other.url("/to")
             try await Self.server { url }.withRunning { server in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a subprotocol goes along if it is said to be no secret`() async throws {
+    @Test func `a redirect to another port keeps only public subprotocols`() async throws {
         try await Self.server { "" }.withRunning { other in
             let url = other.url("/to")
             try await Self.server { url }.withRunning { server in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [CredentialPlacement.bearer, .header("X-Api-Key"), .cookie("c"), .query("t"), .subprotocol(prefix: "t-")])
-    func `the credential of a session stays behind, wherever it stands`(placement: CredentialPlacement) async throws {
+    func `the credential of a session is not sent to another origin, wherever it is placed`(placement: CredentialPlacement) async throws {
         try await Self.server { "" }.withRunning { other in
             let url = other.url("/to")
             try await Self.server { url }.withRunning { server in
@@ -74,29 +74,29 @@ import Testing
                     $0.connection.redirects = RedirectPolicy()
                     $0.credentials = CredentialProvider(placement) { Credential("s3cr3t") }
                 }
-                var told: Message?
+                var received: Message?
                 for await event in socket.events {
                     guard case .message(let message) = event else { continue }
-                    told = message
+                    received = message
                     break
                 }
-                #expect(told == .text("/to - - - - chat"))
+                #expect(received == .text("/to - - - - chat"))
                 await socket.close()
             }
         }
     }
 
-    @Test func `none is followed unless asked for`() async throws {
+    @Test func `redirects are not followed by default`() async throws {
         try await Self.server { "/to" }.withRunning { server in
             let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: server.url("/from")) }
             #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 307, false))
         }
     }
 
-    @Test func `a loop ends at the limit`() async throws {
-        let visits = LockedValue(0)
+    @Test func `a redirect loop ends at the limit`() async throws {
+        let requestCount = LockedValue(0)
         let loop = Self.server {
-            visits.withLockedValue { $0 += 1 }
+            requestCount.withLockedValue { $0 += 1 }
             return "/from"
         }
         try await loop.withRunning { server in
@@ -105,18 +105,18 @@ import Testing
             }
             #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 307, false))
             #expect((error?.underlying as? RedirectProblem)?.code == .tooMany)
-            #expect(visits.withLockedValue { $0 } == 4)
+            #expect(requestCount.withLockedValue { $0 } == 4)
         }
     }
 
-    @Test func `where it leads to, another proxy may be meant, or none`() async throws {
+    @Test func `the target of a redirect may use another proxy or none`() async throws {
         try await Self.server { "" }.withRunning { other in
             let url = other.url("/to")
             try await Self.server { url }.withRunning { server in
-                let (here, there) = (try WebSocketURL(server.url()), try WebSocketURL(url))
+                let (serverURL, targetURL) = (try WebSocketURL(server.url()), try WebSocketURL(url))
                 var configuration = Self.configuration(RedirectPolicy())
                 configuration.proxy = .environment(
-                    ProxyEnvironment(["HTTP_PROXY": "127.0.0.1:1", "NO_PROXY": "\(here.host):\(here.port)"]))
+                    ProxyEnvironment(["HTTP_PROXY": "127.0.0.1:1", "NO_PROXY": "\(serverURL.host):\(serverURL.port)"]))
                 let error = await #expect(throws: WebSocketError.self) {
                     try await WebSocketConnection.connect(to: server.url("/from"), configuration: configuration)
                 }
@@ -129,7 +129,7 @@ import Testing
                 } client: { proxy in
                     configuration.proxy = .environment(
                         ProxyEnvironment(
-                            ["HTTP_PROXY": String(proxy.dropFirst("ws://".count)), "NO_PROXY": "\(there.host):\(there.port)"]))
+                            ["HTTP_PROXY": String(proxy.dropFirst("ws://".count)), "NO_PROXY": "\(targetURL.host):\(targetURL.port)"]))
                     try await WebSocketConnection.withConnection(to: "ws://127.0.0.1:9/from", configuration: configuration) {
                         try await $0.expect(.text("/to - - - https://app chat"))
                     }

@@ -5,7 +5,7 @@ import Testing
 
 /// WebSockets over Unix domain sockets.
 @Suite struct WaysUnixSocketTests {
-    /// A path in a folder of its own.
+    /// Provides a path in a new folder.
     private func withSocketPath(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "hf-\(UInt32.random(in: .min ... .max))", directoryHint: .isDirectory)
@@ -14,7 +14,7 @@ import Testing
         try await body(folder.appending(path: "a b.sock").path)
     }
 
-    @Test func `a message goes there and back, and the socket is gone when the server is`() async throws {
+    @Test func `messages pass in both directions, and the server removes its socket file`() async throws {
         try await withSocketPath { path in
             try await WebSocketServer.echo { $0.unixSocket = path }.withRunning { server in
                 #expect((server.socketPath, server.port) == (path, 0))
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `the server sees path and Host, and no address`() async throws {
+    @Test func `the server sees the path and the Host field, and no remote address`() async throws {
         try await withSocketPath { path in
             var configuration = WebSocketServerConfiguration()
             configuration.unixSocket = path
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a socket that an earlier server left is replaced, another file is not`() async throws {
+    @Test func `a socket file of an earlier server is replaced, and another file is not`() async throws {
         try await withSocketPath { path in
             let first = WebSocketServer.echo { $0.unixSocket = path }
             try await first.withRunning { _ in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `one that another server listens on is not taken from it`() async throws {
+    @Test func `a socket file of a running server is not replaced`() async throws {
         try await withSocketPath { path in
             let server = WebSocketServer.echo { $0.unixSocket = path }
             try await server.withRunning { running in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the file of a server that took its place is not removed`() async throws {
+    @Test func `a file that replaced the socket file is not removed`() async throws {
         try await withSocketPath { path in
             try await WebSocketServer.echo { $0.unixSocket = path }.withRunning { _ in
                 try FileManager.default.removeItem(atPath: path)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0o600, 0o666, 0o620]) func `its permissions are those asked for`(bits: Int) async throws {
+    @Test(arguments: [0o600, 0o666, 0o620]) func `the socket file has the configured permissions`(bits: Int) async throws {
         try await withSocketPath { path in
             let server = WebSocketServer.echo { ($0.unixSocket, $0.unixSocketPermissions) = (path, UInt16(bits)) }
             try await server.withRunning { server in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `nobody listens`() async throws {
+    @Test func `a missing socket file is unreachable`() async throws {
         try await withSocketPath { path in
             let url = try WebSocketURL(unixSocket: path).string
             let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `no proxy leads to one`() async throws {
+    @Test func `a Unix socket with a proxy is an invalid configuration`() async throws {
         let configuration = WebSocketConfiguration.with { $0.proxy = (try? Proxy("http://127.0.0.1:1")).map { .through($0) } ?? .direct }
         let error = await #expect(throws: WebSocketError.self) {
             try await WebSocketConnection.connect(to: "ws+unix:/nowhere:/", configuration: configuration)

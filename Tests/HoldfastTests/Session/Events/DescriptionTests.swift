@@ -5,7 +5,7 @@ import WebSocketCore
 
 @testable import Holdfast
 
-/// What `print` shows of states, events and messages.
+/// The text that `print` shows of states, events and messages.
 @Suite struct DescriptionTests {
     private let error = WebSocketError(TransportError(.unreachable, "connection refused"))
 
@@ -27,11 +27,11 @@ import WebSocketCore
         ] as [(Duration, String)])
     func `durations are rounded`(duration: Duration, words: String) { #expect(duration.words == words) }
 
-    @Test func `the longest durations have words, too`() {
+    @Test func `the longest durations have a text too`() {
         #expect(Duration.seconds(Int64.max).words.hasSuffix(" h") && Duration.seconds(Int64.min + 1).words.hasPrefix("-"))
     }
 
-    @Test func `states are told in plain words`() {
+    @Test func `states are described in plain words`() {
         let states: [(WebSocketState, String)] = [
             (.disconnected(nil), "disconnected"), (.disconnected(error), "disconnected: \(error)"), (.connecting(attempt: 1), "connecting"),
             (.connecting(attempt: 3), "connecting, attempt 3"), (.connected(since: .now - .seconds(42)), "connected for 42 s"),
@@ -42,7 +42,7 @@ import WebSocketCore
         for (state, words) in states { #expect("\(state)" == words) }
     }
 
-    @Test func `events are told in plain words`() {
+    @Test func `events are described in plain words`() {
         let dropped = DroppedSend(message: .text("a"), lane: .normal, refusal: .timedOut)
         let events: [(WebSocketEvent, String)] = [
             (.message(.text("a")), #"message: text, 1 byte: "a""#),

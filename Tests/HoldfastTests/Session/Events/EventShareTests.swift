@@ -1,13 +1,13 @@
 import Holdfast
 import Testing
 
-/// The rules of who gets what, without tasks.
+/// The rules of event delivery, without tasks.
 @Suite(.timeLimit(.minutes(1))) struct EventShareTests {
     typealias Share = EventShare<Int>
     private var share = Share()
 
-    /// What a consumer has before it, in words; takes all of it, and does not read.
-    private mutating func rest(of party: Share.Party) -> [String] {
+    /// Takes all events that wait for a consumer, as texts, without reading.
+    private mutating func takeAll(of party: Share.Party) -> [String] {
         var words: [String] = []
         while words.count < 1000 {
             switch share.take(party) {
@@ -25,7 +25,7 @@ import Testing
         return words
     }
 
-    /// Reads these without being a consumer.
+    /// Reads these events without being a consumer.
     private mutating func read(_ events: ClosedRange<Int>, _ kind: Share.Kind = .news) {
         let party = share.pump ?? share.newConsumer()
         for event in events {
@@ -35,7 +35,7 @@ import Testing
         share.forget(party)
     }
 
-    @Test func `however parties come, go, read and wait, the promises hold`() {
+    @Test func `in random sequences of subscribing, leaving, reading and waiting the rules hold`() {
         var seen = (events: 0, holes: 0)
         for seed in 0..<1500 as Range<UInt64> {
             var world = EventShareWorld(seed: seed)
@@ -45,7 +45,7 @@ import Testing
         #expect(seen.events > 20_000 && seen.holes > 2_000, "\(seen)")
     }
 
-    @Test mutating func `a lone consumer has what it reads at once, and never waits`() {
+    @Test mutating func `a single consumer gets what it reads at once and never waits`() {
         let party = share.subscribe(.suspend(capacity: 1), .everything)
         for event in 1...100 {
             guard case .read = share.take(party) else { return #expect(Bool(false)) }
@@ -54,19 +54,19 @@ import Testing
         }
     }
 
-    @Test mutating func `drop oldest keeps the newest, and tells the hole before them`() {
+    @Test mutating func `drop oldest keeps the newest events and reports the hole before them`() {
         let party = share.subscribe(.dropOldest(capacity: 3), .everything)
         read(1...10)
-        #expect(rest(of: party) == ["missed 7", "8", "9", "10"])
+        #expect(takeAll(of: party) == ["missed 7", "8", "9", "10"])
     }
 
-    @Test mutating func `latest keeps one`() {
+    @Test mutating func `latest keeps one event`() {
         let party = share.subscribe(.latest, .everything)
         read(1...10)
-        #expect(rest(of: party) == ["missed 9", "10"])
+        #expect(takeAll(of: party) == ["missed 9", "10"])
     }
 
-    @Test mutating func `a full buffer that suspends stops the reading, and room starts it again`() {
+    @Test mutating func `a full suspending buffer stops the reading, and free space starts it again`() {
         let slow = share.subscribe(.suspend(capacity: 2), .everything)
         let quick = share.subscribe(.suspend(capacity: 2), .everything)
         for event in 1...2 {
@@ -80,34 +80,34 @@ import Testing
         guard case .read = share.take(quick) else { return #expect(Bool(false)) }
     }
 
-    @Test mutating func `when the reader leaves, one that waits reads on`() {
+    @Test mutating func `when the reader leaves, a waiting consumer reads on`() {
         let first = share.subscribe(.suspend(), .everything)
         let others = [share.subscribe(.suspend(), .everything), share.subscribe(.suspend(), .everything)]
         guard case .read = share.take(first) else { return #expect(Bool(false)) }
         for party in others { guard case .wait = share.take(party) else { return #expect(Bool(false)) } }
         share.leave(first)
         #expect(share.takeCalls() == [others[0]])
-        // It is gone before it has heard: the next one is called.
+        // The called consumer leaves before it reacts, so the next one is called.
         share.leave(others[0])
         #expect(share.takeCalls() == [others[1]])
     }
 
-    @Test mutating func `messages are not the news, and answers are not messages`() {
+    @Test mutating func `a messages consumer gets no news, and answers are not messages`() {
         let messages = share.subscribe(.suspend(), .messages)
         let everything = share.subscribe(.suspend(), .everything)
         read(1...1, .news)
         read(2...2, .message)
         read(3...3, .answer)
-        #expect(rest(of: messages) == ["2"])
-        #expect(rest(of: everything) == ["1", "2", "3"])
+        #expect(takeAll(of: messages) == ["2"])
+        #expect(takeAll(of: everything) == ["1", "2", "3"])
     }
 
-    @Test mutating func `what nobody follows is kept for the next consumer, within bounds`() {
+    @Test mutating func `events without consumers are kept for the next consumer, up to a limit`() {
         read(1...1000)
-        #expect(rest(of: share.subscribe(.suspend(), .everything)) == ["missed 936"] + (937...1000).map(String.init))
+        #expect(takeAll(of: share.subscribe(.suspend(), .everything)) == ["missed 936"] + (937...1000).map(String.init))
     }
 
-    @Test mutating func `the last that leaves leaves what it had not taken, one that leaves before it nothing`() {
+    @Test mutating func `the last consumer that leaves passes on its remaining events, and one that leaves earlier does not`() {
         let first = share.subscribe(.suspend(), .everything)
         let last = share.subscribe(.suspend(), .everything)
         read(1...3)
@@ -117,46 +117,46 @@ import Testing
         share.leave(last)
         let next = share.subscribe(.suspend(), .everything)
         let later = share.subscribe(.suspend(), .everything)
-        #expect(rest(of: next) == ["2", "3"])
-        #expect(rest(of: later).isEmpty)
+        #expect(takeAll(of: next) == ["2", "3"])
+        #expect(takeAll(of: later).isEmpty)
     }
 
-    @Test mutating func `the end comes after the rest, once, and to those who come late`() {
+    @Test mutating func `the end comes once after the remaining events, and late consumers get it too`() {
         let party = share.subscribe(.latest, .everything)
         read(1...2)
         share.finish(with: 99)
-        #expect(rest(of: party) == ["missed 1", "2", "99", "over"])
-        #expect(rest(of: party) == ["over"])
-        #expect(rest(of: share.subscribe(.suspend(), .messages)) == ["99", "over"])
+        #expect(takeAll(of: party) == ["missed 1", "2", "99", "over"])
+        #expect(takeAll(of: party) == ["over"])
+        #expect(takeAll(of: share.subscribe(.suspend(), .messages)) == ["99", "over"])
     }
 
-    @Test mutating func `a report reaches those who follow everything, at once and though they are full`() {
+    @Test mutating func `a report reaches every consumer of all events at once, even with a full buffer`() {
         let reporter = share.subscribe(.suspend(), .messages, reports: true)
         let full = share.subscribe(.suspend(capacity: 1), .everything)
         let waiting = share.subscribe(.suspend(), .everything)
         read(1...1, .message)
-        #expect(rest(of: waiting) == ["1"])
-        guard case .wait = share.take(waiting) else { return #expect(Bool(false), "whoever reads cannot be told meanwhile") }
+        #expect(takeAll(of: waiting) == ["1"])
+        guard case .wait = share.take(waiting) else { return #expect(Bool(false), "a reading consumer cannot get the report") }
         share.report(50)
         #expect(share.takeCalls().contains(waiting))
-        #expect(rest(of: waiting) == ["50"] && rest(of: full) == ["1", "50"] && rest(of: reporter) == ["1"])
+        #expect(takeAll(of: waiting) == ["50"] && takeAll(of: full) == ["1", "50"] && takeAll(of: reporter) == ["1"])
     }
 
-    @Test mutating func `a report that nobody follows is kept for nobody`() {
+    @Test mutating func `a report without consumers is not kept`() {
         let reporter = share.subscribe(.suspend(), .messages, reports: true)
         for number in 1...1000 { share.report(number) }
         share.leave(reporter)
-        #expect(rest(of: share.subscribe(.suspend(), .everything)).isEmpty)
+        #expect(takeAll(of: share.subscribe(.suspend(), .everything)).isEmpty)
     }
 
-    @Test mutating func `a pump that is let go of after it was called leaves its turn to another`() {
+    @Test mutating func `a pump that is released after it was called passes its turn to another reader`() {
         let suspending = share.subscribe(.suspend(capacity: 1), .everything)
         read(1...1)
         let lossy = share.subscribe(.latest, .everything)
         guard let pump = share.pump, case .wait = share.askToRead(pump), case .wait = share.askToRead(share.newConsumer()) else {
             return #expect(Bool(false))
         }
-        // Room is made, so the pump is called; before it comes it is needed no more.
+        // Free space makes the share call the pump; before the pump reacts it is no longer needed.
         guard case .event = share.take(suspending) else { return #expect(Bool(false)) }
         #expect(share.takeCalls() == [pump])
         guard case .wait = share.take(suspending) else { return #expect(Bool(false)) }

@@ -3,14 +3,14 @@ import HoldfastTesting
 import Testing
 import WebSocketCore
 
-/// What stands in the events of a socket.
+/// The content of a socket's events.
 @Suite(.timeLimit(.minutes(1))) struct EventsContentTests {
     private func opening(_ events: inout WebSocketEvents.AsyncIterator) async throws -> Opening {
         while let event = await events.next() { if case .opened(let opening) = event { return opening } }
         throw CancellationError()
     }
 
-    @Test func `an opening tells the subprotocol, the headers, the attempt and how long there was no connection`() async throws {
+    @Test func `an opening has the subprotocol, the headers, the attempt and the time without a connection`() async throws {
         let stage = Stage()
         var events = stage.socket.events.makeAsyncIterator()
         try await stage.refuse()
@@ -29,7 +29,7 @@ import WebSocketCore
         #expect(second.attempt == 3 && second.downtime == .milliseconds(2300))
     }
 
-    @Test func `an opening that takes over has no downtime`() async throws {
+    @Test func `an opening of a connection that takes over has no downtime`() async throws {
         let stage = Stage { options in
             options.credentials = .bearer { Credential("secret", expiresIn: .seconds(600)) }
         }
@@ -43,7 +43,7 @@ import WebSocketCore
         withExtendedLifetime((old, new)) {}
     }
 
-    @Test func `an opening describes itself without its headers`() async throws {
+    @Test func `the description of an opening omits its headers`() async throws {
         let stage = Stage()
         var events = stage.socket.events.makeAsyncIterator()
         let head = ResponseHead(status: 101, headers: ["Set-Cookie": "secret"])
@@ -52,7 +52,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [("bearer.s3cr3t", "attempt 1, subprotocol <hidden>"), ("mqtt", "attempt 1, subprotocol mqtt")])
-    func `an opening names no subprotocol that may be a token`(name: String, description: String) async throws {
+    func `the description of an opening omits a subprotocol that may be a token`(name: String, description: String) async throws {
         let stage = Stage()
         var events = stage.socket.events.makeAsyncIterator()
         _ = try #require(await stage.server.nextAttempt()).accept(Agreement(subprotocol: name, response: ResponseHead(status: 101)))
@@ -60,7 +60,7 @@ import WebSocketCore
         #expect("\(opening)" == description && opening.subprotocol == name)
     }
 
-    @Test func `the states stand in their places`() async throws {
+    @Test func `the states come in order among the other events`() async throws {
         let stage = Stage()
         var words: [String] = []
         let peer = try await stage.accept()
@@ -87,9 +87,9 @@ import WebSocketCore
             ])
     }
 
-    @Test func `an opening follows the state of being connected, whatever comes between`() async throws {
+    @Test func `an opened event directly follows the connected state, even while the app's state changes`() async throws {
         let stage = Stage()
-        let lives = Task {
+        let lifeEvents = Task {
             for _ in 1...300 {
                 await stage.socket.notify(.suspended)
                 await Task.yield()
@@ -104,11 +104,11 @@ import WebSocketCore
             if case .opened = event { #expect(before == "connected") }
             before = event.word
         }
-        for task in [lives, server, time] { task.cancel() }
+        for task in [lifeEvents, server, time] { task.cancel() }
         #expect(before == "closed")
     }
 
-    @Test func `the end tells both codes and who closed first`() async throws {
+    @Test func `the closed event has both codes and the side that closed first`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         _ = await peer.close(CloseFrame(CloseCode(rawValue: 4001), reason: "because"))
@@ -119,7 +119,7 @@ import WebSocketCore
         #expect(closure.closedFirst == .remote && closure.error?.code == .closed)
     }
 
-    @Test func `an end that the app asked for is no error, and tells what both sides said`() async throws {
+    @Test func `a close by the app is no error, and its closed event has the sent code`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
@@ -131,7 +131,7 @@ import WebSocketCore
         withExtendedLifetime(peer) {}
     }
 
-    @Test func `an end without a connection tells no codes`() async throws {
+    @Test func `a final failure without a connection has no close codes`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         await stage.state { if case .connected = $0 { true } else { false } }
@@ -144,7 +144,7 @@ import WebSocketCore
         #expect(closure.error?.httpStatus == 403 && closure.record == nil)
     }
 
-    @Test func `messages alone come over all connections, and end in peace`() async throws {
+    @Test func `the messages sequence continues over all connections, and ends without an error`() async throws {
         let stage = Stage()
         var messages = stage.socket.messages.makeAsyncIterator()
         for number in 1...3 {
@@ -162,7 +162,7 @@ import WebSocketCore
         #expect(try await messages.next() == nil)
     }
 
-    @Test func `messages alone say why they end if that is not in peace, once`() async throws {
+    @Test func `the messages sequence throws the final error once`() async throws {
         let stage = Stage()
         var messages = stage.socket.messages(buffering: .dropOldest(capacity: 3)).makeAsyncIterator()
         try await stage.refuse(.refused(403))
@@ -173,7 +173,7 @@ import WebSocketCore
 }
 
 extension WebSocketEvent {
-    /// What it is, in one word.
+    /// The first word of its description.
     fileprivate var word: String {
         if case .state(let state) = self { return String("\(state)".prefix(while: \.isLetter)) }
         return String("\(self)".prefix(while: \.isLetter))

@@ -5,13 +5,13 @@ import WebSocketRuntime
 import Testing
 import WebSocketCore
 
-/// What a socket posts to a notification center.
+/// The notifications that a socket posts.
 @Suite(.timeLimit(.minutes(1))) struct NotificationTests {
     typealias Key = WebSocketNotifications.Key
 
     private let queue = DispatchQueue(label: "notifications")
 
-    /// Writes down what is posted about a socket.
+    /// Records the notifications of a socket.
     final class NotificationLog: Sendable {
         private let lines = LockedValue<[String]>([])
         private let (added, add) = AsyncStream.makeStream(of: String.self)
@@ -31,7 +31,7 @@ import WebSocketCore
             }
         }
 
-        func has(_ line: String) async { for await other in added where other == line { return } }
+        func waitFor(_ line: String) async { for await other in added where other == line { return } }
 
         private static func line(_ notification: Notification) -> String {
             let info = notification.userInfo ?? [:]
@@ -46,17 +46,17 @@ import WebSocketCore
         }
     }
 
-    @Test func `each is posted under its name, with what it tells`() async throws {
+    @Test func `each notification waitFor its name and its values`() async throws {
         let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
         log.observe(stage.socket, in: center)
         let notifications = WebSocketNotifications(stage.socket, center: center, queue: queue)
         let peer = try await stage.accept()
         try await peer.send(.text("hello"))
-        await log.has(#"DidReceive, text, 5 bytes: "hello""#)
+        await log.waitFor(#"DidReceive, text, 5 bytes: "hello""#)
         peer.cut()
         await stage.pause()
         try await stage.refuse(.refused(403))
-        await log.has("DidClose, refused, in trouble")
+        await log.waitFor("DidClose, refused, in trouble")
         queue.sync {}
         #expect(
             log.all == [
@@ -66,27 +66,27 @@ import WebSocketCore
         withExtendedLifetime(notifications) {}
     }
 
-    @Test func `an end in peace is no failure, and is on the main queue unless told`() async throws {
+    @Test func `a clean end posts no failure, and the default queue is the main queue`() async throws {
         let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
         log.observe(stage.socket, in: center)
         let notifications = WebSocketNotifications(stage.socket, center: center)
         await stage.socket.close()
-        await log.has("DidClose, in peace")
+        await log.waitFor("DidClose, in peace")
         #expect(!log.all.contains { $0.hasPrefix("DidFail") })
         withExtendedLifetime(notifications) {}
     }
 
-    @Test func `released on its queue, nothing more is posted`() async throws {
+    @Test func `nothing is posted after a release on the queue`() async throws {
         let (stage, center, log) = (Stage(), NotificationCenter(), NotificationLog())
         log.observe(stage.socket, in: center)
         let notifications = LockedValue<WebSocketNotifications?>(
             WebSocketNotifications(stage.socket, center: center, queue: queue))
         let peer = try await stage.accept()
-        await log.has("DidOpen, attempt 1, no subprotocol")
+        await log.waitFor("DidOpen, attempt 1, no subprotocol")
         queue.sync { notifications.withLockedValue { $0 = nil } }
-        var story = stage.story()
+        var reader = stage.eventReader()
         try await peer.send(.text("unheard"))
-        while let chapter = await story.next(), chapter != .message(.text("unheard")) {}
+        while let event = await reader.next(), event != .message(.text("unheard")) {}
         queue.sync {}
         #expect(log.all.last == "DidOpen, attempt 1, no subprotocol")
     }

@@ -4,7 +4,7 @@ import WebSocketRuntime
 import Testing
 import WebSocketCore
 
-/// Requests and their answers, over messages.
+/// Requests and their answers over messages.
 @Suite(.timeLimit(.minutes(2))) struct RequestTests {
     struct Question: Codable, Sendable {
         var id: UInt64
@@ -18,7 +18,7 @@ import WebSocketCore
     /// A message that answers no request.
     private static let noise = Message.text(#"{"news":1}"#)
 
-    /// Waits for an answer that begins with `text`.
+    /// Sends a request and waits for an answer that begins with `text`.
     private func ask(_ stage: Stage, _ text: String, timeout: Duration = .seconds(30)) async throws(WebSocketError) -> String {
         let answer = { @Sendable (message: Message) in message.requestText.flatMap { $0.hasPrefix(text) ? $0 : nil } }
         return try await stage.socket.request(.text("get \(text)"), matching: answer, timeout: timeout)
@@ -28,7 +28,7 @@ import WebSocketCore
         #expect(try await peer.receive() == .message(.text("get \(text)")))
     }
 
-    @Test func `an answer comes though nobody else reads, past what is none`() async throws {
+    @Test func `an answer is found among other messages, though no consumer reads`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         async let answer = ask(stage, "a")
@@ -49,7 +49,7 @@ import WebSocketCore
         #expect(try await answer == "a")
     }
 
-    @Test func `many at once: each has its own answer, in whatever order they come`() async throws {
+    @Test func `each of many simultaneous requests gets its own answer, in any order`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -74,7 +74,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `of several that take the same message the oldest gets it`() async throws {
+    @Test func `if several requests match a message, the oldest one gets it`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         async let first = ask(stage, "a")
@@ -87,10 +87,10 @@ import WebSocketCore
         #expect(try await second == "a 2")
     }
 
-    @Test func `an answer is among the events, and neither among the messages nor in a typed stream`() async throws {
+    @Test func `an answer is among the events, but not among the messages or in a typed stream`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        var story = stage.story()
+        var reader = stage.eventReader()
         var messages = stage.socket.messages.makeAsyncIterator()
         var answers = stage.socket.stream(of: Answer.self).makeAsyncIterator()
         async let answer: Answer = stage.socket.request { Question(id: $0, number: 1) }
@@ -101,12 +101,12 @@ import WebSocketCore
         try await peer.send(other)
         #expect(try await messages.next() == other)
         #expect(try await answers.next() == Answer(id: 100, double: 5))
-        #expect(await story.next() == .opened)
-        #expect(await story.next() == .message(text))
-        #expect(await story.next() == .message(other))
+        #expect(await reader.next() == .opened)
+        #expect(await reader.next() == .message(text))
+        #expect(await reader.next() == .message(other))
     }
 
-    @Test func `what requests read for themselves waits for who follows the events, within bounds`() async throws {
+    @Test func `events that a request reads are kept for a later consumer, up to a limit`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         for round in 1...2 {
@@ -117,15 +117,15 @@ import WebSocketCore
             #expect(try await answer == "a")
         }
         var events = stage.socket.events.makeAsyncIterator()
-        // The state of connecting, of being connected, the opening, twice 101 messages; 64 are left.
-        guard case .missed(141)? = await events.next() else { return #expect(Bool(false), "no hole") }
+        // The states connecting and connected, the opening and twice 101 messages were read; 64 are kept.
+        guard case .missed(141)? = await events.next() else { return #expect(Bool(false), "no missed event") }
         for number in 38...100 {
             guard case .message(.text("2 \(number)"))? = await events.next() else { return #expect(Bool(false), "\(number)") }
         }
         guard case .message(.text("a"))? = await events.next() else { return #expect(Bool(false), "no answer") }
     }
 
-    @Test func `when whoever reads goes, the request reads on`() async throws {
+    @Test func `when the reading consumer leaves, a request reads on`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let reading = Task { for await _ in stage.socket.events {} }
@@ -139,7 +139,7 @@ import WebSocketCore
         #expect(try await answer == "a")
     }
 
-    @Test func `when the request that reads is answered or gives up, whoever else waits reads on`() async throws {
+    @Test func `when the reading request ends, another waiting one reads on`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let cancelled = Task { try await ask(stage, "c") }
@@ -156,7 +156,7 @@ import WebSocketCore
         #expect(try await second == "b")
     }
 
-    @Test func `it gives up in time, and a late answer is a message like others`() async throws {
+    @Test func `a request ends at its timeout, and a late answer is an ordinary message`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let asking = Task { await code { () async throws(WebSocketError) in _ = try await ask(stage, "a", timeout: .seconds(7)) } }
@@ -168,7 +168,7 @@ import WebSocketCore
         #expect(try await messages.next() == .text("a"))
     }
 
-    @Test func `a cancelled request waits no more`() async throws {
+    @Test func `a cancelled request stops waiting`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let asking = Task { await code { () async throws(WebSocketError) in _ = try await ask(stage, "a") } }
@@ -177,7 +177,7 @@ import WebSocketCore
         #expect(await asking.value == .cancelled)
     }
 
-    @Test func `the loss of its connection ends it at once, and not those of another connection`() async throws {
+    @Test func `the loss of its connection ends a request at once, and not one on another connection`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let asking = Task { await code { () async throws(WebSocketError) in _ = try await ask(stage, "a", timeout: .seconds(3600)) } }
@@ -192,15 +192,15 @@ import WebSocketCore
         #expect(try await answer == "b")
     }
 
-    @Test func `an answer that had come before the loss counts`() async throws {
+    @Test func `an answer that arrived before the loss counts`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        var story = stage.story()
-        #expect(await story.next() == .opened)
-        // Nobody reads while this consumer is full.
+        var reader = stage.eventReader()
+        #expect(await reader.next() == .opened)
+        // Reading stops while this consumer is full.
         var full: WebSocketEvents.AsyncIterator? = stage.socket.events(buffering: .suspend(capacity: 1)).makeAsyncIterator()
         try await peer.send(Self.noise)
-        #expect(await story.next() == .message(Self.noise))
+        #expect(await reader.next() == .message(Self.noise))
         async let answer = ask(stage, "a", timeout: .seconds(3600))
         try await expectRequest("a", at: peer)
         try await peer.send(.text("a"))
@@ -211,7 +211,7 @@ import WebSocketCore
         #expect(try await answer == "a")
     }
 
-    @Test func `a peer that closes in peace ends it, too`() async throws {
+    @Test func `a clean close by the peer ends a request`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let asking = Task { await code { () async throws(WebSocketError) in _ = try await ask(stage, "a") } }
@@ -220,7 +220,7 @@ import WebSocketCore
         #expect(await asking.value == .closed)
     }
 
-    @Test func `closing the socket ends it`() async throws {
+    @Test func `closing the socket ends a request`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let asking = Task { await code { () async throws(WebSocketError) in _ = try await ask(stage, "a") } }
@@ -230,7 +230,7 @@ import WebSocketCore
         #expect(await code { () async throws(WebSocketError) in _ = try await ask(stage, "a") } == .closed)
     }
 
-    @Test func `there is a limit to those that wait, and room again when one ends`() async throws {
+    @Test func `the number of waiting requests is limited, and a finished one makes space`() async throws {
         let stage = Stage { $0.requestLimit = 2 }
         let peer = try await stage.accept()
         let asking = Task { try await ask(stage, "a") }
@@ -247,7 +247,7 @@ import WebSocketCore
         #expect(try await third == "c")
     }
 
-    @Test func `ids are not used twice, whatever the connection`() async throws {
+    @Test func `no id is used twice, even over several connections`() async throws {
         let stage = Stage()
         var ids: [UInt64] = []
         for _ in 1...3 {
@@ -265,7 +265,7 @@ import WebSocketCore
         #expect(ids == [1, 2, 3, 4, 5, 6])
     }
 
-    @Test func `an id may be a string of digits under another key, and the request a message`() async throws {
+    @Test func `an id may be a string of digits under another key, and the request may be a message`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         async let answer = stage.socket.request(by: .json(key: "reqid")) { .text("\($0)") }
@@ -274,10 +274,10 @@ import WebSocketCore
         #expect(try await answer == .text(#"{"reqid":"1"}"#))
     }
 
-    @Test func `an id may stand in a map of MessagePack or CBOR`() async throws {
+    @Test func `an id may be in a map of MessagePack or CBOR`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
-        // {"id": 1} and {"id": "2"}
+        // The bytes are {"id": 1} and {"id": "2"}.
         let answers: [(RequestCorrelation, [UInt8])] = [
             (.messagePack(), [0x81, 0xA2, 0x69, 0x64, 0x01]), (.cbor(), [0xA1, 0x62, 0x69, 0x64, 0x61, 0x32]),
         ]
@@ -289,15 +289,15 @@ import WebSocketCore
         }
     }
 
-    /// Numbers, each as a map with an `id` in a binary format.
+    /// Encodes a number as a map with an `id` in a binary format.
     struct NumberCodec: MessageCodec {
         private struct NoNumber: Error {}
         let name: String
-        let head: [UInt8]
+        let prefix: [UInt8]
 
         func encode<Value: Encodable>(_ value: Value) throws -> Message {
             guard let number = value as? UInt64 else { throw NoNumber() }
-            return .binary(head + [UInt8(number)])
+            return .binary(prefix + [UInt8(number)])
         }
 
         func decode<Value: Decodable>(_ type: Value.Type, from payload: RawSpan, _ kind: MessageKind) throws -> Value {
@@ -307,21 +307,21 @@ import WebSocketCore
     }
 
     @Test(arguments: [
-        NumberCodec(name: "msgpack", head: [0x81, 0xA2, 0x69, 0x64]), NumberCodec(name: "cbor", head: [0xA1, 0x62, 0x69, 0x64]),
+        NumberCodec(name: "msgpack", prefix: [0x81, 0xA2, 0x69, 0x64]), NumberCodec(name: "cbor", prefix: [0xA1, 0x62, 0x69, 0x64]),
     ])
-    func `an id is looked for in the format that the codec's name says`(codec: NumberCodec) async throws {
+    func `the codec's name decides the format in which an id is searched`(codec: NumberCodec) async throws {
         let stage = Stage { $0.codec = codec }
         let peer = try await stage.accept()
         async let answer: UInt64 = stage.socket.request { $0 }
         guard case .message(let question)? = try await peer.receive() else {
-            Issue.record("no question came")
+            Issue.record("no request arrived")
             return
         }
         try await peer.send(question)
         #expect(try await answer == 1)
     }
 
-    @Test func `an id may be read in a way of one's own, once for all requests`() async throws {
+    @Test func `a custom correlation reads the id of an answer once for all requests`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let reads = LockedValue(0)
@@ -341,7 +341,7 @@ import WebSocketCore
         #expect(reads.withLockedValue(\.self) == 10)
     }
 
-    @Test func `what cannot be encoded, or is no answer of the kind, is an error of the codec`() async throws {
+    @Test func `a failed encoding of a request or decoding of an answer is a codec error`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let sent = await code { () async throws(WebSocketError) in

@@ -4,13 +4,13 @@ import HoldfastTesting
 import Testing
 import WebSocketCore
 
-/// Messages as values.
+/// Typed streams of messages.
 @Suite(.timeLimit(.minutes(1))) struct TypedStreamTests {
     struct Tick: Codable, Hashable, Sendable {
         var price: Double
     }
 
-    @Test func `values come out of text and of binary messages, over all connections`() async throws {
+    @Test func `a stream decodes text and binary messages, over all connections`() async throws {
         let stage = Stage()
         var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
         let first = try await stage.accept()
@@ -34,7 +34,7 @@ import WebSocketCore
         #expect(try await peer.receive() == .message(.text(#"{"price":4.5}"#)))
     }
 
-    @Test func `a codec of one's own makes the messages and reads them`() async throws {
+    @Test func `a custom codec encodes and decodes the messages`() async throws {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .custom { _ in TypedStreamKey(stringValue: "p") }
         let decoder = JSONDecoder()
@@ -57,7 +57,7 @@ import WebSocketCore
         #expect(try await peer.receive() == .message(.text(#"{"price":1}"#)))
     }
 
-    @Test func `a message that is no value is told to who follows the events, and the stream goes on`() async throws {
+    @Test func `an undecodable message is an event, and the stream continues`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         var events = stage.socket.events.makeAsyncIterator()
@@ -75,7 +75,7 @@ import WebSocketCore
         #expect(seen.allSatisfy { $0.type == "Tick" && $0.error is DecodingError })
     }
 
-    @Test func `whoever waits for events hears of an undecodable message before anything else comes`() async throws {
+    @Test func `a waiting event consumer gets an undecodable message at once`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         var events = stage.socket.events.makeAsyncIterator()
@@ -93,7 +93,7 @@ import WebSocketCore
         #expect(try await streaming.value == Tick(price: 1))
     }
 
-    @Test func `undecodable messages that nobody hears of cost nothing`() async throws {
+    @Test func `undecodable messages without an event consumer are not kept`() async throws {
         let stage = Stage()
         let peer = try await stage.accept()
         let sending = Task {
@@ -111,7 +111,7 @@ import WebSocketCore
         #expect(undecodable == 0)
     }
 
-    @Test func `it says why it ends if that is not in peace`() async throws {
+    @Test func `a typed stream throws the final error`() async throws {
         let stage = Stage()
         var ticks = stage.socket.stream(of: Tick.self).makeAsyncIterator()
         try await stage.refuse(.refused(404))
