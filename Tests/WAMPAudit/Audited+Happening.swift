@@ -3,7 +3,7 @@ import MachineCore
 import ProtocolCore
 import WAMPCore
 
-/// What happens, as the machine is told.
+/// The inputs of the machine.
 extension Audited {
     mutating func translate(_ input: Input) -> ClientInput? {
         switch input {
@@ -88,7 +88,7 @@ extension Audited {
         }
     }
 
-    /// A handle that is new; nil if it was used.
+    /// A new handle, or nil if it was used before.
     mutating func begin(_ number: UInt64, _ kind: Kind) -> ClientHandle? {
         let handle = ClientHandle(number)
         guard used.insert(handle).inserted else { return nil }
@@ -105,7 +105,7 @@ extension Audited {
         (isGreeting, hasJoined, lastID, open, subscriptions, registrations, unanswered) = (false, false, 0, [], [], [], [])
     }
 
-    /// What a router says that can do everything.
+    /// The details of a router with all features.
     private static var everything: ValueMap {
         [
             "roles": [

@@ -2,12 +2,12 @@ import CodecCore
 import MachineCore
 import WAMPCore
 
-/// The router, as far as this client needs one.
+/// The part of a router that this client needs.
 extension Audited {
     mutating func takeRequest(_ place: Int) -> Request? {
         hasJoined && open.indices.contains(place) ? open.remove(at: place) : nil
     }
-    /// Whether a message answers nothing that is open, and takes away nothing that stands.
+    /// Whether a message answers no open request and ends no subscription or registration.
     func isNonsense(_ message: WAMPMessage) -> Bool {
         switch message {
         case .result(let id, _, _), .error(_, let id, _, _, _), .subscribed(let id, _), .registered(let id, _), .published(let id, _):

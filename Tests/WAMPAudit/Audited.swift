@@ -1,10 +1,10 @@
 package import MachineCore
 package import WAMPCore
 
-/// The client, audited.
+/// The client with checks of its invariants.
 package typealias AuditedClient = Audited<ClientMachine>
 
-/// A client beside a plain list of what it was asked for and what it has sent, which tells the first promise that was broken.
+/// A client with a plain list of its open requests, which reports the first violated invariant.
 package struct Audited<Client: Machine>: Machine where Client.Input == ClientInput, Client.Effect == ClientEffect {
     package enum Kind: Hashable, Sendable { case call, publication, listener, leaver, procedure }
     struct Request: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct Audited<Client: Machine>: Machine where Client.Input == ClientInp
     var used: Set<ClientHandle> = []
     var told: Set<ClientHandle> = []
     package internal(set) var isOpen = false
-    /// HELLO was sent, and not answered.
+    /// HELLO was sent and not answered.
     var isGreeting = false
     var hasJoined = false
     /// The connection is about to be ended.
@@ -30,7 +30,7 @@ package struct Audited<Client: Machine>: Machine where Client.Input == ClientInp
     var hasLeft = false
     var isOver = false
     var lastID: WAMPID = 0
-    /// What the router was sent and has not answered; calls that were cancelled stay.
+    /// Requests that the router has not answered, including cancelled calls.
     var open: [Request] = []
     var subscriptions: [Standing] = []
     var registrations: [Standing] = []
@@ -54,16 +54,16 @@ package struct Audited<Client: Machine>: Machine where Client.Input == ClientInp
         machine.wake(at: now, into: &effects)
         for effect in effects[first...] { judge(effect) }
         check()
-        expect(machine.deadline.map { $0 > now } ?? true, "what was due is done")
+        expect(machine.deadline.map { $0 > now } ?? true, "an alarm leaves no passed deadline")
     }
 
-    /// What holds between any two inputs.
+    /// The invariants between two inputs.
     private mutating func check() {
-        if isOver || hasLeft { expect(live.isEmpty, "what is over has ended: \(live)") }
+        if isOver || hasLeft { expect(live.isEmpty, "nothing is left after the end: \(live)") }
         guard !isOpen || isOver else { return }
-        if live.isEmpty { return expect(machine.deadline == nil, "nothing waits") }
+        if live.isEmpty { return expect(machine.deadline == nil, "an idle client has no deadline") }
         let waits = live.contains { $0.value == .call || $0.value == .publication || !told.contains($0.key) && $0.value == .listener }
-        if waits { expect(machine.deadline != nil, "what waits has a deadline") }
+        if waits { expect(machine.deadline != nil, "a pending request has a deadline") }
     }
 
     mutating func expect(_ fact: Bool, _ promise: String) { if !fact, fault == nil { fault = promise } }
@@ -75,6 +75,6 @@ extension Audited where Client == ClientMachine {
     }
 }
 
-// Where clients can be compared, as in a search of their states.
+// For clients that can be compared, as in a search of their states.
 extension Audited: Equatable where Client: Equatable {}
 extension Audited: Hashable where Client: Hashable {}

@@ -1,6 +1,6 @@
 import MachineCore
 
-/// What decides wherever anything may happen: chance, or a script of bytes.
+/// The source of decisions: a random generator or a script of bytes.
 package struct Choices: Sendable {
     private enum Source: Sendable {
         case chance(SplitMix64)
@@ -8,13 +8,13 @@ package struct Choices: Sendable {
     }
     private var source: Source
 
-    /// Chance, the same for the same seed.
+    /// Random choices; a seed always gives the same ones.
     package init(seed: UInt64) { source = .chance(SplitMix64(seed: seed)) }
 
-    /// A byte for a choice among up to 256, two for one among more.
+    /// Reads one byte for a choice among up to 256, otherwise two.
     package init(script: some Sequence<UInt8>) { source = .script(Array(script)[...]) }
 
-    /// Whether the script has been read; chance has no end.
+    /// Whether the script is used up; random choices never end.
     package var isOver: Bool {
         switch source {
         case .chance: false
@@ -22,7 +22,7 @@ package struct Choices: Sendable {
         }
     }
 
-    /// One of so many; the first once the script has been read.
+    /// A number below the count; 0 when the script is used up.
     package mutating func pick(_ count: Int) -> Int {
         switch source {
         case .chance(var random):
@@ -37,9 +37,9 @@ package struct Choices: Sendable {
         }
     }
 
-    /// One of these.
+    /// One of these values.
     package mutating func pick<Value>(_ choices: [Value]) -> Value { choices[pick(choices.count)] }
 
-    /// What happens once in so many times.
+    /// Whether an event with this average frequency happens now.
     package mutating func odds(_ count: Int) -> Bool { pick(count) == 0 }
 }

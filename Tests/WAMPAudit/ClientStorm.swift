@@ -2,9 +2,9 @@ import CodecCore
 import MachineCore
 package import WAMPCore
 
-/// An app and a router that do anything at any time.
+/// An app and a router with random actions.
 package struct ClientStorm {
-    /// What has happened, for people.
+    /// What has happened, for the report of a failure.
     package enum Step: Sendable {
         case input(ClientHappening)
         case passed(Duration)
@@ -36,11 +36,11 @@ package struct ClientStorm {
         return effects
     }
 
-    /// The app leaves, and the connection is lost: then everything has ended.
+    /// The app leaves and the connection is lost; no request may be left.
     package mutating func rest() {
         var effects: [ClientEffect] = []
         for input in [ClientHappening.leave, .lose] { client.handle(input, at: now, into: &effects) }
-        client.expect(client.live.isEmpty && client.deadline == nil, "nothing outlives the end")
+        client.expect(client.live.isEmpty && client.deadline == nil, "no request is left after the end")
     }
 
     private mutating func pass(_ wait: Duration, _ effects: inout [ClientEffect]) {

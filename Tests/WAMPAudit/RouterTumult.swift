@@ -2,11 +2,11 @@ import CodecCore
 import MachineCore
 package import WAMPCore
 
-/// Clients that say anything, also what they must not, and a watch over all that the router says.
+/// Clients with random valid and invalid messages, and checks of all that the router sends.
 package struct RouterTumult {
-    /// What a client has asked, and been told.
+    /// The requests of a client and the answers it has received.
     struct Client {
-        /// Its id, while it has joined.
+        /// The session id, while the client has joined.
         var session: WAMPID?
         var wasToldGoodbye = false
         var next: WAMPID = 1
@@ -20,16 +20,16 @@ package struct RouterTumult {
     }
     package private(set) var router: RouterMachine
     package private(set) var choices: Choices
-    /// The promises that were broken.
+    /// The violated invariants.
     package internal(set) var complaints: [String] = []
-    /// The names of messages, and the ways in which connections ended.
+    /// The names of the messages, and the kinds of closed connections.
     package internal(set) var seen: Set<String> = []
     var clients: [RouterConnection: Client] = [:]
     private var now = Moment.start
     private var opened: UInt64 = 0
     private let keeps: Bool
 
-    /// - Parameter keeps: Whether the router has retained events and histories, which outlive sessions.
+    /// - Parameter keeps: Whether the router stores retained events and histories, which outlive sessions.
     package init(_ choices: Choices, keeps: Bool) {
         (self.choices, self.keeps) = (choices, keeps)
         let policy = RouterPolicy(
@@ -50,7 +50,7 @@ package struct RouterTumult {
     }
     private mutating func match() -> ValueMap { choices.pick([[:], [:], ["match": "prefix"], ["match": "wildcard"], ["match": "none"]]) }
 
-    // MARK: What happens
+    // MARK: Inputs
 
     private mutating func message(of client: Client) -> WAMPMessage {
         let id = choices.odds(400) ? choices.pick([0, client.next + 1, .largestWAMPID]) : client.next
@@ -117,10 +117,10 @@ package struct RouterTumult {
         }
     }
 
-    /// All connections are lost: then the router holds nothing of them.
+    /// All connections are lost; the router may keep no state of them.
     package mutating func rest() {
         for client in clients.keys.sorted(by: { $0.number < $1.number }) { lose(client) }
-        if router.sessionCount != 0 || router.deadline != nil { complaints.append("something outlives all sessions") }
+        if router.sessionCount != 0 || router.deadline != nil { complaints.append("state outlives all sessions") }
     }
 
     private mutating func lose(_ client: RouterConnection) {
@@ -147,7 +147,7 @@ package struct RouterTumult {
         if let kind { clients[client]?.open[id] = kind }
     }
 
-    /// What is due is told before anybody says more: so an answer does not cross an interrupt.
+    /// Alarms run before the next input, so that an answer does not cross an interrupt.
     private mutating func pass(_ time: Duration) {
         now = now + time
         var effects: [RouterEffect] = []

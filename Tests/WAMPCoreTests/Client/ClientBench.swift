@@ -5,7 +5,7 @@ import Testing
 
 @testable public import WAMPCore
 
-/// A client on a table: its inputs by hand, and what came of them.
+/// A client machine with inputs by hand; the test looks at the effects.
 struct ClientBench {
     var machine: ClientMachine
     var now = Moment.start
@@ -27,7 +27,7 @@ struct ClientBench {
 
     init(policy: ClientPolicy = ClientPolicy(realm: "realm1"), seed: UInt64 = 1) { machine = ClientMachine(policy: policy, seed: seed) }
 
-    /// A client that has joined; what happened until then is not looked at.
+    /// A client that has joined, without the effects of joining.
     static func joined(_ details: ValueMap = everything, policy: ClientPolicy = ClientPolicy(realm: "realm1")) -> ClientBench {
         var bench = ClientBench(policy: policy)
         bench.join(details)
@@ -46,13 +46,13 @@ struct ClientBench {
         receive(.welcome(session: 9, details: details))
     }
 
-    /// The connection is lost, and made again.
+    /// Loses the connection and joins again on a new one.
     mutating func rejoin(_ details: ValueMap = everything) {
         handle(.lost)
         join(details)
     }
 
-    /// Lets time pass, and everything happen that is due by then.
+    /// Lets time pass and wakes the client at each deadline.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let next = machine.deadline, next <= end {
@@ -62,7 +62,7 @@ struct ClientBench {
         now = end
     }
 
-    /// All effects since the last look; how a connection is ended follows from why, and is left out.
+    /// All effects since the last look, without those that end a connection: the reason implies them.
     mutating func look() -> [ClientEffect] {
         defer { effects = [] }
         for (place, effect) in effects.enumerated() {
@@ -70,24 +70,24 @@ struct ClientBench {
             #expect(effects.dropFirst(place + 1).first == .end(ending.connectionEnd))
         }
         let (ends, reasons) = (effects.count { if case .end = $0 { true } else { false } }, effects.count(where: \.isReason))
-        #expect(ends == reasons, "no connection is ended without a reason")
+        #expect(ends == reasons, "each connection ends with a reason")
         return effects.filter { if case .end = $0 { false } else { true } }
     }
 
-    /// The messages sent since the last look; everything else is left out, and forgotten.
+    /// The messages sent since the last look; other effects are discarded.
     mutating func sent() -> [WAMPMessage] { look().compactMap { if case .send(let message) = $0 { message } else { nil } } }
 
-    /// The news since the last look; everything else is left out, and forgotten.
+    /// The news since the last look; other effects are discarded.
     mutating func news() -> [ClientNews] { look().compactMap { if case .event(let news) = $0 { news } else { nil } } }
 }
 
 extension ClientHandle: ExpressibleByIntegerLiteral {
-    /// A handle by its number.
+    /// A handle with this number.
     public init(integerLiteral value: UInt64) { self.init(value) }
 }
 
 extension ClientEffect {
-    /// A call that was sent.
+    /// The effect that sends a call.
     static func call(
         _ id: WAMPID, _ options: ValueMap = [:], _ procedure: String = "com.add", _ arguments: WAMPArguments = .none
     ) -> ClientEffect {
@@ -140,7 +140,7 @@ extension ClientEffect {
 
 extension ClientInput {
     static var open: ClientInput { .opened([:]) }
-    /// All that was sent has left.
+    /// The connection is lost after every message has left.
     static var lost: ClientInput { .lost(unsent: []) }
 }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClientCallTests {
     // MARK: Numbers
 
-    @Test func `requests of all kinds are numbered 1, 2, 3, in each session anew`() {
+    @Test func `each session numbers all its requests 1, 2, 3`() {
         var bench = ClientBench.joined()
         bench.handle(
             .call(1), .listen(2), .offer(3), .publish(4, topic: "com.chat", .none, PublishOptions()),
@@ -25,17 +25,17 @@ import Testing
         #expect(bench.look() == [.call(3)], "after the SUBSCRIBE and the REGISTER of the new session")
     }
 
-    @Test func `after 2^53 the numbers begin at 1 again, and leave out what is still open`() {
+    @Test func `after 2^53 the request ids begin at 1 again and skip those of open requests`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1))
         bench.machine.numbers.last = .largestWAMPID - 1
         bench.handle(.call(2), .call(3))
         #expect(bench.look() == [.call(1), .call(.largestWAMPID), .call(2)])
         bench.receive(.aResult(77))
-        #expect(bench.look() == [], "any id may have been used by now")
+        #expect(bench.look() == [], "after the largest id any id may be that of an earlier request")
     }
 
-    // MARK: A call's life
+    // MARK: Results
 
     @Test func `a call ends with its result`() {
         var bench = ClientBench.joined()
@@ -44,10 +44,10 @@ import Testing
         bench.receive(.aResult(1, WAMPArguments([30]), ["callee": 5]))
         #expect(bench.look() == [.result(1, WAMPArguments([30]), details: ["callee": 5])])
         bench.receive(.aResult(1))
-        #expect(bench.look() == [], "a second result is ignored")
+        #expect(bench.look() == [], "the client ignores a second result")
     }
 
-    @Test func `a call that is refused ends with the error`() {
+    @Test func `a refused call ends with the error`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1))
         _ = bench.look()
@@ -57,7 +57,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `options are sent as they are wished, and those that the dealer does not announce are not`() {
+    @Test func `the client sends only the call options that the dealer announces`() {
         let options = CallOptions(timeout: .milliseconds(1500), wantsProgress: true, discloseMe: true, other: ["rkey": 5])
         var bench = ClientBench.joined()
         bench.handle(.call(1, options))
@@ -67,7 +67,7 @@ import Testing
         #expect(other.look() == [.call(1, ["rkey": 5, "disclose_me": true])])
     }
 
-    @Test func `a part of a result goes to who wants it, and to nobody else`() {
+    @Test func `only a call that wants progressive results gets them`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(wantsProgress: true)), .call(2))
         _ = bench.look()
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `a timeout is kept here: the call ends at once, and the callee is told`() {
+    @Test func `at its timeout a call ends at once and the client sends CANCEL`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(timeout: .seconds(5), cancelMode: .kill)))
         _ = bench.look()
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a dealer that keeps the timeout and is earlier than we are makes no difference to the app`() {
+    @Test func `a dealer that times out first changes nothing for the app`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(timeout: .seconds(5))), .call(2))
         _ = bench.look()
@@ -100,16 +100,16 @@ import Testing
             ])
     }
 
-    @Test func `a call whose timeout passes before there is a session was not sent`() {
+    @Test func `a call whose timeout passes before the session is joined is never sent`() {
         var bench = ClientBench()
         bench.handle(.call(1, CallOptions(timeout: .seconds(2))))
         bench.pass(.seconds(2))
         #expect(bench.look() == [.failed(1, .timedOut(wasSent: false))])
         bench.join()
-        #expect(bench.sent().count == 1, "only the hello")
+        #expect(bench.sent().count == 1, "only HELLO was sent")
     }
 
-    @Test func `the time that a call has waited for the session is taken off its timeout`() {
+    @Test func `the timeout that is sent excludes the time spent waiting for the session`() {
         var bench = ClientBench()
         bench.handle(.call(1, CallOptions(timeout: .seconds(5))))
         bench.pass(.seconds(3))
@@ -119,7 +119,7 @@ import Testing
         #expect(bench.look() == [.cancel(1), .failed(1, .timedOut(wasSent: true))])
     }
 
-    @Test func `a call waits for the session as long as it has patience, and without patience not at all`() {
+    @Test func `a call waits for the session up to its patience, and not at all without one`() {
         var bench = ClientBench()
         bench.handle(.call(1), .call(2, CallOptions(joinPatience: nil)), .publish(3, topic: "a.b", .none, PublishOptions(patience: nil)))
         #expect(bench.look() == [.failed(2, .notJoined), .failed(3, .notJoined)])
@@ -127,7 +127,7 @@ import Testing
         #expect(bench.look() == [.failed(1, .timedOut(wasSent: false))])
     }
 
-    @Test func `what waits for the session is sent in its order`() {
+    @Test func `calls and publications that wait for the session are sent in order`() {
         var bench = ClientBench()
         bench.handle(.call(1), .publish(2, topic: "com.chat", .none, PublishOptions()), .call(3), .call(4), .cancel(3))
         #expect(bench.look() == [.failed(3, .cancelled(wasSent: false))])
@@ -142,7 +142,7 @@ import Testing
     // MARK: Cancelling
 
     @Test(arguments: CallOptions.CancelMode.allCases)
-    func `who cancels is told at once, and the mode is always sent`(mode: CallOptions.CancelMode) {
+    func `a cancelled call ends at once and its CANCEL always has a mode`(mode: CallOptions.CancelMode) {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(cancelMode: mode)))
         _ = bench.look()
@@ -153,7 +153,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a dealer that does not announce it is sent no CANCEL, and either spelling announces it`() {
+    @Test func `the client sends CANCEL only to a dealer that announces it in either spelling`() {
         for (feature, isSent) in [("call_canceling", true), ("call_cancelling", true), ("other", false)] {
             var bench = ClientBench.joined(["roles": ["dealer": ["features": [.text(feature): true]]]])
             bench.handle(.call(1))
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: Loss
 
-    @Test func `on loss everything that was sent ends, and what has patience waits for the next session`() {
+    @Test func `after a loss sent requests end, and those with patience wait for the next session`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(timeout: .seconds(5))), .publish(2, topic: "a.b", .none, PublishOptions(isAcknowledged: true)))
         _ = bench.look()
@@ -176,17 +176,17 @@ import Testing
         bench.join()
         #expect(bench.look().last == .call(1))
         bench.pass(.seconds(20))
-        #expect(bench.look() == [], "no timer of an old session is left")
+        #expect(bench.look() == [], "the timers of the old session are gone")
     }
 
-    @Test func `what never left is told apart from what may have arrived`() {
+    @Test func `a lost request tells whether it may have left`() {
         var bench = ClientBench.joined()
         let acknowledged = PublishOptions(isAcknowledged: true)
         bench.handle(
             .call(1), .publish(2, topic: "a.b", .none, acknowledged), .call(3), .publish(4, topic: "a.b", .none, acknowledged),
             .callInParts(5, procedure: "com.sum", .none, CallOptions()), .callInParts(6, procedure: "com.sum", .none, CallOptions()),
             .part(5, .none, isLast: true))
-        // Of the fifth only the last part has not left.
+        // Only the last part of the fifth call has not left.
         let orders = bench.sent()
         bench.handle(.lost(unsent: [2, 3, 5, 6].map { orders[$0] }))
         #expect(
@@ -194,12 +194,12 @@ import Testing
                 == [
                     .failed(1, .connectionLost(wasSent: true)), .failed(2, .connectionLost(wasSent: true)),
                     .failed(3, .connectionLost(wasSent: false)), .failed(4, .connectionLost(wasSent: false)),
-                    // Which of its parts did not leave is not known.
+                    // Some part may have left; the client does not know which.
                     .failed(5, .connectionLost(wasSent: true)), .failed(6, .connectionLost(wasSent: false)),
                 ])
     }
 
-    @Test func `a new connection without word of the old one's end is its end as well`() {
+    @Test func `a new connection also ends the old one if its loss was never reported`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1))
         bench.handle(.open)
@@ -208,7 +208,7 @@ import Testing
         guard case .send(.hello)? = effects.last else { return #expect(Bool(false), "\(effects)") }
     }
 
-    @Test func `answers to requests of an earlier session are those of the present one, or a violation`() {
+    @Test func `an answer to a request of an earlier session is a violation unless the new session has that id`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1))
         bench.rejoin()
@@ -217,9 +217,9 @@ import Testing
         #expect(bench.look() == ClientEffect.violation("an answer to a request that was never made"))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    @Test func `no more requests wait than are allowed, whether they were sent or not`() {
+    @Test func `the limit of pending requests counts sent and unsent ones`() {
         var policy = ClientPolicy(realm: "realm1")
         policy.maximumWaiting = 2
         var bench = ClientBench(policy: policy)
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: ["", "com..add", ".com", "com.", "com.add 2", "com.#add", "com.\tadd"])
-    func `a URI that breaks the rules is not sent`(uri: String) {
+    func `an invalid URI is not sent`(uri: String) {
         var bench = ClientBench.joined()
         bench.handle(
             .call(1, procedure: uri, .none, CallOptions()), .publish(2, topic: uri, .none, PublishOptions()), .listen(3, uri),
@@ -244,9 +244,9 @@ import Testing
         #expect(bench.look() == [1, 2, 3, 4].map { .failed(ClientHandle($0), .invalidURI(uri)) })
     }
 
-    // MARK: Input in parts
+    // MARK: Progressive input
 
-    @Test func `input in parts goes under one number, and the last part says so`() {
+    @Test func `all parts of the input have the id of their call, and only the last part ends it`() {
         var bench = ClientBench.joined()
         bench.handle(.callInParts(1, procedure: "com.add", WAMPArguments([1]), CallOptions(discloseMe: true)))
         bench.handle(.part(1, WAMPArguments([2]), isLast: false), .part(1, WAMPArguments([3]), isLast: true))
@@ -262,7 +262,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `parts wait for the session with their call, within the bounds`() {
+    @Test func `parts wait for the session with their call, within the limits`() {
         var policy = ClientPolicy(realm: "realm1")
         policy.maximumWaiting = 2
         var bench = ClientBench(policy: policy)
@@ -278,13 +278,13 @@ import Testing
             ])
     }
 
-    @Test func `input in parts is not sent to a dealer that does not announce it: it would have to abort the session`() {
+    @Test func `progressive input fails at a dealer that does not announce it`() {
         var bench = ClientBench.joined(ClientBench.nothing)
         bench.handle(.callInParts(1, procedure: "com.add", .none, CallOptions()), .part(1, .none, isLast: true))
         #expect(bench.look() == [.failed(1, .unsupported("progressive_call_invocations"))])
     }
 
-    @Test func `no patience is longer than a moment can be away`() {
+    @Test func `an unlimited patience does not overflow the clock`() {
         let ever = Duration.seconds(Int64.max)
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", joinPatience: ever, answerPatience: ever))
         bench.handle(
@@ -301,7 +301,7 @@ import Testing
         #expect(bench.sent().last == .register(request: 3, options: [:], procedure: "com.add"))
     }
 
-    @Test func `a patience that is less than none is none`() {
+    @Test func `a negative patience is zero`() {
         var bench = ClientBench()
         bench.handle(.call(1, CallOptions(joinPatience: .seconds(Int64.min))))
         #expect(bench.machine.deadline == .start)
@@ -309,7 +309,7 @@ import Testing
 
     // MARK: Publishing
 
-    @Test func `an acknowledged publication ends with its id, its error, its time, its cancelling, or the connection`() {
+    @Test func `an acknowledged publication ends with its id, an error, a timeout, a cancellation or a lost connection`() {
         var bench = ClientBench.joined()
         for handle in 1...5 {
             let options = PublishOptions(isAcknowledged: true, patience: handle == 3 ? .seconds(1) : nil)
@@ -328,7 +328,7 @@ import Testing
             ])
     }
 
-    @Test func `the time that a publication has waited for the session is taken off its patience`() {
+    @Test func `the time spent waiting for the session counts against a publication's patience`() {
         var bench = ClientBench()
         bench.handle(.publish(1, topic: "a.b", .none, PublishOptions(isAcknowledged: true, patience: .seconds(5))))
         bench.pass(.seconds(3))
@@ -338,7 +338,7 @@ import Testing
         #expect(bench.look() == [.failed(1, .timedOut(wasSent: true))])
     }
 
-    @Test func `a publisher's wishes become its options`() {
+    @Test func `publish options become options of PUBLISH`() {
         var bench = ClientBench.joined()
         let options = PublishOptions(
             excludesMe: false, excluded: .init(sessions: [5], authIDs: ["ann"]), eligible: .init(authRoles: ["admin"]), discloseMe: false,

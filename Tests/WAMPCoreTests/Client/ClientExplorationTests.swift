@@ -15,7 +15,7 @@ import WAMPAudit
         return client
     }
 
-    @Test func `in every state that can be reached, topics keep their promises`() throws {
+    @Test func `in every reachable state topics keep their invariants`() throws {
         let inputs: [AuditedClient.Input] = [
             .open, .lose, .welcome, .accept(0), .accept(1), .refuse(0, "wamp.error.unavailable"), .refuse(0, "wamp.error.not_authorized"),
             .listen(1, "com.chat", wantsRetained: false, history: 0), .listen(2, "com.chat", wantsRetained: true, history: 2),
@@ -27,7 +27,7 @@ import WAMPAudit
         #expect(states > 1000)
     }
 
-    @Test func `in every state that can be reached, procedures and their invocations keep their promises`() throws {
+    @Test func `in every reachable state procedures and invocations keep their invariants`() throws {
         let inputs: [AuditedClient.Input] = [
             .open, .lose, .welcome, .accept(0), .refuse(0, WAMPURI.Error.procedureAlreadyExists), .offer(1, "com.add"),
             .offer(2, "com.add"), .unregister(1), .unregister(2), .revokeProcedure(0), .invoke(0, isOpen: true), .interrupt(0),
@@ -39,7 +39,7 @@ import WAMPAudit
         #expect(states > 1000)
     }
 
-    @Test func `in every state that can be reached, calls and publications keep their promises`() throws {
+    @Test func `in every reachable state calls and publications keep their invariants`() throws {
         let inputs: [AuditedClient.Input] = [
             .open, .lose, .welcome, .call(1, timeout: .seconds(2)), .callInParts(2), .part(2), .cancel(1), .cancel(2),
             .publish(3, isAcknowledged: true), .publish(4, isAcknowledged: false), .accept(0), .accept(1), .refuse(0, "com.acme.no"),
@@ -54,7 +54,7 @@ import WAMPAudit
         #expect(states > 1000)
     }
 
-    @Test func `in every state that can be reached, joining keeps its promises`() {
+    @Test func `in every reachable state joining keeps its invariants`() {
         let own = (0...2).map { ClientHandle(1 << 63 + $0) }
         let inputs: [ClientInput] =
             [

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClientHistoryTests {
     private let curious = SubscribeOptions(historyAfterGap: 10)
 
-    /// A client whose listener 1 wants history, and 2 does not; it has seen the publications 100 and 101, and is joined again.
+    /// A client with two listeners, of which 1 wants history; it has seen the publications 100 and 101 and has joined again.
     private func returned(_ details: ValueMap = ClientBench.everything) -> ClientBench {
         var bench = ClientBench.joined(details)
         bench.handle(.listen(1, "com.chat", curious), .listen(2))
@@ -29,13 +29,13 @@ import Testing
         .call(2, [:], "wamp.subscription.get_events", WAMPArguments([6], keywords: keywords))
     }
 
-    @Test func `after a gap the router's history is asked for by who wants it, and only what was missed is told`() {
+    @Test func `after a gap the client fetches the history for those that want it and delivers only missed events`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6))
         #expect(
             bench.look() == [.subscribed(1, 6), .subscribed(2, 6), .gap([2], .reconnected), question(["limit": 10, "reverse": true])])
         bench.receive(.anEvent(6, 104))
-        #expect(bench.look() == [.event([2], 6, 104)], "who waits for the history is told later, in order")
+        #expect(bench.look() == [.event([2], 6, 104)], "a listener that waits for the history gets the event later, in order")
         let list: Value = [
             entry(104, at: "2026-01-01T00:00:04Z"), entry(103, at: "2026-01-01T00:00:03Z"), entry(102, at: "2026-01-01T00:00:02Z"),
             entry(101, at: "2026-01-01T00:00:01Z"), entry(99, at: "2026-01-01T00:00:00Z"),
@@ -47,7 +47,7 @@ import Testing
             ])
     }
 
-    @Test func `events of the history may be the arguments themselves, with their details, and the oldest first`() {
+    @Test func `history entries may be bare arguments with details, oldest first`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6))
         _ = bench.look()
@@ -58,7 +58,7 @@ import Testing
         #expect(bench.look() == [.gap([1], .filled(events: 1)), .event([1], 6, 102, ["topic": "com.chat"])])
     }
 
-    @Test func `a router that does not announce its history is asked without what it might refuse`() {
+    @Test func `a request for history has only a limit if the router announces no history`() {
         var bench = returned(ClientBench.nothing)
         bench.receive(.subscribed(request: 1, subscription: 6))
         #expect(bench.look().last == question(["limit": 10]))
@@ -71,7 +71,7 @@ import Testing
         WAMPMessage.aRefusal(.call, 2, "wamp.error.history_unavailable"), .aResult(2, WAMPArguments(["no list"])),
         .aResult(2, WAMPArguments([["no event"]])),
     ])
-    func `a router without a history leaves the gap, and what came since is told`(answer: WAMPMessage) {
+    func `a router without history leaves the gap, and live events are delivered`(answer: WAMPMessage) {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6), .anEvent(6, 104))
         _ = bench.look()
@@ -79,7 +79,7 @@ import Testing
         #expect(bench.look() == [.gap([1], .reconnected), .event([1], 6, 104)])
     }
 
-    @Test func `a history that does not come in time leaves the gap, and comes too late`() {
+    @Test func `a history that does not arrive in time leaves the gap and is ignored later`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6), .anEvent(6, 104))
         _ = bench.look()
@@ -89,17 +89,17 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `no more events wait for the history than memory is given`() {
+    @Test func `the number of events that wait for the history is limited`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6))
         _ = bench.look()
         for publication in WAMPID(1000)..<1000 + WAMPID(HistoryFetch.capacity) { bench.receive(.anEvent(6, publication)) }
-        #expect(bench.look().count == HistoryFetch.capacity, "those of the other listener")
+        #expect(bench.look().count == HistoryFetch.capacity, "the other listener gets its events")
         bench.receive(.anEvent(6, 9999))
-        #expect(bench.look().count == HistoryFetch.capacity + 3, "the gap, and all that waited")
+        #expect(bench.look().count == HistoryFetch.capacity + 3, "the gap and all waiting events")
     }
 
-    @Test func `a connection lost while the history is asked for loses nothing that came`() {
+    @Test func `live events survive a loss of the connection during a fetch`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6), .anEvent(6, 104))
         _ = bench.look()
@@ -107,7 +107,7 @@ import Testing
         #expect(bench.look() == [.event(.parted), .gap([1], .reconnected), .event([1], 6, 104)])
     }
 
-    @Test func `what came live while the history was asked for keeps its place behind it, however short the history is`() {
+    @Test func `events that arrive during a fetch follow the history, even if it omits some of them`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6), .anEvent(6, 104), .anEvent(6, 105))
         _ = bench.look()
@@ -115,7 +115,7 @@ import Testing
         #expect(bench.look() == [.gap([1], .filled(events: 1)), .event([1], 6, 103), .event([1], 6, 104), .event([1], 6, 105)])
     }
 
-    @Test func `a retained event that is in the history as well has its place there`() {
+    @Test func `a retained event that is also in the history keeps its place there`() {
         var bench = returned()
         bench.handle(.listen(3, "com.chat", SubscribeOptions(wantsRetained: true, historyAfterGap: 1)))
         bench.receive(.subscribed(request: 1, subscription: 6))
@@ -126,7 +126,7 @@ import Testing
         #expect(bench.look() == [.gap([1, 3], .filled(events: 2)), .event([1, 3], 7, 102), .event([1, 3], 7, 103)])
     }
 
-    @Test func `who stops listening hears nothing of the history`() {
+    @Test func `a listener that unsubscribes during a fetch gets no history`() {
         var bench = returned()
         bench.receive(.subscribed(request: 1, subscription: 6), .anEvent(6, 104))
         bench.handle(.unsubscribe(1))
@@ -135,7 +135,7 @@ import Testing
         #expect(bench.look() == [.event([2], 6, 105)])
     }
 
-    @Test func `an event that comes twice is told once, where the history is wanted`() {
+    @Test func `a duplicate event is delivered once to a listener that wants history`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1, "com.chat", curious), .listen(2, "com.other"))
         bench.receive(.subscribed(request: 1, subscription: 5), .subscribed(request: 2, subscription: 6))
@@ -144,7 +144,7 @@ import Testing
         #expect(bench.look() == [.event([1], 5, 1), .event([2], 6, 1), .event([2], 6, 1)])
     }
 
-    @Test func `only so many publications are remembered`() {
+    @Test func `the number of remembered publications is limited`() {
         var seen = SeenPublications()
         let ids = WAMPID(1)...WAMPID(SeenPublications.capacity) + 1
         let news = ids.filter { seen.insert($0) }

@@ -5,15 +5,15 @@ import Testing
 
 @testable import WAMPCore
 
-/// The ways of routers in use that differ from the specification, or from one another.
+/// Behaviour in which routers in use differ from the specification or from one another.
 @Suite struct ClientInteropTests {
-    @Test func `request ids: whatever a router would take, ours go 1, 2, 3`() {
+    @Test func `request ids: the client counts 1, 2, 3 also for routers that accept any id`() {
         var bench = ClientBench.joined()
         for handle in UInt64(1)...5 { bench.handle(.call(ClientHandle(handle))) }
         #expect(bench.look() == (1...5).map { .call(WAMPID($0)) })
     }
 
-    @Test func `INVOCATION ids: counted through the realm they come with gaps, and downwards after a restart`() {
+    @Test func `INVOCATION ids: a realm-wide counter may leave gaps, and may go back after a restart`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1))
         bench.receive(.registered(request: 1, registration: 5))
@@ -22,14 +22,14 @@ import Testing
         #expect(bench.news().count == 3)
     }
 
-    @Test func `CANCEL: a router that never answers leaves nothing hanging`() {
+    @Test func `CANCEL: a router that never answers leaves nothing pending`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(cancelMode: .skip)), .cancel(1))
         #expect(bench.look().last == .failed(1, .cancelled(wasSent: true)))
         #expect(bench.machine.waiting == 0 && bench.machine.deadline == nil)
     }
 
-    @Test func `CANCEL: a router that answers after all is not listened to`() {
+    @Test func `CANCEL: a late answer of the router is ignored`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1), .cancel(1), .call(2))
         _ = bench.look()
@@ -37,13 +37,13 @@ import Testing
         #expect(bench.look() == [.result(2)])
     }
 
-    @Test func `CANCEL without a mode means one thing here and another there: the mode is always sent`() {
+    @Test func `CANCEL: the mode is always sent, because routers differ in the default`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1), .cancel(1))
         #expect(bench.look().contains(.cancel(1, "killnowait")))
     }
 
-    @Test func `timeout: a dealer that only forwards it, and a callee that ignores it, do not keep the caller`() {
+    @Test func `timeout: a dealer that only forwards it and a callee that ignores it do not delay the caller`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, CallOptions(timeout: .seconds(1))))
         #expect(bench.look() == [.call(1, ["timeout": 1000])])
@@ -51,7 +51,7 @@ import Testing
         #expect(bench.look() == [.cancel(1), .failed(1, .timedOut(wasSent: true))])
     }
 
-    @Test func `timeout: a dealer that enforces it as well is either first or late`() {
+    @Test func `timeout: a dealer that also enforces it answers first or is ignored`() {
         for isFirst in [true, false] {
             var bench = ClientBench.joined()
             bench.handle(.call(1, CallOptions(timeout: .seconds(1))))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `RESULT: keys of the callee that nobody here knows do no harm`() {
+    @Test func `RESULT: unknown keys in the details are ignored`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1))
         _ = bench.look()
@@ -72,7 +72,7 @@ import Testing
         #expect(bench.look() == [.result(1, details: ["callee": 7, "callee_authid": "joe", "progress": "no bool"])])
     }
 
-    @Test func `input in parts: sent only where the dealer announces it`() {
+    @Test func `progressive input: it is sent only to a dealer that announces it`() {
         for (features, isSent): (ValueMap, Bool) in [(ClientBench.everything, true), (ClientBench.nothing, false)] {
             var bench = ClientBench.joined(features)
             bench.handle(.callInParts(1, procedure: "com.add", .none, CallOptions()))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `input in parts: a router that makes each part a new INVOCATION gets an answer to each`() {
+    @Test func `progressive input: each part that a router makes a new INVOCATION gets its own answer`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1))
         bench.receive(.registered(request: 1, registration: 5), .anInvocation(1, 5, ["progress": true]), .anInvocation(2, 5))
@@ -90,14 +90,14 @@ import Testing
         #expect(bench.sent() == [1, 2].map { .yield(request: $0, options: [:], .none) })
     }
 
-    @Test func `invalid URIs: never sent, for some routers end the connection over one`() {
+    @Test func `invalid URIs: they are never sent, because some routers close the connection`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1, procedure: "com..add", .none, CallOptions()))
         #expect(bench.look() == [.failed(1, .invalidURI("com..add"))])
     }
 
     @Test(arguments: ["wamp.close.goodbye_and_out", "wamp.close.normal"])
-    func `GOODBYE: any reason is an answer, and the client ends the connection that the router keeps open`(reason: String) {
+    func `GOODBYE: any reason counts as an answer, and the client closes a connection that the router keeps open`(reason: String) {
         var bench = ClientBench.joined()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         _ = bench.look()
@@ -105,7 +105,7 @@ import Testing
         #expect(bench.look() == [.drop(.left)])
     }
 
-    @Test func `the same topic twice: one UNSUBSCRIBE would end both, so listeners are counted here`() {
+    @Test func `two listeners of one topic: the client sends one SUBSCRIBE, and UNSUBSCRIBE after the last has left`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .listen(2))
         bench.receive(.subscribed(request: 1, subscription: 5))
@@ -115,7 +115,7 @@ import Testing
         #expect(bench.look() == [.event([2], 5, 1)])
     }
 
-    @Test func `revocation: request 0 is the router's own doing, and no answer to a request`() {
+    @Test func `revocation: request 0 is unsolicited and answers no request`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .offer(2))
         bench.receive(.subscribed(request: 1, subscription: 5), .registered(request: 2, registration: 6))
@@ -126,7 +126,7 @@ import Testing
         #expect(bench.sent().map(\.name).sorted() == ["REGISTER", "SUBSCRIBE"])
     }
 
-    @Test func `a registration that the lost session still has is asked for again, and can be taken over where the router has that`() {
+    @Test func `a registration that the lost session still holds is retried, with takeover where the router supports it`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1, "com.add", RegisterOptions(takesOver: true)))
         #expect(bench.look() == [.register(1, "com.add", ["force_reregister": true])])
@@ -141,7 +141,7 @@ import Testing
     @Test(arguments: [
         "wamp.error.no_matching_auth_method", "wamp.error.no_auth_method", "wamp.error.not_authorized", "wamp.error.authentication_failed",
     ])
-    func `no common method of authentication: each router's word for it means that trying again is no use`(reason: String) {
+    func `no common authentication method: each router's reason is final`(reason: String) {
         var bench = ClientBench()
         bench.handle(.open)
         _ = bench.look()
@@ -149,7 +149,7 @@ import Testing
         #expect(bench.look() == [.drop(.dismissed(reason: reason, message: nil, isRetryable: false))])
     }
 
-    @Test func `a router that goes without GOODBYE is a lost connection`() {
+    @Test func `a router that leaves without GOODBYE is a lost connection`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1), .listen(2))
         bench.receive(.subscribed(request: 2, subscription: 5))
@@ -160,13 +160,13 @@ import Testing
         #expect(bench.look().last == .subscribe(1))
     }
 
-    @Test func `a session that was killed while its connection stays open is given up by the client, and begun anew on another`() {
+    @Test func `after its session was killed on an open connection the client joins again on a new one`() {
         var bench = ClientBench.joined()
         bench.receive(.goodbye(details: [:], reason: "wamp.close.killed", .none))
         #expect(bench.look().last == .drop(.dismissed(reason: "wamp.close.killed", message: nil, isRetryable: true)))
     }
 
-    @Test func `a router that waits for ever for AUTHENTICATE is not waited for`() {
+    @Test func `a router that never reacts to AUTHENTICATE runs into the join timeout`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"], joinPatience: .seconds(3)))
         bench.handle(.open)
         bench.receive(.challenge(method: "ticket", extra: [:]))
@@ -175,7 +175,7 @@ import Testing
         #expect(bench.look().last == .drop(.joinTimedOut))
     }
 
-    @Test func `a WELCOME may name another realm, and say nothing of roles`() {
+    @Test func `WELCOME may name another realm and omit roles`() {
         var bench = ClientBench()
         bench.join(["realm": "com.acme.assigned"])
         #expect(bench.news() == [.joined(JoinedSession(id: 9, realm: "com.acme.assigned", details: ["realm": "com.acme.assigned"]))])

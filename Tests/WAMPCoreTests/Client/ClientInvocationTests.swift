@@ -14,14 +14,14 @@ import Testing
         _ = bench.look()
         return bench
     }
-    /// The machine's own handles, from 0.
+    /// A handle that the machine made, from 0.
     private func own(_ number: UInt64) -> ClientHandle { ClientHandle(1 << 63 + number) }
     private func yielded(_ request: WAMPID, _ options: ValueMap = [:]) -> ClientEffect {
         .send(.yield(request: request, options: options, .none))
     }
     private func refused(_ request: WAMPID, _ uri: String) -> ClientEffect { .send(.aRefusal(.invocation, request, uri)) }
 
-    @Test func `an invocation is told, and answered once`() {
+    @Test func `an invocation is delivered and answered once`() {
         var bench = offering()
         bench.receive(.invocation(request: 7, registration: 5, details: ["caller": 3], WAMPArguments([1])))
         #expect(bench.look() == [.event(.invoked(own(0), procedure: 1, details: ["caller": 3], WAMPArguments([1])))])
@@ -29,7 +29,7 @@ import Testing
         #expect(bench.look() == [yielded(7)])
     }
 
-    @Test func `a handler that fails becomes an ERROR with its URI, or with one that can be sent`() {
+    @Test func `a failed handler sends ERROR with its URI, or with runtime_error if its URI is invalid`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5), .anInvocation(2, 5))
         _ = bench.look()
@@ -37,7 +37,7 @@ import Testing
         #expect(bench.look() == [refused(1, "com.acme.wrong"), refused(2, "wamp.error.runtime_error")])
     }
 
-    @Test func `parts of a result are sent only to a caller that asked for them`() {
+    @Test func `progressive results are sent only to a caller that asked for them`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5, ["receive_progress": true]), .anInvocation(2, 5))
         _ = bench.look()
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.look() == [yielded(1), yielded(2)])
     }
 
-    @Test func `an interrupted handler is told once, and still answers, but with no more parts`() {
+    @Test func `an interrupted handler is told once, answers once, and sends no more progressive results`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5, ["receive_progress": true]))
         _ = bench.look()
@@ -58,7 +58,7 @@ import Testing
         #expect(bench.look() == [refused(1, "wamp.error.canceled")])
     }
 
-    @Test func `what belongs to an earlier session is not answered in the next one`() {
+    @Test func `an invocation of an earlier session gets no answer in the next one`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5), .anInvocation(2, 5), .interrupt(request: 2, options: [:]))
         _ = bench.look()
@@ -73,7 +73,7 @@ import Testing
         #expect(bench.look() == [yielded(1)])
     }
 
-    @Test func `an invocation of what is not registered is refused`() {
+    @Test func `an invocation without a registration is refused`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 6))
         #expect(bench.look() == [refused(1, "wamp.error.no_such_registration")])
@@ -82,7 +82,7 @@ import Testing
         #expect(bench.look() == [.unregister(2, 5), refused(2, "wamp.error.no_such_registration")])
     }
 
-    @Test func `no more invocations of a procedure run than are allowed`() {
+    @Test func `the number of concurrent invocations of a procedure is limited`() {
         var policy = ClientPolicy(realm: "realm1")
         policy.maximumInvocations = 2
         var bench = offering(policy)
@@ -90,10 +90,10 @@ import Testing
         #expect(bench.look().last == refused(3, "wamp.error.unavailable"))
         bench.handle(.yield(own(0), .none, isFinal: true))
         bench.receive(.anInvocation(4, 5))
-        guard case .event(.invoked)? = bench.look().last else { return #expect(Bool(false), "there is room again") }
+        guard case .event(.invoked)? = bench.look().last else { return #expect(Bool(false), "an invocation has ended, so another may run") }
     }
 
-    @Test func `an invocation goes on while its procedure is unregistered`() {
+    @Test func `an invocation continues while its procedure is unregistered`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5))
         bench.handle(.unregister(1))
@@ -103,7 +103,7 @@ import Testing
         #expect(bench.look() == [yielded(1)])
     }
 
-    @Test func `the same invocation again brings more input, until it was the last`() {
+    @Test func `a repeated INVOCATION brings more input until the last part`() {
         var bench = offering()
         bench.receive(
             .anInvocation(1, 5, ["progress": true]), .anInvocation(1, 5, ["progress": true]), .anInvocation(1, 5), .anInvocation(1, 5))
@@ -122,7 +122,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `input that comes after the answer is ignored, up to its last part`() {
+    @Test func `input after the answer is ignored up to its last part`() {
         var bench = offering()
         bench.receive(.anInvocation(1, 5, ["progress": true]))
         bench.handle(.yield(own(0), .none, isFinal: true))
@@ -130,10 +130,10 @@ import Testing
         bench.receive(.anInvocation(1, 5, ["progress": true]), .anInvocation(1, 5))
         #expect(bench.look() == [])
         bench.receive(.anInvocation(1, 5))
-        #expect(bench.news().count == 1, "then the id may be that of another")
+        #expect(bench.news().count == 1, "after that, the id may be that of a new invocation")
     }
 
-    @Test func `of invocations that were answered before all of their input came, only so many are remembered`() {
+    @Test func `the number of answered invocations whose input is still open is limited`() {
         var book = InvocationTable()
         for request in WAMPID(1)...1025 {
             book.begin(.init(request: request, procedure: 1, wantsProgress: false, isOpen: true), as: ClientHandle(request))

@@ -4,7 +4,7 @@ import ProtocolCore
 
 @testable import MachineCore
 
-/// Two clients are the same if they go on in the same way; for the exploration.
+/// Equality of clients for the exploration: equal clients behave the same from now on.
 extension ClientMachine: Hashable {
     private struct Image: Hashable {
         struct Bell: Hashable {
@@ -37,8 +37,8 @@ extension ClientMachine: Hashable {
             procedures: procedures, invocations: invocations, testaments: testaments)
     }
 
-    /// Whether both go on in the same way.
+    /// Whether both behave the same from now on.
     public static func == (lhs: ClientMachine, rhs: ClientMachine) -> Bool { lhs.image == rhs.image }
-    /// Hashes what makes it go on.
+    /// Hashes the state that determines the behaviour.
     public func hash(into hasher: inout Hasher) { hasher.combine(image) }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ClientOwnPublicationsTests {
     private let curious = SubscribeOptions(historyAfterGap: 10)
 
-    /// A client whose listener 1 wants the history of a topic, or of a pattern of them.
+    /// A client whose listener 1 wants the history of a topic or a pattern.
     private func listening(_ key: TopicKey = TopicKey("com.chat")) -> ClientBench {
         var bench = ClientBench.joined()
         bench.handle(.subscribe(1, key, curious, patience: nil))
@@ -24,7 +24,7 @@ import Testing
     private func sent(_ request: WAMPID, _ options: ValueMap, _ topic: String = "com.chat") -> ClientEffect {
         .send(.publish(request: request, options: options, topic: topic, .none))
     }
-    /// The connection is lost, and the router's history has these; what the listener is told.
+    /// Reconnects, answers the fetch with these publications, and returns the effects.
     private func recalled(_ publications: [Int64], _ bench: inout ClientBench) -> [ClientEffect] {
         bench.rejoin()
         bench.receive(.subscribed(request: 1, subscription: 6))
@@ -36,7 +36,7 @@ import Testing
         return bench.look()
     }
 
-    @Test func `what a client published to others is not in the history that it fetches`() {
+    @Test func `a client's own publications to others are left out of the history that it fetches`() {
         var bench = listening()
         bench.handle(publish(2), publish(3, "com.chat", PublishOptions(isAcknowledged: true)))
         #expect(
@@ -44,11 +44,11 @@ import Testing
                 sent(2, ["acknowledge": true]), .event(.published(2, publication: nil)), sent(3, ["acknowledge": true]),
             ])
         bench.receive(.published(request: 2, publication: 101), .published(request: 3, publication: 102))
-        #expect(bench.look() == [.event(.published(3, publication: 102))], "who did not ask hears nothing")
+        #expect(bench.look() == [.event(.published(3, publication: 102))], "the app did not ask to acknowledge the first publication")
         #expect(recalled([100, 101, 102, 103], &bench) == [.gap([1], .filled(events: 2)), .event([1], 6, 100), .event([1], 6, 103)])
     }
 
-    @Test func `what a client published to itself as well is in the history`() {
+    @Test func `a publication that includes its publisher stays in the history`() {
         var bench = listening()
         bench.handle(publish(2, "com.chat", PublishOptions(isAcknowledged: true, excludesMe: false)))
         bench.handle(publish(3, "com.chat", PublishOptions(excludesMe: false)))
@@ -62,7 +62,7 @@ import Testing
         (TopicKey("com..x", match: .wildcard), ["com.ch.x"]), (TopicKey("", match: .prefix), ["com.chat", "com.ch.x", "com.ch"]),
         (TopicKey("..", match: .wildcard), ["com.ch.x"]),
     ])
-    func `only what is published to a topic whose history is wanted is acknowledged unasked`(key: TopicKey, topics: [String]) {
+    func `only publications to a topic with wanted history are acknowledged implicitly`(key: TopicKey, topics: [String]) {
         var bench = listening(key)
         for (number, topic) in ["com.chat", "com.ch.x", "com.ch"].enumerated() {
             bench.handle(publish(ClientHandle(UInt64(number) + 2), topic))
@@ -71,14 +71,14 @@ import Testing
         }
     }
 
-    @Test func `nothing is acknowledged unasked once nobody wants the history`() {
+    @Test func `without a listener that wants history nothing is acknowledged implicitly`() {
         var bench = listening()
         bench.handle(.listen(2))
         bench.handle(.unsubscribe(1), publish(3))
         #expect(bench.look().contains(sent(2, [:])))
     }
 
-    @Test func `what the router says of the unasked is told to nobody, and is no violation`() {
+    @Test func `the answers to implicit acknowledgements stay internal and are no violation`() {
         var bench = listening()
         bench.handle(publish(2), publish(3))
         _ = bench.look()
@@ -88,18 +88,18 @@ import Testing
         #expect(recalled([7, 8], &bench) == [.gap([1], .filled(events: 1)), .event([1], 6, 8)])
     }
 
-    @Test func `an answer of the next session is not for what the last one published`() {
+    @Test func `an answer in the next session does not match a publication of the last one`() {
         var bench = listening()
         bench.handle(publish(2), publish(3))
         bench.rejoin()
         bench.receive(.subscribed(request: 1, subscription: 6), .aResult(2))
         bench.handle(publish(4, "com.chat", PublishOptions(isAcknowledged: true, excludesMe: false)))
-        // The number 3 was the second publication's.
+        // In the last session the id 3 was that of the second publication.
         bench.receive(.published(request: 3, publication: 101))
         #expect(recalled([101], &bench).first == .gap([1], .filled(events: 1)))
     }
 
-    @Test func `a router that never answers does not make a client grow`() {
+    @Test func `the number of unanswered publications that a client remembers is limited`() {
         var own = OwnPublications()
         let requests = WAMPID(1)...WAMPID(OwnPublications.capacity) + 1
         for request in requests { own.ask(request) }

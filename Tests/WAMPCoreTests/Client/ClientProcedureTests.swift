@@ -19,7 +19,7 @@ import Testing
 
     // MARK: Registering
 
-    @Test func `a procedure is registered with its options, and unregistered`() {
+    @Test func `a procedure is registered with its options and unregistered`() {
         var bench = ClientBench.joined()
         bench.handle(
             .offer(
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.machine.procedures.isEmpty)
     }
 
-    @Test func `a registration that is refused the first time has failed at once`() {
+    @Test func `a registration that is refused the first time fails at once`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1))
         _ = bench.look()
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.machine.procedures.isEmpty)
     }
 
-    @Test func `REGISTER and UNREGISTER of a procedure are never under way together, and the next one of the URI waits`() {
+    @Test func `a URI has one REGISTER or UNREGISTER in flight at a time, and the next one waits`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1), .unregister(1), .offer(2))
         #expect(bench.look() == [.register(1)])
@@ -61,14 +61,14 @@ import Testing
         #expect(bench.look() == [.registered(3, 6)])
     }
 
-    @Test func `an UNREGISTER that is refused has done its work`() {
+    @Test func `a refused UNREGISTER counts as done`() {
         var bench = offering()
         bench.handle(.unregister(1), .offer(2))
         bench.receive(.aRefusal(.unregister, 2, "wamp.error.no_such_registration"))
         #expect(bench.look() == [.unregister(2, 5), .register(3)])
     }
 
-    @Test func `patterns and sharing are not sent to a dealer that announces features, but not these`() {
+    @Test func `patterns and shared registrations fail at a dealer that announces features without them`() {
         let bare: ValueMap = ["roles": ["dealer": ["features": ["call_timeout": true]]]]
         var bench = ClientBench.joined(bare)
         bench.handle(.offer(1, "com.", RegisterOptions(match: .prefix)), .offer(2, "com.add", RegisterOptions(sharing: .random)))
@@ -76,7 +76,7 @@ import Testing
             bench.look() == [.failed(1, .unsupported("pattern_based_registration")), .failed(2, .unsupported("shared_registration"))])
     }
 
-    @Test func `a procedure waits for the session, and then for the answer, but not for ever`() {
+    @Test func `a procedure waits for the session and the answer no longer than its patience`() {
         var bench = ClientBench()
         bench.handle(.offer(1), .register(2, procedure: "a.b", RegisterOptions(), patience: nil))
         bench.pass(.seconds(10))
@@ -87,11 +87,11 @@ import Testing
         bench.pass(.seconds(10))
         #expect(bench.look() == [.failed(3, .timedOut(wasSent: true))])
         bench.receive(.registered(request: 1, registration: 5))
-        #expect(bench.look() == [.unregister(2, 5)], "what comes too late is given back")
+        #expect(bench.look() == [.unregister(2, 5)], "a late registration is released")
     }
 
     @Test(arguments: [true, false])
-    func `a router that owes an answer for too long is left as soon as the URI is wanted again`(isRegister: Bool) {
+    func `an overdue answer ends the connection once the URI is needed again`(isRegister: Bool) {
         var bench = ClientBench.joined()
         bench.handle(.offer(1))
         if !isRegister { bench.receive(.registered(request: 1, registration: 5)) }
@@ -99,16 +99,16 @@ import Testing
         bench.handle(.unregister(1))
         bench.pass(.seconds(8))
         bench.handle(.offer(2))
-        #expect(!bench.look().contains { if case .event(.ended) = $0 { true } else { false } }, "it may still come")
+        #expect(!bench.look().contains { if case .event(.ended) = $0 { true } else { false } }, "the answer may still come")
         bench.pass(.seconds(2))
         bench.handle(.offer(3))
         #expect(bench.look().contains(.drop(.violation("REGISTER or UNREGISTER was not answered in time"))))
         bench.handle(.lost)
         bench.join()
-        #expect(bench.sent().filter { if case .register = $0 { true } else { false } }.count == 2, "both wait on, and are asked for anew")
+        #expect(bench.sent().filter { if case .register = $0 { true } else { false } }.count == 2, "both are registered again")
     }
 
-    @Test func `a router that gives one registration to two procedures breaks the protocol`() {
+    @Test func `REGISTERED with the id of another procedure is a violation`() {
         var bench = offering()
         bench.handle(.offer(2, "com.other"))
         _ = bench.look()
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Loss
 
-    @Test func `after a reconnect all procedures are registered again in their order, with all options`() {
+    @Test func `after a reconnect all procedures are registered again in order with their options`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1, "com.b", RegisterOptions(sharing: .last)), .offer(2, "com.a"), .offer(3, "com.c"))
         for request in WAMPID(1)...3 { bench.receive(.registered(request: request, registration: request + 10)) }
@@ -132,7 +132,7 @@ import Testing
         #expect(bench.look() == [.registered(1, 20)])
     }
 
-    @Test func `a procedure whose REGISTER was lost waits on while it has patience, and is not refused for what the router still has`() {
+    @Test func `a lost REGISTER is retried within its patience, even while the router still has the old registration`() {
         var bench = ClientBench.joined()
         bench.handle(.offer(1), .register(2, procedure: "a.b", RegisterOptions(), patience: nil))
         _ = bench.look()
@@ -145,7 +145,7 @@ import Testing
         #expect(bench.look() == [.register(2)])
     }
 
-    @Test func `the session that was lost may hold the registration for a while: it is tried again, with longer pauses`() {
+    @Test func `a registration that the lost session still holds is retried with growing pauses`() {
         var bench = offering(RegisterOptions(takeoverPatience: .seconds(30)))
         bench.rejoin()
         _ = bench.look()
@@ -166,7 +166,7 @@ import Testing
         #expect(pauses.count > 8 && pauses[7] > pauses[0] * 4)
     }
 
-    @Test func `once the router lets go of the lost session, the procedure stands again`() {
+    @Test func `the procedure is registered again once the router has released the lost session`() {
         var bench = offering()
         bench.rejoin()
         bench.receive(.aRefusal(.register, 1, exists))
@@ -176,7 +176,7 @@ import Testing
         #expect(bench.look() == [.register(2), .registered(1, 7)])
     }
 
-    @Test func `who does not offer it any more is not tried again`() {
+    @Test func `an unregistered procedure is not retried`() {
         var bench = offering()
         bench.rejoin()
         bench.receive(.aRefusal(.register, 1, exists))
@@ -187,7 +187,7 @@ import Testing
         #expect(bench.machine.procedures.isEmpty)
     }
 
-    @Test func `a router that does not register what stood before is left for another connection`() {
+    @Test func `the client leaves a router that does not register an earlier procedure again in time`() {
         var bench = offering()
         bench.rejoin()
         _ = bench.look()
@@ -197,19 +197,19 @@ import Testing
 
     // MARK: Revocation
 
-    @Test func `a registration that the router takes away is asked for again after a pause`() {
+    @Test func `a revoked registration is requested again after a pause`() {
         var bench = offering()
         bench.receive(.unregistered(request: 0, details: ["registration": 5, "reason": "x"]))
         #expect(bench.look() == [.event(.suspended(1))])
         bench.receive(.anInvocation(1, 5))
-        #expect(bench.sent().count == 1, "it is refused")
+        #expect(bench.sent().count == 1, "the invocation is refused")
         bench.pass(.milliseconds(100))
         bench.receive(.registered(request: 2, registration: 6))
         #expect(bench.look() == [.register(2), .registered(1, 6)])
     }
 
     @Test(arguments: ["wamp.error.procedure_already_exists", "wamp.error.unavailable"])
-    func `one that was taken away and is refused for now is tried again, too`(uri: String) {
+    func `a revoked registration that is refused temporarily is retried`(uri: String) {
         var bench = offering()
         bench.receive(.unregistered(request: 0, details: ["registration": 5]))
         bench.pass(.milliseconds(100))
@@ -221,7 +221,7 @@ import Testing
         #expect(bench.look() == [.failed(1, .refused(uri: "wamp.error.not_authorized", arguments: .none))])
     }
 
-    @Test func `the patience with a router that still has the registration begins anew each time it stood`() {
+    @Test func `each successful registration restarts the takeover patience`() {
         var bench = offering(RegisterOptions(takeoverPatience: .seconds(2)))
         for _ in 0..<3 {
             bench.rejoin()
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `one that is taken away again and again is given up`() {
+    @Test func `a registration that is revoked repeatedly is given up`() {
         var bench = offering()
         for turn in WAMPID(0)..<8 {
             bench.receive(.unregistered(request: 0, details: ["registration": 5]))
@@ -246,7 +246,7 @@ import Testing
         #expect(bench.look() == [.failed(1, .refused(uri: "com.acme.no_more", arguments: .none))])
     }
 
-    @Test func `a revocation that says nothing, or of what is not there, is ignored`() {
+    @Test func `a revocation without details or with an unknown id is ignored`() {
         var bench = offering()
         bench.receive(
             .unregistered(request: 0, details: [:]), .unregistered(request: 0, details: ["registration": 6]),

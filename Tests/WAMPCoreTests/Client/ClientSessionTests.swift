@@ -16,19 +16,19 @@ import WebSocketCore
 
     // MARK: Joining
 
-    @Test func `the first message is HELLO with the four roles, and with what this library does`() throws {
+    @Test func `the first message is HELLO with four roles and the features of this library`() throws {
         var bench = ClientBench()
         bench.handle(.open)
         guard case .hello("realm1", let details)? = bench.sent().first else { return #expect(Bool(false), "no hello") }
         #expect(details["roles"]?.entries?.map(\.key) == ["publisher", "subscriber", "caller", "callee"])
         #expect(details["roles"]?["caller"]?["features"]?["call_canceling"] == true)
         #expect(details["roles"]?["callee"]?["features"]?["progressive_call_results"] == true)
-        #expect(details["roles"]?["callee"]?["features"]?["call_timeout"] == nil, "the callee keeps no timeout of its own")
+        #expect(details["roles"]?["callee"]?["features"]?["call_timeout"] == nil, "the client enforces the timeout, not the callee")
         #expect(details["agent"] == "holdfast")
-        #expect(details.entries.count == 2, "what is not set is not sent")
+        #expect(details.entries.count == 2, "options that are not set are not sent")
     }
 
-    @Test func `HELLO says who the app is, as what, and how it can prove it`() {
+    @Test func `HELLO has the authid, the role, the authentication methods and the agent`() {
         var bench = ClientBench(
             policy: ClientPolicy(
                 realm: "realm1", authID: "joe", authRole: "user", authMethods: ["scram", "ticket"], agent: "me"))
@@ -41,7 +41,7 @@ import WebSocketCore
         #expect(details["agent"] == "me")
     }
 
-    @Test func `WELCOME joins, and tells who the app is and what the router can do`() {
+    @Test func `WELCOME joins and reports the identity and the features of the router`() {
         var bench = ClientBench()
         var details = ClientBench.everything
         (details["authid"], details["authrole"], details["authmethod"]) = ("joe", "user", "ticket")
@@ -57,7 +57,7 @@ import WebSocketCore
         #expect(bench.machine.deadline == nil)
     }
 
-    @Test func `a challenge is proven by the app, and answered`() {
+    @Test func `the app answers a challenge`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"]))
         bench.handle(.open)
         _ = bench.look()
@@ -72,7 +72,7 @@ import WebSocketCore
         #expect(bench.news().count == 1)
     }
 
-    @Test func `a challenge by a method that was not offered is a violation, so that no ticket goes where a signature was offered`() {
+    @Test func `a challenge by a method that was not offered is a violation, so that no ticket replaces a signature`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["cryptosign"]))
         bench.handle(.open)
         _ = bench.look()
@@ -81,7 +81,7 @@ import WebSocketCore
         #expect(bench.look() == [refused("wamp.error.protocol_violation", text), .drop(.violation(text))])
     }
 
-    @Test func `a second challenge on a connection is a violation, whatever its method: each answer tells more of a password`() {
+    @Test func `a second challenge on a connection is a violation: each answer reveals more about a password`() {
         for method in ["wampcra", "ticket"] {
             var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["wampcra", "ticket"]))
             for _ in 0..<2 {
@@ -96,7 +96,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `without a proof the client aborts, and does not tell the router why`() {
+    @Test func `without a proof the client aborts and does not tell the router the cause`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"]))
         bench.handle(.open)
         bench.receive(.challenge(method: "ticket", extra: [:]))
@@ -105,10 +105,10 @@ import WebSocketCore
         #expect(bench.look() == [refused("wamp.error.authentication_failed", "no proof"), .drop(.unproven("the key chain is locked"))])
         bench.handle(.lost)
         bench.handle(.open)
-        #expect(bench.sent().count == 1, "the next connection is another chance")
+        #expect(bench.sent().count == 1, "the next connection may succeed")
     }
 
-    @Test func `a connection ends in a way that tells the router, and another follows where that can help`() {
+    @Test func `the end of a connection tells the router the reason, and the client reconnects where that can help`() {
         let others: [(ClientEnding, CloseCode)] = [
             (.unproven("x"), .normal), (.joinTimedOut, .normal), (.dismissed(reason: "x", message: nil, isRetryable: true), .normal),
         ]
@@ -124,7 +124,7 @@ import WebSocketCore
         ] { #expect(ending.connectionEnd == .stop) }
     }
 
-    @Test func `a proof that never can be given ends the client`() {
+    @Test func `a permanent failure to prove the identity ends the client`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["ticket"]))
         bench.handle(.call(1))
         bench.handle(.open)
@@ -137,7 +137,7 @@ import WebSocketCore
     }
 
     @Test(arguments: ["scram", "wamp-scram"])
-    func `after SCRAM the router's own proof is checked before the session has joined`(method: String) {
+    func `after SCRAM the client joins only if the router's signature is genuine`(method: String) {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: [method, "ticket"]))
         for isGenuine in [true, false] {
             bench.handle(.lost, .open)
@@ -158,13 +158,13 @@ import WebSocketCore
         }
     }
 
-    @Test func `a router that asks nothing of a client which offers SCRAM alone has proven nothing, and is no router of ours`() {
+    @Test func `a router that does not challenge a client which offers only SCRAM is not genuine`() {
         var bench = ClientBench(policy: ClientPolicy(realm: "realm1", authMethods: ["scram"]))
         bench.join()
         #expect(bench.look().last == .drop(.untrustedServer))
     }
 
-    @Test func `a client that is not let in in time aborts, and may try again`() {
+    @Test func `a client that is not welcomed in time aborts and may retry`() {
         var bench = ClientBench()
         bench.handle(.open)
         _ = bench.look()
@@ -181,7 +181,7 @@ import WebSocketCore
         ("wamp.error.not_authorized", false), ("wamp.error.authentication_failed", false), ("wamp.error.authentication_denied", false),
         ("wamp.close.system_shutdown", true), ("wamp.error.authorization_failed", true), ("com.acme.busy", true),
     ])
-    func `an ABORT says by its URI whether another try makes sense, and is never answered`(reason: String, isRetryable: Bool) {
+    func `the URI of ABORT tells whether a retry can help, and ABORT is never answered`(reason: String, isRetryable: Bool) {
         var bench = ClientBench()
         bench.handle(.open)
         _ = bench.look()
@@ -191,7 +191,7 @@ import WebSocketCore
         #expect(bench.look().count == 1)
     }
 
-    @Test func `where another try makes no sense, everything that waits ends`() {
+    @Test func `after an error without a retry all pending requests end`() {
         var bench = ClientBench()
         bench.handle(.call(1), .listen(2), .offer(3))
         bench.handle(.open)
@@ -207,7 +207,7 @@ import WebSocketCore
     }
 
     @Test(arguments: ["wamp.close.system_shutdown", "wamp.close.killed", "wamp.close.normal", "com.acme.closing"])
-    func `a GOODBYE of the router is echoed, whatever its reason, and the client ends the connection itself`(reason: String) {
+    func `a GOODBYE of the router is echoed, whatever its reason, and the client closes the connection`(reason: String) {
         var bench = ClientBench.joined()
         bench.receive(.goodbye(details: ["message": "bye"], reason: reason, .none))
         #expect(
@@ -215,10 +215,10 @@ import WebSocketCore
                 .send(.goodbye(details: [:], reason: "wamp.close.goodbye_and_out", .none)), .event(.parted), dismissed(reason, true, "bye"),
             ])
         bench.receive(.anEvent(1, 1), .welcome(session: 1, details: [:]))
-        #expect(bench.look() == [], "nothing counts any more until the connection has ended")
+        #expect(bench.look() == [], "the client ignores everything until the connection has ended")
     }
 
-    @Test func `a router that does not answer GOODBYE is left soon`() {
+    @Test func `a router that does not answer GOODBYE is left after a short time`() {
         var bench = ClientBench.joined()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         _ = bench.look()
@@ -228,7 +228,7 @@ import WebSocketCore
         #expect(bench.look() == [.drop(.left)])
     }
 
-    @Test func `an ABORT of a session that has joined is not answered`() {
+    @Test func `an ABORT after joining is not answered`() {
         var bench = ClientBench.joined()
         bench.receive(.abort(details: [:], reason: "wamp.error.protocol_violation", .none))
         #expect(bench.look() == [.event(.parted), dismissed("wamp.error.protocol_violation", true)])
@@ -244,7 +244,7 @@ import WebSocketCore
         .call(request: 1, options: [:], procedure: "a", .none), .register(request: 1, options: [:], procedure: "a"),
         .yield(request: 1, options: [:], .none),
     ])
-    func `a message that a router must not send within a session is answered with ABORT`(message: WAMPMessage) {
+    func `a message that is not allowed within a session is answered with ABORT`(message: WAMPMessage) {
         var bench = ClientBench.joined()
         bench.receive(message)
         #expect(bench.look() == ClientEffect.violation("\(message.name) within a session"))
@@ -256,7 +256,7 @@ import WebSocketCore
         .registered(request: 1, registration: 1), .unsubscribed(request: 1, details: [:]), .unregistered(request: 1, details: [:]),
         .interrupt(request: 1, options: [:]),
     ])
-    func `a message of a session before there is one is answered with ABORT`(message: WAMPMessage) {
+    func `a message that needs a session is answered with ABORT before joining`(message: WAMPMessage) {
         var bench = ClientBench()
         bench.handle(.open)
         _ = bench.look()
@@ -265,7 +265,7 @@ import WebSocketCore
         #expect(bench.look() == [refused("wamp.error.protocol_violation", text), .drop(.violation(text))])
     }
 
-    @Test func `what cannot be read is a violation`() {
+    @Test func `an unreadable message is a violation`() {
         for isJoined in [true, false] {
             var bench = isJoined ? ClientBench.joined() : ClientBench()
             if !isJoined { bench.handle(.open) }
@@ -280,7 +280,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `answers to requests that were never made, of another kind, and ERROR of an INVOCATION are violations`() {
+    @Test func `an answer without a matching request, and an ERROR of an INVOCATION, are violations`() {
         let messages: [WAMPMessage] = [
             .aResult(2), .aResult(0), .aRefusal(.call, 2, "a.b"), .subscribed(request: 1, subscription: 1), .aRefusal(.subscribe, 1, "a.b"),
             .aRefusal(.invocation, 1, "a.b"), .published(request: 1, publication: 1), .unregistered(request: 1, details: [:]),
@@ -300,7 +300,7 @@ import WebSocketCore
 
     // MARK: Leaving
 
-    @Test func `leaving says goodbye, ends all that waits, and then the connection`() {
+    @Test func `leaving sends GOODBYE, ends all pending requests, and then the connection`() {
         var bench = ClientBench.joined()
         bench.handle(.call(1), .listen(2), .offer(3))
         _ = bench.look()
@@ -311,14 +311,14 @@ import WebSocketCore
                 .failed(2, .ended), .failed(3, .ended),
             ])
         bench.receive(.aResult(1), .subscribed(request: 2, subscription: 5))
-        #expect(bench.look() == [], "what was under way is ignored")
+        #expect(bench.look() == [], "what arrives while leaving is ignored")
         bench.receive(.goodbye(details: [:], reason: "wamp.close.normal", .none))
         #expect(bench.look() == [.drop(.left)])
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         #expect(bench.look() == [])
     }
 
-    @Test func `a router that does not answer goodbye is left all the same`() {
+    @Test func `leaving ends without an answer to GOODBYE`() {
         var bench = ClientBench.joined()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         _ = bench.look()
@@ -326,7 +326,7 @@ import WebSocketCore
         #expect(bench.look() == [.drop(.left)])
     }
 
-    @Test func `whoever leaves without a session is not connected again`() {
+    @Test func `a client that leaves before it has joined does not reconnect`() {
         var bench = ClientBench()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         #expect(bench.look() == [.drop(.left)])
@@ -340,7 +340,7 @@ import WebSocketCore
         #expect(joining.look() == [refused("wamp.close.close_realm", "the client leaves"), .drop(.left)])
     }
 
-    @Test func `a connection lost while leaving is not made again`() {
+    @Test func `a connection lost while leaving is not reopened`() {
         var bench = ClientBench.joined()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         _ = bench.look()
@@ -348,7 +348,7 @@ import WebSocketCore
         #expect(bench.look() == [.drop(.left)])
     }
 
-    @Test func `a new connection while leaving is not greeted`() {
+    @Test func `no HELLO is sent on a new connection while leaving`() {
         var bench = ClientBench.joined()
         bench.handle(.leave(reason: "wamp.close.close_realm"))
         _ = bench.look()

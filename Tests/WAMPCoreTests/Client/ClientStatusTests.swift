@@ -7,7 +7,7 @@ import Testing
     private let session = JoinedSession(id: 7, realm: "realm1")
     private var standing = ClientStatus<String>()
 
-    /// The state in a word or two.
+    /// A short text of the state.
     private func look() -> String {
         switch standing.state {
         case .connecting: "connecting"
@@ -18,7 +18,7 @@ import Testing
     }
     private mutating func lose(_ cause: String?, isRetrying: Bool = false) -> Bool { standing.lose(because: cause, isRetrying: isRetrying) }
 
-    @Test mutating func `it connects, joins and parts`() {
+    @Test mutating func `the status is connecting, then joined, then connecting again`() {
         #expect(look() == "connecting")
         standing.open()
         #expect(look() == "connecting")
@@ -28,33 +28,33 @@ import Testing
         #expect(look() == "connecting" && standing.session == nil)
     }
 
-    @Test mutating func `after a loss it waits, with the cause, until it has joined again`() {
+    @Test mutating func `after a loss the status is waiting, with the cause, until the client has joined again`() {
         standing.open()
         standing.join(session)
         #expect(lose("cut"))
         #expect(look() == "waiting cut" && standing.reason == "cut")
-        // The plan of the next attempt comes with the same cause, and with that of each attempt that fails.
+        // The plan of the next attempt has the same cause, then that of each failed attempt.
         #expect(!lose("refused", isRetrying: true))
         #expect(look() == "waiting refused")
         standing.open()
         #expect(look() == "connecting" && standing.cause == nil)
     }
 
-    @Test mutating func `a loss of what was never there says only that another attempt follows`() {
+    @Test mutating func `a failed first attempt changes the status only to waiting`() {
         #expect(!lose(nil))
         #expect(look() == "connecting")
         #expect(!lose("refused", isRetrying: true))
         #expect(look() == "waiting refused")
     }
 
-    @Test mutating func `joining forgets why there was no session`() {
+    @Test mutating func `joining clears the cause`() {
         standing.open()
         standing.drop(because: "joining took too long", ending: nil)
         standing.join(session)
         #expect(standing.cause == nil)
     }
 
-    @Test mutating func `why the rules dropped a connection says more than that it was closed, until the next attempt is planned`() {
+    @Test mutating func `the reason of the rules replaces that of the closed connection until the next attempt is planned`() {
         standing.open()
         standing.join(session)
         standing.drop(because: "killed", ending: nil)
@@ -67,7 +67,7 @@ import Testing
         #expect(look() == "waiting refused again")
     }
 
-    @Test mutating func `what was dropped on one connection does not hide why the next was lost`() {
+    @Test mutating func `a cause of one connection does not hide the cause of the next loss`() {
         standing.open()
         standing.drop(because: "killed", ending: nil)
         standing.open()
@@ -75,7 +75,7 @@ import Testing
         #expect(look() == "waiting cut")
     }
 
-    @Test mutating func `it ends once, for the first cause, whatever follows`() {
+    @Test mutating func `the status closes once, with the first cause`() {
         standing.open()
         standing.join(session)
         standing.drop(because: nil, ending: "left")
@@ -93,16 +93,16 @@ import Testing
     @Test(arguments: [
         WAMPURI.Error.noSuchProcedure, WAMPURI.Error.unavailable, WAMPURI.Error.noAvailableCallee, WAMPURI.Error.timeout,
         WAMPURI.Error.networkFailure, WAMPURI.Error.authorizationFailed, WAMPURI.Close.systemShutdown,
-    ]) func `what the router refuses for now may be tried again`(uri: String) {
+    ]) func `a temporary refusal of the router is retryable`(uri: String) {
         #expect(ClientFailure.refused(uri: uri, arguments: .none).isRetryable)
     }
 
     @Test(arguments: [WAMPURI.Error.canceled, WAMPURI.Error.notAuthorized, WAMPURI.Error.invalidArgument, "com.app.error"])
-    func `what a callee or a rule refuses will be refused again`(uri: String) {
+    func `a refusal by a callee or a rule is not retryable`(uri: String) {
         #expect(!ClientFailure.refused(uri: uri, arguments: .none).isRetryable)
     }
 
-    @Test func `what had no session or no time may be tried again, what cannot be done may not`() {
+    @Test func `a missing session and a timeout are retryable, an impossible request is not`() {
         let passing: [ClientFailure] = [
             .connectionLost(wasSent: true), .connectionLost(wasSent: false), .timedOut(wasSent: true), .timedOut(wasSent: false),
             .notJoined, .tooManyWaiting,
@@ -115,7 +115,7 @@ import Testing
 }
 
 @Suite struct TopicKeyTests {
-    @Test func `an event's topic is that of the subscription, unless that is a pattern`() {
+    @Test func `the topic of an event is that of its subscription, unless that is a pattern`() {
         #expect(TopicKey("com.a").topic(of: ["topic": "com.b"]) == "com.a")
         #expect(TopicKey("com.", match: .prefix).topic(of: ["topic": "com.b"]) == "com.b")
         #expect(TopicKey("com.", match: .prefix).topic(of: [:]) == "com.")

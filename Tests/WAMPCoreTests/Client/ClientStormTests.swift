@@ -3,10 +3,10 @@ import Testing
 import WAMPAudit
 import WAMPCore
 
-/// An app and a router that do anything at any time.
+/// An app and a router with random actions.
 @Suite struct ClientStormTests {
     @Test(arguments: UInt64(1)...24)
-    func `whatever app and router do, everything ends once`(seed: UInt64) throws {
+    func `every request ends once, whatever the app and the router do`(seed: UInt64) throws {
         var storm = ClientStorm(Choices(seed: seed))
         for _ in 0..<1500 {
             let effects = storm.step()
@@ -16,7 +16,7 @@ import WAMPCore
         #expect(storm.client.fault == nil)
     }
 
-    @Test func `the storm does blow: sessions are joined, and everything happens in them`() {
+    @Test func `the storm joins sessions and reaches every kind of event`() {
         var counts: [String: Int] = [:]
         for seed in UInt64(1)...12 {
             var storm = ClientStorm(Choices(seed: seed))

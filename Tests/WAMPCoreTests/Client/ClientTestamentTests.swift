@@ -12,7 +12,7 @@ import Testing
         testament = try Testament(topic: "com.gone", arguments: WAMPArguments(["bye"]), options: PublishOptions(), scope: .destroyed)
     }
 
-    /// A client whose router has taken the testament, as its first request.
+    /// A client whose router has accepted the testament as its first request.
     private func left() -> ClientBench {
         var bench = ClientBench.joined()
         var options = CallOptions()
@@ -23,10 +23,10 @@ import Testing
         return bench
     }
 
-    /// The call that hands it in again.
+    /// The call that adds the testament again.
     private func again(_ id: WAMPID = 1) -> ClientEffect { .call(id, [:], Testament.procedure, testament.call) }
 
-    @Test func `each session gets the testaments that the router has taken, and the app hears nothing of it`() {
+    @Test func `each session gets the testaments that the router accepted, without news for the app`() {
         var bench = left()
         for _ in 1...2 {
             bench.rejoin()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what the router has not taken is not handed in again`() {
+    @Test func `a refused testament is not added again`() {
         var bench = ClientBench.joined()
         var options = CallOptions()
         options.testament = testament
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.look().last != again())
     }
 
-    @Test func `a scope that is forgotten is not handed in again`() {
+    @Test func `a flushed scope is not added again`() {
         var bench = left()
         bench.handle(.forgetTestaments(.detached))
         bench.rejoin()
@@ -57,7 +57,7 @@ import Testing
         #expect(bench.look().last != again())
     }
 
-    @Test func `the app is told when a later session does not have it, and the next one tries again`() {
+    @Test func `the app hears that a later session refused the testament, and the next session tries again`() {
         var bench = left()
         bench.rejoin()
         _ = bench.look()
@@ -70,6 +70,6 @@ import Testing
         bench.rejoin()
         _ = bench.look()
         bench.handle(.lost)
-        #expect(!bench.look().contains { if case .event(.testamentFailed) = $0 { true } else { false } }, "the next session gets it")
+        #expect(!bench.look().contains { if case .event(.testamentFailed) = $0 { true } else { false } }, "the next session has it")
     }
 }

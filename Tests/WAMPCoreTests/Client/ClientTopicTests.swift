@@ -6,7 +6,7 @@ import Testing
 @testable import WAMPCore
 
 @Suite struct ClientTopicTests {
-    /// A client with listeners of `com.chat`, subscribed as 5.
+    /// A client with these listeners of `com.chat`, subscribed as 5.
     private func listening(_ listeners: ClientHandle..., options: SubscribeOptions = SubscribeOptions()) -> ClientBench {
         var bench = ClientBench.joined()
         for listener in listeners { bench.handle(.listen(listener, "com.chat", options)) }
@@ -17,7 +17,7 @@ import Testing
 
     // MARK: Sharing
 
-    @Test func `listeners of one topic share one SUBSCRIBE, and each gets the events`() {
+    @Test func `the listeners of a topic share one SUBSCRIBE and each gets the events`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .listen(2))
         #expect(bench.look() == [.subscribe(1)])
@@ -29,7 +29,7 @@ import Testing
         #expect(bench.look() == [.event([1, 2, 3], 5, 100, ["publisher": 1])])
     }
 
-    @Test func `one listener's end does not end another; the last one unsubscribes`() {
+    @Test func `only the last listener that leaves unsubscribes`() {
         var bench = listening(1, 2)
         bench.handle(.unsubscribe(1))
         bench.receive(.anEvent(5, 100))
@@ -37,14 +37,14 @@ import Testing
         bench.handle(.unsubscribe(2), .unsubscribe(2))
         #expect(bench.look() == [.unsubscribe(2, 5)])
         bench.receive(.anEvent(5, 101), .unsubscribed(request: 2, details: [:]), .anEvent(5, 102))
-        #expect(bench.look() == [], "an event that was under way is told to nobody")
+        #expect(bench.look() == [], "an event in flight is dropped")
         #expect(bench.machine.topics.isEmpty)
     }
 
-    @Test func `who ends a subscription and wants to know hears when the router has answered`() {
+    @Test func `a listener that ends its subscription hears when the router has answered`() {
         var bench = listening(1, 2)
         bench.handle(.endSubscription(1))
-        #expect(bench.look() == [.event(.unsubscribed(1))], "another one still listens: the router is not asked")
+        #expect(bench.look() == [.event(.unsubscribed(1))], "another listener remains, so the router is not asked")
         bench.handle(.endSubscription(2), .endSubscription(2), .endSubscription(9))
         #expect(bench.look() == [.unsubscribe(2, 5)])
         bench.receive(.unsubscribed(request: 2, details: [:]))
@@ -52,17 +52,17 @@ import Testing
         #expect(bench.machine.topics.isEmpty && bench.machine.deadline == nil)
     }
 
-    @Test func `who leaves before SUBSCRIBED came hears of its end once the router has said both`() {
+    @Test func `a listener that ends before SUBSCRIBED hears of the end after both answers`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .endSubscription(1))
         #expect(bench.look() == [.subscribe(1)])
         bench.receive(.subscribed(request: 1, subscription: 5))
         #expect(bench.look() == [.unsubscribe(2, 5)])
         bench.receive(.aRefusal(.unsubscribe, 2, "wamp.error.no_such_subscription"))
-        #expect(bench.look() == [.event(.unsubscribed(1))], "it is gone, whatever the router calls that")
+        #expect(bench.look() == [.event(.unsubscribed(1))], "the subscription is gone, also after a refusal")
     }
 
-    @Test func `who waits for UNSUBSCRIBED hears of a loss, of the end, and of a router that does not answer`() {
+    @Test func `a listener that waits for UNSUBSCRIBED ends with a loss, with the client, or with a timeout`() {
         var (lost, left, silent) = (listening(1), listening(1), listening(1))
         lost.handle(.endSubscription(1))
         lost.handle(.lost)
@@ -73,10 +73,10 @@ import Testing
         silent.pass(.seconds(10))
         #expect(silent.news() == [.failed(1, .timedOut(wasSent: true))])
         silent.receive(.unsubscribed(request: 2, details: [:]))
-        #expect(silent.news() == [], "it was told already")
+        #expect(silent.news() == [], "the listener was told already")
     }
 
-    @Test func `the same URI compared in another way is another subscription`() {
+    @Test func `another match policy for the same URI is another subscription`() {
         var bench = ClientBench.joined()
         for match in WAMPMatch.allCases {
             bench.handle(
@@ -89,7 +89,7 @@ import Testing
             ])
     }
 
-    @Test func `SUBSCRIBE and UNSUBSCRIBE of a topic are never under way together`() {
+    @Test func `a topic has one SUBSCRIBE or UNSUBSCRIBE in flight at a time`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .unsubscribe(1), .listen(2), .unsubscribe(2))
         #expect(bench.look() == [.subscribe(1)])
@@ -103,14 +103,14 @@ import Testing
         #expect(bench.look() == [.subscribed(3, 6)])
     }
 
-    @Test func `an UNSUBSCRIBE that is refused has done its work`() {
+    @Test func `a refused UNSUBSCRIBE counts as done`() {
         var bench = listening(1)
         bench.handle(.unsubscribe(1), .listen(2))
         bench.receive(.aRefusal(.unsubscribe, 2, "wamp.error.no_such_subscription"))
         #expect(bench.look() == [.unsubscribe(2, 5), .subscribe(3)])
     }
 
-    @Test func `a SUBSCRIBE that is refused ends those who waited for it`() {
+    @Test func `a refused SUBSCRIBE ends its listeners`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .listen(2))
         _ = bench.look()
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.machine.topics.isEmpty)
     }
 
-    @Test func `a router that gives one subscription to two topics breaks the protocol`() {
+    @Test func `SUBSCRIBED with the id of another topic is a violation`() {
         var bench = listening(1)
         bench.handle(.listen(2, "com.other"))
         _ = bench.look()
@@ -128,7 +128,7 @@ import Testing
         #expect(bench.look().contains(.drop(.violation("SUBSCRIBED gives one subscription to two topics"))))
     }
 
-    @Test func `patterns are not sent to a router that announces features, but not this one`() {
+    @Test func `patterns fail at a router that announces features without them`() {
         var bench = ClientBench.joined(["roles": ["broker": ["features": ["event_history": true]]]])
         bench.handle(.subscribe(1, TopicKey("com.", match: .prefix), SubscribeOptions(), patience: nil), .listen(2))
         #expect(bench.look() == [.failed(1, .unsupported("pattern_based_subscription")), .subscribe(1)])
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `a listener waits for the session, and then for the answer, but not for ever`() {
+    @Test func `a listener waits for the session and the answer no longer than its patience`() {
         var bench = ClientBench()
         bench.handle(.listen(1), .subscribe(2, TopicKey("a.b"), SubscribeOptions(), patience: nil))
         bench.pass(.seconds(10))
@@ -150,10 +150,10 @@ import Testing
         bench.pass(.seconds(10))
         #expect(bench.look() == [.failed(3, .timedOut(wasSent: true))])
         bench.receive(.subscribed(request: 1, subscription: 5))
-        #expect(bench.look() == [.unsubscribe(2, 5)], "what comes too late is given back")
+        #expect(bench.look() == [.unsubscribe(2, 5)], "a late subscription is released")
     }
 
-    @Test func `a router that does not subscribe those again who listened before is left for another connection`() {
+    @Test func `the client leaves a router that does not renew a subscription in time`() {
         var bench = listening(1)
         bench.rejoin()
         bench.handle(.listen(2))
@@ -161,12 +161,12 @@ import Testing
         bench.pass(.seconds(10))
         let effects = bench.look()
         #expect(effects.contains(.drop(.violation("SUBSCRIBE was not answered in time"))))
-        #expect(!effects.contains(.failed(1, .connectionLost(wasSent: true))), "who listened goes on waiting")
+        #expect(!effects.contains(.failed(1, .connectionLost(wasSent: true))), "an earlier listener keeps waiting")
     }
 
     // MARK: Loss
 
-    @Test func `after a reconnect all topics are subscribed again in their order, with all options, and the gap is told`() {
+    @Test func `after a reconnect all topics are subscribed again in order with their options, and listeners learn of the gap`() {
         var bench = ClientBench.joined()
         bench.handle(
             .subscribe(1, TopicKey("com.", match: .prefix), SubscribeOptions(wantsRetained: true, other: ["x": 1]), patience: nil),
@@ -181,12 +181,12 @@ import Testing
             ])
         bench.handle(.listen(4, "com.b"))
         bench.receive(.subscribed(request: 2, subscription: 5))
-        #expect(bench.look() == [.subscribed(2, 5), .subscribed(4, 5), .gap([2], .reconnected)], "a newcomer has missed nothing")
+        #expect(bench.look() == [.subscribed(2, 5), .subscribed(4, 5), .gap([2], .reconnected)], "a new listener has missed nothing")
         bench.receive(.anEvent(12, 1), .anEvent(5, 2))
-        #expect(bench.look() == [.event([2, 4], 5, 2)], "ids of the old session mean nothing")
+        #expect(bench.look() == [.event([2, 4], 5, 2)], "ids of the old session are unknown")
     }
 
-    @Test func `a listener whose SUBSCRIBE was lost waits on while it has patience`() {
+    @Test func `a listener with a lost SUBSCRIBE keeps waiting within its patience`() {
         var bench = ClientBench.joined()
         bench.handle(.listen(1), .subscribe(2, TopicKey("com.chat"), SubscribeOptions(), patience: nil))
         _ = bench.look()
@@ -208,7 +208,7 @@ import Testing
         #expect(bench.sent().count == 1)
     }
 
-    @Test func `who listened before and is refused for now is tried again, and not for ever`() {
+    @Test func `a temporary refusal after a reconnect is retried a limited number of times`() {
         var bench = listening(1)
         bench.rejoin()
         _ = bench.look()
@@ -223,7 +223,7 @@ import Testing
         #expect(bench.machine.topics.isEmpty)
     }
 
-    @Test func `a SUBSCRIBE that is refused for now asks for the retained event the next time, too`() {
+    @Test func `a retry after a temporary refusal asks for the retained event again`() {
         var bench = listening(1, options: SubscribeOptions(wantsRetained: true))
         bench.rejoin()
         _ = bench.look()
@@ -232,7 +232,7 @@ import Testing
         #expect(bench.look() == [.subscribe(2, "com.chat", ["get_retained": true])])
     }
 
-    @Test func `a router that leaves only a newcomer's SUBSCRIBE without an answer is not left for that`() {
+    @Test func `an unanswered SUBSCRIBE of a new listener does not end the connection`() {
         var bench = listening(1)
         bench.rejoin()
         bench.handle(.listen(2), .unsubscribe(1))
@@ -242,22 +242,22 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a router that owes an answer for too long is left as soon as the topic is wanted again`(isSubscribe: Bool) {
+    func `an overdue answer ends the connection once the topic is needed again`(isSubscribe: Bool) {
         var bench = isSubscribe ? ClientBench.joined() : listening(1)
         if isSubscribe { bench.handle(.listen(1)) }
         bench.handle(.unsubscribe(1))
         bench.pass(.seconds(9))
         bench.handle(.listen(2))
-        #expect(!bench.look().contains { if case .event(.ended) = $0 { true } else { false } }, "it may still come")
+        #expect(!bench.look().contains { if case .event(.ended) = $0 { true } else { false } }, "the answer may still come")
         bench.pass(.seconds(1))
         bench.handle(.listen(3))
         let name = isSubscribe ? "SUBSCRIBE" : "UNSUBSCRIBE"
         #expect(bench.look().contains(.drop(.violation("\(name) was not answered in time"))))
         bench.rejoin()
-        #expect(bench.sent().contains { if case .subscribe = $0 { true } else { false } }, "who has patience is subscribed there")
+        #expect(bench.sent().contains { if case .subscribe = $0 { true } else { false } }, "the listener with patience is subscribed again")
     }
 
-    @Test func `one who comes with other options after all have gone is subscribed with those`() {
+    @Test func `a listener that comes after all have left subscribes with its own options`() {
         var bench = listening(1, options: SubscribeOptions(other: ["a": 1]))
         bench.handle(.unsubscribe(1), .listen(2, "com.chat", SubscribeOptions(other: ["b": 2])))
         _ = bench.look()
@@ -267,7 +267,7 @@ import Testing
 
     // MARK: Revocation
 
-    @Test func `a subscription that the router takes away is asked for again after a pause, and the gap is told`() {
+    @Test func `a revoked subscription is requested again after a pause, and the listener learns of the gap`() {
         var bench = listening(1)
         bench.receive(.unsubscribed(request: 0, details: ["subscription": 5, "reason": "com.acme.moved"]), .anEvent(5, 1))
         #expect(bench.look() == [])
@@ -277,7 +277,7 @@ import Testing
         #expect(bench.look() == [.subscribed(1, 6), .gap([1], .revoked(reason: "com.acme.moved"))])
     }
 
-    @Test func `one that is taken away again and again is given up`() {
+    @Test func `a subscription that is revoked repeatedly is given up`() {
         var bench = listening(1)
         for turn in 0..<8 {
             bench.receive(.unsubscribed(request: 0, details: ["subscription": 5]))
@@ -289,7 +289,7 @@ import Testing
         #expect(bench.look() == [.failed(1, .refused(uri: "wamp.error.no_such_subscription", arguments: .none))])
     }
 
-    @Test func `one that has stood for a minute begins to count anew`() {
+    @Test func `a subscription that lasted a minute resets the count of revocations`() {
         var bench = listening(1)
         for turn in 0..<20 {
             bench.pass(.seconds(60))
@@ -300,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `a revocation that says nothing, or of what is not there, is ignored`() {
+    @Test func `a revocation without details or with an unknown id is ignored`() {
         var bench = listening(1)
         bench.receive(
             .unsubscribed(request: 0, details: [:]), .unsubscribed(request: 0, details: ["subscription": 6]),
@@ -311,7 +311,7 @@ import Testing
 
     // MARK: The retained event
 
-    @Test func `a later listener that wants the retained event gets it, and nobody else a second time`() {
+    @Test func `a later listener gets the retained event that it asked for, and the others do not get it again`() {
         var bench = listening(1)
         bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
         #expect(bench.look() == [.subscribed(2, 5), .subscribe(2, "com.chat", ["get_retained": true])])
@@ -319,7 +319,7 @@ import Testing
         #expect(bench.look() == [.event([2], 5, 50, ["retained": true]), .event([1, 2], 5, 51)])
     }
 
-    @Test func `two that want the retained event from the start get it once each`() {
+    @Test func `two initial listeners that want the retained event get it once each`() {
         var bench = ClientBench.joined()
         let options = SubscribeOptions(wantsRetained: true)
         bench.handle(.listen(1, "com.chat", options), .listen(2, "com.chat", options))
@@ -333,7 +333,7 @@ import Testing
             ])
     }
 
-    @Test func `a retained event that others have seen is still told to who asked for it`() {
+    @Test func `a retained event is delivered to a listener that asked for it, although others have seen it`() {
         var bench = listening(1, options: SubscribeOptions(historyAfterGap: 5))
         bench.receive(.anEvent(5, 50))
         bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
@@ -343,7 +343,7 @@ import Testing
         #expect(bench.look() == [.event([2], 5, 50, ["retained": true])])
     }
 
-    @Test func `every retained event of a pattern goes to who asked for them`() {
+    @Test func `each retained event of a pattern is delivered to the listeners that asked for it`() {
         var bench = ClientBench.joined()
         let key = TopicKey("com.", match: .prefix)
         bench.handle(.subscribe(1, key, SubscribeOptions(), patience: nil))
@@ -355,7 +355,7 @@ import Testing
         #expect(bench.look() == [.event([2], 5, 50, ["retained": true]), .event([2], 5, 51, ["retained": true])])
     }
 
-    @Test func `a router that refuses the second SUBSCRIBE has only withheld the retained event`() {
+    @Test func `a refused second SUBSCRIBE only withholds the retained event`() {
         var bench = listening(1)
         bench.handle(.listen(2, "com.chat", SubscribeOptions(wantsRetained: true)))
         bench.receive(.aRefusal(.subscribe, 2, "wamp.error.invalid_argument"), .anEvent(5, 1))

@@ -11,7 +11,7 @@ import WAMPCore
     private func event(_ subscription: WAMPID) -> WAMPMessage { .event(subscription: subscription, publication: 1, details: [:], .none) }
     private func result(_ request: WAMPID) -> WAMPMessage { .result(request: request, details: [:], .none) }
 
-    @Test mutating func `a subscription has the name under which it was asked for, until it has ended`() {
+    @Test mutating func `a subscription keeps the name of its request until it ends`() {
         send(.subscribe(request: 1, options: [:], topic: "com.chat"))
         receive(.subscribed(request: 1, subscription: 5))
         #expect(words(event(5)).contains("com.chat"))
@@ -21,7 +21,7 @@ import WAMPCore
         #expect(!words(event(5)).contains("com.chat"))
     }
 
-    @Test mutating func `a registration that the router takes away has no name any more`() {
+    @Test mutating func `a revoked registration loses its name`() {
         let invocation = WAMPMessage.invocation(request: 9, registration: 6, details: [:], .none)
         send(.register(request: 1, options: [:], procedure: "com.add"))
         receive(.registered(request: 1, registration: 6))
@@ -30,14 +30,14 @@ import WAMPCore
         #expect(!words(invocation).contains("com.add"))
     }
 
-    @Test mutating func `what is called through a pattern is named by what was called`() {
+    @Test mutating func `an invocation through a pattern has the name of the called procedure`() {
         send(.register(request: 1, options: ["match": "prefix"], procedure: "com."))
         receive(.registered(request: 1, registration: 6))
         receive(.invocation(request: 9, registration: 6, details: ["procedure": "com.add"], .none))
         #expect(words(.interrupt(request: 9, options: [:])).contains("com.add"))
     }
 
-    @Test mutating func `a call has its name until its result`() {
+    @Test mutating func `a call keeps its name until its result`() {
         send(.call(request: 7, options: [:], procedure: "com.add", .none))
         receive(.result(request: 7, details: ["progress": true], .none))
         #expect(words(result(7)).contains("com.add"))
@@ -45,14 +45,14 @@ import WAMPCore
         #expect(!words(result(7)).contains("com.add"))
     }
 
-    @Test mutating func `of cancelled calls only the last keep their names`() {
+    @Test mutating func `only the most recent cancelled calls keep their names`() {
         for id in 1...WAMPID(MessageNames.patience) + 1 {
             send(.call(request: id, options: [:], procedure: "com.add", .none), .cancel(request: id, options: [:]))
         }
         #expect(!words(result(1)).contains("com.add") && words(result(2)).contains("com.add"))
     }
 
-    @Test mutating func `no more names than so many are remembered, and none of an earlier session`() {
+    @Test mutating func `the number of remembered names is limited, and a new session clears them`() {
         for id in 1...WAMPID(MessageNames.capacity) + 1 { send(.call(request: id, options: [:], procedure: "com.add", .none)) }
         #expect(!words(result(WAMPID(MessageNames.capacity))).contains("com.add"))
         #expect(words(result(WAMPID(MessageNames.capacity) + 1)).contains("com.add"))
@@ -60,7 +60,7 @@ import WAMPCore
         #expect(!words(result(WAMPID(MessageNames.capacity) + 1)).contains("com.add"))
     }
 
-    @Test mutating func `what is refused, and an event that nobody acknowledges, leaves no name`() {
+    @Test mutating func `a refused request and an unacknowledged event leave no name`() {
         send(.publish(request: 1, options: [:], topic: "com.chat", .none), .call(request: 2, options: [:], procedure: "com.add", .none))
         let error = WAMPMessage.error(.call, request: 2, details: [:], uri: "com.no", .none)
         #expect(words(error).contains("com.add"))

@@ -15,17 +15,17 @@ import WAMPCore
     }
 
     @Test(arguments: ["com app", "com.a#b", "com.\ta", "com.a\n", "\u{A0}", "com.\u{2028}"])
-    func `white space and hash signs are nowhere`(uri: String) {
+    func `white space and hash signs are invalid`(uri: String) {
         for match in WAMPMatch.allCases { #expect(!WAMPURI.isValid(uri, match)) }
     }
 
-    @Test func `strict components have lower-case letters, digits and low lines only`() {
+    @Test func `strict components contain only lower-case letters, digits and underscores`() {
         #expect(WAMPURI.isValid("com.my_app.topic1", strict: true))
         #expect(WAMPURI.isValid("com..topic1.", .wildcard, strict: true))
         for uri in ["com.MyApp", "com.my-app", "com.grüße", "com..app", ""] { #expect(!WAMPURI.isValid(uri, strict: true)) }
     }
 
-    @Test func `what begins with the component wamp is reserved`() {
+    @Test func `a first component "wamp" is reserved`() {
         for uri in ["wamp", "wamp.", "wamp.session.count"] { #expect(WAMPURI.isReserved(uri)) }
         for uri in ["wampum", "wampum.a", "com.wamp", ""] { #expect(!WAMPURI.isReserved(uri)) }
     }

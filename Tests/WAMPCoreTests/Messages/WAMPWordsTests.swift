@@ -58,21 +58,21 @@ import WAMPCore
         ),
         (.goodbye(details: [:], reason: "wamp.close.normal", .none), "GOODBYE wamp.close.normal"),
     ])
-    func `a message is told in words`(message: WAMPMessage, words: String) {
+    func `a message has a short description`(message: WAMPMessage, words: String) {
         let wording = WAMPWording(
             topic: { $0 == 5 ? "com.app.chat" : nil }, procedure: { $0 == 9 ? "com.app.mine" : nil },
             request: { $0 == .call && $1 == 7 ? "com.app.add2" : nil })
         #expect(message.words(wording) == words)
     }
 
-    @Test func `a payload is shown only if it is asked for, and no longer than that`() {
+    @Test func `a payload is shown only on request, up to a limit`() {
         let call = WAMPMessage.call(request: 7, options: [:], procedure: "a", WAMPArguments(["secret", 1], keywords: ["key": "word"]))
         #expect("\(call)" == "CALL #7 a (2 args, 1 keyword)")
         #expect(call.words(WAMPWording(payloadLimit: 100)) == #"CALL #7 a (2 args, 1 keyword) ["secret", 1] {"key": "word"}"#)
         #expect(call.words(WAMPWording(payloadLimit: 4)) == #"CALL #7 a (2 args, 1 keyword) ["se…"#)
     }
 
-    @Test func `what proves an identity is never shown`() {
+    @Test func `secrets of authentication are never shown`() {
         let secret = "s3cr3t"
         let messages: [WAMPMessage] = [
             .authenticate(signature: secret, extra: ["nonce": .text(secret)]),
@@ -89,7 +89,7 @@ import WAMPCore
         #expect("\(messages[0])" == "AUTHENTICATE (redacted)")
     }
 
-    @Test func `a peer's URI can forge no line of a log`() {
+    @Test func `the URI of a peer cannot forge a line in a log`() {
         let message = WAMPMessage.error(.call, request: 1, details: [:], uri: "a\n→ CALL \u{1B}[31m", .none)
         #expect(message.words() == #"ERROR #1 "a\n→ CALL \u{1B}[31m" (of CALL)"#)
         let long = WAMPMessage.register(request: 1, options: [:], procedure: String(repeating: "a", count: 500))

@@ -3,10 +3,12 @@ import Testing
 
 @testable import WAMPCore
 
-/// What waits for one client, and who is held for it.
+/// The outbound queue of one client, and the senders that are paused because of it.
 @Suite struct BacklogTests {
-    /// A client's backlog of 4,000 bytes at 100 bytes a second: one other may make 1,000 bytes wait, a look takes ten seconds, and others
-    /// wait for a client that takes 400 bytes a second for as long as it likes.
+    /// A queue of 4,000 bytes for a client that must take 100 bytes a second.
+    ///
+    /// One sender may queue 1,000 bytes before it is paused. The client's rate is checked after ten seconds.
+    /// At 400 bytes a second and more, senders may be paused without limit.
     private struct Line {
         var backlog = Backlog(Backlog.Bounds(waiting: 4000, slowest: 100))
         var now = Moment.start
@@ -24,7 +26,7 @@ import Testing
             return verdict
         }
 
-        /// The client takes so many of the messages that wait.
+        /// The client takes this many queued messages.
         mutating func take(_ count: Int) {
             for load in waiting.prefix(count) {
                 var effects: [Backlog.Effect] = []
@@ -57,14 +59,14 @@ import Testing
         }
     }
 
-    @Test func `where there is little room in all, who makes a little wait is held until that is taken`() {
+    @Test func `where memory is short, a sender is paused until its small message has been taken`() {
         var line = Line()
         #expect(line.add(10, isCrowded: true) == .kept && line.held == [1])
         line.take(1)
         #expect(line.held.isEmpty && line.add(10) == .kept && line.held.isEmpty)
     }
 
-    @Test func `who fills a client's queue is held until the client has taken half of its share`() {
+    @Test func `a sender that fills the queue is paused until the client has taken half of its share`() {
         var line = Line()
         #expect(line.add(1000) == .kept && line.held.isEmpty && line.backlog.deadline == nil)
         #expect(line.add(1) == .kept && line.held == [1] && line.backlog.deadline == Moment(.seconds(10)))
@@ -75,19 +77,19 @@ import Testing
         #expect(line.backlog.deadline == nil)
     }
 
-    @Test func `others are not held for what one does, and several share what one may fill alone`() {
+    @Test func `a sender is paused only for its own bytes, and many senders share half of the queue`() {
         var line = Line()
         #expect(line.add(1001) == .kept && line.add(10, by: 2) == .kept && line.held == [1])
         #expect(line.add(990, by: 2) == .kept && line.held == [1])
         #expect(line.add(1, by: 2) == .kept && line.held == [1, 2])
-        // Twenty share half of what may wait.
+        // Twenty senders share half of the queue.
         for other in UInt64(3)...20 { #expect(line.add(50, by: other) == .kept) }
         #expect(line.held == [1, 2])
-        // All others were there first, and had more.
+        // The earlier senders joined when the shares were larger.
         #expect(line.add(51, by: 20) == .kept && line.held == [1, 2, 20])
     }
 
-    @Test func `one fills half of a queue and all together the whole of it: more is refused`() {
+    @Test func `one sender may fill half of the queue, all together the whole, and more is refused`() {
         var line = Line()
         #expect(line.add(1999) == .kept && line.add(2) == .refused && line.add(1) == .kept)
         #expect(line.add(1999, by: 2) == .kept && line.add(2, by: 3) == .refused && line.add(1, by: 3) == .kept)
@@ -95,7 +97,7 @@ import Testing
         #expect(line.add(1000, by: 3) == .kept)
     }
 
-    @Test func `a long message comes by itself, and nothing of others beside it`() {
+    @Test func `a long message is queued alone, and other senders are refused meanwhile`() {
         var line = Line()
         #expect(line.add(1000, by: 2) == .kept && line.add(100_000) == .kept && line.held == [1])
         #expect(line.add(1, by: 2) == .refused && line.add(1, by: 3) == .refused)
@@ -103,7 +105,7 @@ import Testing
         #expect(line.held.isEmpty && line.add(1, by: 2) == .kept)
     }
 
-    @Test func `a client that takes too little holds nobody any longer, and is still not cut off for calls`() {
+    @Test func `a client that takes too little pauses no sender any longer, and calls do not cut it off`() {
         var line = Line()
         #expect(line.add(1500) == .kept && line.held == [1])
         line.pass(.seconds(9))
@@ -112,11 +114,11 @@ import Testing
         #expect(line.held.isEmpty && line.backlog.deadline == nil)
         #expect(line.add(500) == .kept && line.held.isEmpty)
         for other in UInt64(1)..<10 { #expect(line.add(2001, by: other) == .refused) }
-        // Nor for the events of others that find no room beside them.
+        // Nor do events of other senders that find no room cut it off.
         #expect(line.add(2000, by: 2) == .kept && line.add(1, .event, by: 3) == .refused)
     }
 
-    @Test func `who is held late for a client that takes too little is not held for as long as one who was early`() {
+    @Test func `a sender that is paused late for a slow client is paused for a shorter time`() {
         var line = Line()
         #expect(line.add(100) == .kept)
         line.pass(.seconds(5))
@@ -125,14 +127,14 @@ import Testing
         #expect(line.held.isEmpty)
     }
 
-    @Test func `a client is cut off for events if it is slower than any may be, and not before it was looked at`() {
+    @Test func `a client that is below the lowest rate is cut off for events, but only after the check`() {
         var line = Line()
         #expect(line.add(2000, .event) == .kept && line.add(1, .event) == .refused)
         line.pass(.seconds(10))
         #expect(line.add(1, .event) == .overrun)
     }
 
-    @Test func `a client that takes enough is not slow, and holds who sends more than it takes`() {
+    @Test func `a client with a sufficient rate is not slow and pauses a sender that exceeds it`() {
         var line = Line()
         for _ in 0..<20 { #expect(line.add(100, .event) == .kept) }
         for _ in 0..<50 {
@@ -144,10 +146,10 @@ import Testing
         #expect(line.held == [1] && line.add(10_000, .event) == .refused)
     }
 
-    @Test func `a client that takes little, but not too little, holds others for a while, and is not cut off`() {
+    @Test func `a client with a low but sufficient rate pauses senders for a while and is not cut off`() {
         var line = Line()
         for _ in 0..<20 { #expect(line.add(100, .event) == .kept) }
-        // It earns a quarter of what it spends.
+        // It earns a quarter of the pause that it uses.
         for second in 1...20 {
             line.take(1)
             #expect(line.add(100, .event) == .kept)
@@ -157,11 +159,11 @@ import Testing
         #expect(line.add(2000, .event) == .refused)
     }
 
-    @Test func `a client that stalls and catches up by turns holds others for a few seconds a minute`() {
+    @Test func `a client that alternates between stalls and bursts pauses senders for a few seconds a minute`() {
         var line = Line()
         var total: Duration = .zero
         for _ in 0..<600 {
-            // A flood as far as one may: then a stall of nearly as long as one is looked at, and all is taken at once.
+            // Senders flood the queue. The client stalls for almost the length of a check, then takes everything at once.
             while line.held.isEmpty, line.add(200, .event) == .kept {}
             for _ in 0..<9 {
                 if !line.held.isEmpty { total += .seconds(1) }
@@ -170,11 +172,11 @@ import Testing
             line.take(100)
             #expect(line.held.isEmpty)
         }
-        // 90 minutes: an allowance of ten seconds, a sixteenth of the time, and what is rounded up to a second.
+        // 90 minutes: the allowance of ten seconds, a sixteenth of the time, and the rounding up to seconds.
         #expect(total > .seconds(300) && total < .seconds(420))
     }
 
-    @Test func `an allowance that was spent holds nobody until half of it has grown back, though nothing waits any more`() {
+    @Test func `a used allowance pauses no sender until half of it is restored, even with an empty queue`() {
         var line = Line()
         #expect(line.add(1500) == .kept && line.held == [1])
         line.pass(.seconds(10))
@@ -182,7 +184,7 @@ import Testing
         line.clear()
         #expect(line.add(1500) == .kept && line.held.isEmpty)
         line.take(1)
-        // A sixteenth of the time.
+        // The allowance grows by a sixteenth of the time.
         line.pass(.seconds(79))
         #expect(line.add(1500) == .kept && line.held.isEmpty)
         line.take(1)
@@ -190,7 +192,7 @@ import Testing
         #expect(line.add(1500) == .kept && line.held == [1] && line.backlog.deadline.map { $0 - line.now < .seconds(6) } == true)
     }
 
-    @Test func `what others sent does not pay for the delay of those who are held`() {
+    @Test func `taking the bytes of one sender does not extend the pause of another`() {
         var line = Line()
         for _ in 0..<9 { #expect(line.add(190, by: nil) == .kept) }
         #expect(line.add(1500) == .kept && line.held == [1])
@@ -202,12 +204,12 @@ import Testing
         #expect(line.held.isEmpty)
     }
 
-    @Test(arguments: [1, 2, 3, 16, 64, 200]) func `many publishers share a brisk client evenly, and none is refused`(_ count: Int) {
+    @Test(arguments: [1, 2, 3, 16, 64, 200]) func `many publishers share a fast client evenly, and none is refused`(_ count: Int) {
         var line = Line()
         var sent: [UInt64: Int] = [:]
         for _ in 0..<1000 {
             for other in UInt64(1)...UInt64(count) {
-                // Each goes on until it is held.
+                // Each publishes until it is paused.
                 while !line.held.contains(other) {
                     guard line.add(4, .event, by: other) == .kept else { return #expect(Bool(false), "refused") }
                     sent[other, default: 0] += 4
@@ -216,12 +218,12 @@ import Testing
             line.pass(.milliseconds(100))
             line.take(20)
         }
-        // 80,000 bytes were taken.
+        // The client has taken 80,000 bytes.
         let (least, most) = (sent.values.min() ?? 0, sent.values.max() ?? 0)
         #expect(sent.count == count && least > 80_000 / count / 2 && most < 80_000 / count * 2 + 1000, "\(least) to \(most)")
     }
 
-    @Test func `who finds three quarters of a queue full is held for little, and not refused`() {
+    @Test func `a sender that finds three quarters of the queue full is paused early and not refused`() {
         var line = Line()
         #expect(line.add(1500, by: 2) == .kept && line.add(1490, by: 3) == .kept)
         #expect(line.add(10) == .kept && line.held == [2, 3])
@@ -230,7 +232,7 @@ import Testing
         #expect(line.held.isEmpty)
     }
 
-    @Test func `who sends less than the slowest rate is never held`() {
+    @Test func `a sender below the lowest rate is never paused`() {
         var line = Line()
         #expect(line.add(100, .event) == .kept)
         for _ in 0..<19 {
@@ -238,7 +240,7 @@ import Testing
             #expect(line.add(100, .event) == .kept && line.held.isEmpty)
         }
         line.pass(.seconds(1))
-        // It takes nothing at all, and is cut off when half of its queue is full of events.
+        // The client takes nothing and is cut off when events fill half of its queue.
         #expect(line.add(100, .event) == .overrun)
     }
 
@@ -251,13 +253,13 @@ import Testing
         #expect(line.add(1500) == .kept && line.held == [1])
     }
 
-    @Test func `a client is cut off for what it asked for itself and does not take, whatever others make wait`() {
+    @Test func `a client is cut off for untaken answers to its own requests, whatever others have queued`() {
         var line = Line()
         #expect(line.add(2000) == .kept && line.add(2000, by: 2) == .kept)
         #expect(line.add(4000, .own, by: 9) == .kept && line.add(1, .own, by: nil) == .overrun)
     }
 
-    @Test func `when nothing is sent to a client any more nobody is held for it`() {
+    @Test func `clearing the queue resumes all senders`() {
         var line = Line()
         #expect(line.add(1500) == .kept && line.add(1001, by: 2) == .kept && line.held == [1, 2])
         line.clear()

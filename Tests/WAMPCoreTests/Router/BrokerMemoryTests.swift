@@ -4,13 +4,13 @@ import Testing
 
 @testable import WAMPCore
 
-/// What the broker keeps: WAMP, "Event Retention", "Event History" and "Testament".
+/// What the broker stores: WAMP, "Event Retention", "Event History" and "Testament".
 @Suite struct BrokerMemoryTests {
     private var stage = RouterStage()
 
     // MARK: Retained events
 
-    @Test("who asks for the retained event gets the last one, marked as such, behind its SUBSCRIBED") mutating func retention() throws {
+    @Test("a subscriber that wants the retained event gets the last one, marked, after SUBSCRIBED") mutating func retention() throws {
         let (ann, bob) = (stage.join(), stage.join())
         stage.publish(ann, "a", ["retain": true], 1)
         stage.publish(ann, "a", ["retain": true], 2)
@@ -24,14 +24,14 @@ import Testing
             return
         }
         #expect(try details == ["retained": true] && arguments.list == [2])
-        // Who does not ask gets none; who asks again gets it again.
+        // A subscriber that does not ask gets none; one that asks again gets it again.
         let _ = try stage.subscribe(bob, "a")
         #expect(try stage.events(bob).isEmpty)
         let _ = try stage.subscribe(bob, "a", ["get_retained": true])
         #expect(try stage.events(bob).map(\.list) == [[2]])
     }
 
-    @Test("a pattern gets the retained events of all its topics, the oldest first") mutating func retainedPatterns() throws {
+    @Test("a pattern gets the retained events of all its topics, oldest first") mutating func retainedPatterns() throws {
         let (ann, bob) = (stage.join(), stage.join())
         for (number, topic) in ["a.c", "a.b", "b.a", "a.c"].enumerated() {
             stage.publish(ann, topic, ["retain": true], .integer(Int64(number)))
@@ -43,7 +43,7 @@ import Testing
         #expect(try stage.events(bob).map(\.list) == [[2]])
     }
 
-    @Test("nobody gets a retained event that was not for it, but the last one that was") mutating func retainedAudience() throws {
+    @Test("a subscriber gets the last retained event that was addressed to it") mutating func retainedAudience() throws {
         let publisher = stage.join(as: "ann")
         stage.publish(publisher, "a", ["retain": true], "all")
         stage.publish(publisher, "a", ["retain": true, "eligible_authrole": ["admin"]], "admins")
@@ -56,12 +56,12 @@ import Testing
         #expect(try retained(stage.join(as: "bob", role: "admin"), &stage) == [["admins"]])
         #expect(try retained(stage.join(as: "eve", role: "user"), &stage) == [["not bob"]])
         #expect(try retained(publisher, &stage).isEmpty)
-        // Many for some do not push out the one for all.
+        // Many events for some receivers do not replace the one for all.
         for _ in 0..<20 { stage.publish(publisher, "a", ["retain": true, "eligible": [1]], "nobody") }
         #expect(try retained(stage.join(as: "bob", role: "user"), &stage) == [["all"]])
     }
 
-    @Test("topics beyond the bound are delivered, not kept; those that are kept stay up to date") mutating func retainedBound() throws {
+    @Test("events on topics beyond the limit are not retained, and retained ones stay up to date") mutating func retainedBound() throws {
         stage = RouterStage(RouterPolicy(hasMetaAPI: false, maximumRetained: 2))
         let (ann, bob) = (stage.join(), stage.join())
         for (number, topic) in ["a", "b", "c", "a"].enumerated() { stage.publish(ann, topic, ["retain": true], .integer(Int64(number))) }
@@ -69,7 +69,7 @@ import Testing
         #expect(try stage.events(bob).map(\.list) == [[1], [3]])
     }
 
-    @Test("of long retained events a pattern gets the last ones only, and one that is too long alone") mutating func retainedBytes() throws
+    @Test("a pattern gets only the most recent long retained events, and an oversized one alone") mutating func retainedBytes() throws
     {
         let (ann, bob) = (stage.join(), stage.join())
         let text = String(repeating: "x", count: 400 * 1024)
@@ -81,7 +81,7 @@ import Testing
         #expect(try stage.events(bob).map { $0.details["topic"] } == ["b.a"])
     }
 
-    @Test("a realm of any name goes with its last session, unless it keeps an event") mutating func realmLife() throws {
+    @Test("a dynamic realm ends with its last session, unless it has a retained event") mutating func realmLife() throws {
         let ann = stage.join("one")
         stage.publish(ann, "a", ["retain": true], 1)
         stage.give(.closed(ann), .closed(stage.join("two")))
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: History
 
-    @Test("a subscription keeps its last events, also while nobody has it") mutating func history() throws {
+    @Test("a subscription keeps its last events, also while it has no subscriber") mutating func history() throws {
         stage = RouterStage(RouterPolicy(historyLength: 3))
         let (ann, bob) = (stage.join(as: "ann"), stage.join(as: "bob"))
         let id = try stage.subscribe(bob, "a")
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.router.realms[0]?.broker.history(of: 1, for: reader) == nil)
     }
 
-    @Test("a history without a bound keeps all") mutating func endlessHistory() throws {
+    @Test("a history without a limit keeps all events") mutating func endlessHistory() throws {
         stage = RouterStage(RouterPolicy(historyLength: .max))
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(bob, "a")
@@ -118,7 +118,7 @@ import Testing
             try stage.router.realms[0]?.broker.history(of: id, for: reader)?.map { try $0.arguments.list } == [[0], [1], [2], [3], [4]])
     }
 
-    @Test("history is read only by whom an event was for, and events for certain sessions are not kept") mutating func privateHistory()
+    @Test("a session reads only history addressed to it, and events for certain sessions are not stored") mutating func privateHistory()
         throws
     {
         stage = RouterStage(RouterPolicy(historyLength: 9))
@@ -132,7 +132,7 @@ import Testing
         #expect(try readers.map { try broker.history(of: id, for: $0)?.map { try $0.arguments.list } } == [[[1], [3]], [[3]]])
     }
 
-    @Test("history shows a session none of its own events, unless it asked for them") mutating func ownHistory() throws {
+    @Test("a session's history omits its own events, unless it did not exclude itself") mutating func ownHistory() throws {
         stage = RouterStage(RouterPolicy(historyLength: 9))
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a")
@@ -143,7 +143,7 @@ import Testing
         #expect(try readers.map { try broker.history(of: id, for: $0)?.map { try $0.arguments.list } } == [[[2]], [[1], [2]]])
     }
 
-    @Test("subscriptions that stay for their history are bounded, and the one left first goes") mutating func historyBound() throws {
+    @Test("subscriptions kept for their history are limited, and the one left first is removed") mutating func historyBound() throws {
         stage = RouterStage(RouterPolicy(historyLength: 3, maximumHistories: 2))
         let ann = stage.join()
         let ids = try ["a", "b", "c"].map { try stage.subscribe(ann, $0) }
@@ -154,7 +154,7 @@ import Testing
         #expect(stage.router.realms[0]?.broker.lingering == [ids[2]])
     }
 
-    @Test("a subscription that stays for its history alone can be revoked, and nothing of it stays") mutating func historyRevoked() throws {
+    @Test("a revoked subscription that was kept only for its history is removed completely") mutating func historyRevoked() throws {
         stage = RouterStage(RouterPolicy(historyLength: 3))
         let ann = stage.join()
         let id = try stage.subscribe(ann, "a")
@@ -165,7 +165,7 @@ import Testing
         #expect(stage.router.realms[0]?.broker.isEmpty == true)
     }
 
-    @Test("a realm of any name stays for the history of a subscription, which comes back under the same id") mutating func historyRealm()
+    @Test("a dynamic realm stays for the history of a subscription, which has the same id again later") mutating func historyRealm()
         throws
     {
         stage = RouterStage(RouterPolicy(historyLength: 3))
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Testaments
 
-    @Test("testaments are published when the session ends, however it does", arguments: 0...4) mutating func testaments(end: Int) throws {
+    @Test("testaments are published however the session ends", arguments: 0...4) mutating func testaments(end: Int) throws {
         let (ann, bob) = (stage.join(as: "ann"), stage.join())
         for client in [ann, bob] { let _ = try stage.subscribe(client, "a") }
         let participant = try #require(stage.router.peers[ann]?.session?.participant)
@@ -198,7 +198,7 @@ import Testing
         #expect(try stage.events(ann).isEmpty)
     }
 
-    @Test("testaments that are flushed are not published, those of the other scope are") mutating func flush() throws {
+    @Test("flushed testaments are not published, those of the other scope are") mutating func flush() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a")
         let participant = try #require(stage.router.peers[ann]?.session?.participant)
@@ -211,7 +211,7 @@ import Testing
         #expect(try stage.events(bob).map(\.list) == [[false]])
     }
 
-    @Test("a testament that could not be published is refused, and so are too many") mutating func refusedTestaments() throws {
+    @Test("a testament with an invalid topic is refused, and so is one beyond the limit") mutating func refusedTestaments() throws {
         stage = RouterStage(RouterPolicy(maximumTestaments: 1))
         let ann = stage.join()
         let participant = try #require(stage.router.peers[ann]?.session?.participant)

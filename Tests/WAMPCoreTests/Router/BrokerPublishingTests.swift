@@ -8,7 +8,7 @@ import Testing
 @Suite struct BrokerPublishingTests {
     private var stage = RouterStage()
 
-    @Test("one message goes to all subscribers, and none to the publisher") mutating func fanOut() throws {
+    @Test("an event goes to all subscribers except its publisher") mutating func fanOut() throws {
         let clients = (0..<5).map { _ in stage.join() }
         for client in clients { let _ = try stage.subscribe(client, "a") }
         for publisher in clients {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("whoever comes and goes, all others get the event once") mutating func comings() throws {
+    @Test("while sessions come and go, each remaining one gets every event once") mutating func comings() throws {
         var chance = SplitMix64(seed: 3)
         let publisher = stage.join()
         let clients = (0..<20).map { _ in stage.join() }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("who asks for its own event gets it") mutating func excludeMe() throws {
+    @Test("a publisher gets its own event if it does not exclude itself") mutating func excludeMe() throws {
         let (ann, bob) = (stage.join(), stage.join())
         for client in [ann, bob] { let _ = try stage.subscribe(client, "a") }
         stage.publish(ann, "a", ["exclude_me": false])
@@ -46,7 +46,7 @@ import Testing
         #expect(try stage.events(ann).isEmpty && stage.events(bob).count == 1)
     }
 
-    @Test("who asks for an answer gets the id that the event has") mutating func acknowledgement() throws {
+    @Test("an acknowledged publication returns the id of the event") mutating func acknowledgement() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a")
         stage.publish(ann, "a", ["acknowledge": true])
@@ -57,7 +57,7 @@ import Testing
         #expect(stage.heard(ann).map(\.type) == [17])
     }
 
-    @Test("lists of sessions, names and roles say who gets an event, and all of them have to agree") mutating func audience() throws {
+    @Test("receivers are filtered by session, authid and role, and all filters must match") mutating func audience() throws {
         let publisher = stage.join()
         let ann = stage.join(as: "ann", role: "user")
         let eve = stage.join(as: "eve", role: "user")
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(
-        "a publisher is named as it and the router wish",
+        "the publisher is disclosed if it asks for that and the router allows it",
         arguments: [(nil, nil, false), (nil, true, true), (nil, false, false), (true, nil, true), (true, false, true), (false, nil, false)]
             as [(Bool?, Bool?, Bool)])
     mutating func disclosure(policy: Bool?, wish: Bool?, isNamed: Bool) throws {
@@ -95,7 +95,7 @@ import Testing
         #expect(details == (isNamed ? named : [:]))
     }
 
-    @Test("who wants to be named where nobody is gets an error, and the event is not published") mutating func noDisclosure() throws {
+    @Test("asking for disclosure where the router forbids it is an error, and nothing is published") mutating func noDisclosure() throws {
         stage = RouterStage(RouterPolicy(discloses: false))
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a")
@@ -105,8 +105,8 @@ import Testing
         #expect(try stage.events(bob).isEmpty)
     }
 
-    @Test("events of one publisher come in its order, whatever else happens") mutating func order() throws {
-        // Such a prefix would hear of its own beginning, too.
+    @Test("the events of one publisher keep their order") mutating func order() throws {
+        // This prefix subscription would also match the meta event of its own creation.
         stage = RouterStage(RouterPolicy(hasMetaAPI: false))
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try (stage.subscribe(bob, "a"), stage.subscribe(bob, "", ["match": "prefix"]))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("realms know nothing of each other") mutating func realms() throws {
+    @Test("realms are isolated from each other") mutating func realms() throws {
         let (ann, bob) = (stage.join("one"), stage.join("two"))
         let _ = try stage.subscribe(bob, "a")
         stage.publish(ann, "a")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BrokerSubscribingTests {
     private var stage = RouterStage()
 
-    @Test("sessions share the id of one topic, and another way to match is another subscription") mutating func ids() throws {
+    @Test("sessions share the id of a topic, and another match policy is another subscription") mutating func ids() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a.b")
         #expect(try stage.subscribe(bob, "a.b") == id)
@@ -19,7 +19,7 @@ import Testing
         #expect(try stage.subscribe(stage.join("realm2"), "a.b") != id)
     }
 
-    @Test("who subscribes twice gets each event once, and one UNSUBSCRIBE ends it") mutating func twice() throws {
+    @Test("a second SUBSCRIBE of a session changes nothing, and one UNSUBSCRIBE ends it") mutating func twice() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a.b")
         #expect(try stage.subscribe(ann, "a.b") == id)
@@ -32,7 +32,7 @@ import Testing
         #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.noSuchSubscription] && stage.closed.isEmpty)
     }
 
-    @Test("nobody ends another's subscription") mutating func others() throws {
+    @Test("a session cannot end the subscription of another") mutating func others() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a.b")
         stage.unsubscribe(bob, id)
@@ -41,7 +41,7 @@ import Testing
         #expect(try stage.events(ann).map(\.subscription) == [id])
     }
 
-    @Test("an event comes to each matching subscription by itself, under one publication, and patterns are told the topic")
+    @Test("each matching subscription gets the event under one publication id, and patterns get the topic")
     mutating func patterns() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let exact = try stage.subscribe(ann, "com.app.user.created")
@@ -56,7 +56,7 @@ import Testing
         #expect(events.map { $0.details["topic"] } == [nil, "com.app.user.created", "com.app.user.created", "com.app.user.created"])
     }
 
-    @Test("a URI that breaks the rules is refused", arguments: ["", "a..b", "a.", "a b", "a#b"])
+    @Test("an invalid URI is refused", arguments: ["", "a..b", "a.", "a b", "a#b"])
     mutating func invalid(uri: String) {
         let ann = stage.join()
         stage.send(.subscribe(request: 1, options: [:], topic: uri), from: ann)
@@ -65,7 +65,7 @@ import Testing
         #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.invalidURI, WAMPURI.Error.invalidURI] && stage.closed.isEmpty)
     }
 
-    @Test("with strict URIs others are refused, too, and so are those that are too long") mutating func strict() throws {
+    @Test("strict URIs and a limit of length refuse more topics") mutating func strict() throws {
         stage = RouterStage(RouterPolicy(hasStrictURIs: true, maximumURI: 20))
         let ann = stage.join()
         let _ = try stage.subscribe(ann, "com.app_1.x")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("nobody but the router publishes under wamp") mutating func reserved() throws {
+    @Test("only the router publishes under wamp") mutating func reserved() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(ann, "wamp", ["match": "prefix"])
         for topic in ["wamp.session.on_join", "wamp"] { stage.publish(bob, topic, ["acknowledge": true]) }
@@ -86,12 +86,12 @@ import Testing
         #expect(try stage.events(ann).count == 1)
     }
 
-    @Test("a session has no more subscriptions than it may, and room again when one ends") mutating func bound() throws {
+    @Test("the number of subscriptions of a session is limited, and UNSUBSCRIBE frees one") mutating func bound() throws {
         stage = RouterStage(RouterPolicy(maximumSubscriptions: 2))
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a")
         let _ = try stage.subscribe(ann, "b")
-        // Another's, one too many, and its own once more.
+        // The subscription of another session, one beyond the limit, and an existing one again.
         let _ = try stage.subscribe(bob, "c")
         let request = stage.next(ann)
         stage.send(.subscribe(request: request, options: [:], topic: "c"), from: ann)
@@ -102,7 +102,7 @@ import Testing
         #expect(try stage.subscribe(ann, "c") != id)
     }
 
-    @Test("whose subscription is revoked is told, if it understands that, and gets nothing more", arguments: [true, false])
+    @Test("a revoked subscription gets no more events, and its subscriber is told if it announced that", arguments: [true, false])
     mutating func revocation(understands: Bool) throws {
         let roles: Value = understands ? RouterStage.roles : ["subscriber": [:]]
         let (ann, bob) = (stage.join(roles: roles), stage.join())
@@ -115,7 +115,7 @@ import Testing
         #expect(try stage.subscribe(ann, "a") != id)
     }
 
-    @Test("with the habit of nexus nobody is told of a revocation") mutating func concealed() throws {
+    @Test("with the quirk of nexus a revocation is not announced") mutating func concealed() throws {
         stage = RouterStage(RouterPolicy(quirks: .nexus))
         let ann = stage.join()
         let id = try stage.subscribe(ann, "a")
@@ -123,7 +123,7 @@ import Testing
         #expect(stage.heard(ann).isEmpty && stage.router.realms[0]?.broker.isEmpty == true)
     }
 
-    @Test("whoever asks finds what there is, and who has it") mutating func lookup() throws {
+    @Test("subscriptions can be looked up with their subscribers") mutating func lookup() throws {
         stage = RouterStage(RouterPolicy(epoch: Timestamp(seconds: 1_767_225_600)))
         let (ann, bob) = (stage.join(), stage.join())
         stage.pass(.milliseconds(1500))

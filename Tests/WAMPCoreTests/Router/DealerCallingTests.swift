@@ -10,7 +10,7 @@ struct DealerCallingTests {
     let callee = Participant.peer(2)
     let other = Participant.peer(3)
 
-    @Test("invocations count from 1 in each session")
+    @Test("invocation ids count from 1 in each session")
     func numbers() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -18,7 +18,7 @@ struct DealerCallingTests {
         #expect(["com.a", "com.b", "com.a"].flatMap { invoked(stage.call($0, by: caller)) } == [1, 1, 2])
     }
 
-    @Test("quirk: invocations count through the realm")
+    @Test("quirk: invocation ids count across the realm")
     func numbersByRealm() throws {
         var stage = DealerStage { $0.quirks.numbersInvocationsByRealm = true }
         _ = try stage.offer("com.a", by: callee)
@@ -38,7 +38,7 @@ struct DealerCallingTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("a second answer to an invocation is ignored, one to an invocation that never was breaks the protocol")
+    @Test("a second answer to an invocation is ignored, an answer without an invocation is a violation")
     func strayAnswers() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -55,7 +55,7 @@ struct DealerCallingTests {
         )
     }
 
-    @Test("one callee cannot answer for another")
+    @Test("a callee cannot answer an invocation of another callee")
     func strangersAnswer() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -66,7 +66,7 @@ struct DealerCallingTests {
         #expect(stage.dealer.waitingCalls == 1)
     }
 
-    @Test("parts of a result reach a caller that asked for them, in order and before the end")
+    @Test("progressive results reach a caller that asked for them, in order and before the final one")
     func progress() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -81,7 +81,7 @@ struct DealerCallingTests {
         #expect(stage.yield(1, ["progress": true], by: callee).isEmpty)
     }
 
-    @Test("parts that the caller did not ask for are dropped, and the end still comes")
+    @Test("progressive results are dropped if the caller did not ask for them, and the final one arrives")
     func unwantedProgress() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -90,14 +90,14 @@ struct DealerCallingTests {
         #expect(stage.yield(1, by: callee).types == [50])
     }
 
-    @Test("a callee that cannot be interrupted is not asked for parts")
+    @Test("a callee that cannot be interrupted is not asked for progressive results")
     func progressWithoutInterrupts() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: .peer(2, []))
         #expect(stage.call("com.a", ["receive_progress": true], by: caller).invocations == [[:]])
     }
 
-    @Test("a caller is told to the callee if it or the callee wishes, and the router does not mind")
+    @Test("the caller is disclosed if it or the callee asks for that and the router allows it")
     func disclosure() throws {
         let told: ValueMap = ["caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
         let cases: [(router: Bool?, callee: Bool, caller: Bool?, expected: ValueMap?)] = [
@@ -115,13 +115,13 @@ struct DealerCallingTests {
         }
     }
 
-    @Test("where the router tells no callers, nobody can register to know them")
+    @Test("where the router forbids disclosure a registration cannot ask for it")
     func disclosureOfCallee() {
         var stage = DealerStage { $0.discloses = false }
         #expect(stage.register("com.a", ["disclose_caller": true], by: callee).errors == [WAMPURI.Error.optionNotAllowed])
     }
 
-    @Test("a URI that breaks the rules is an error, and by quirk an unknown procedure", arguments: ["", "com..a", "com.#", "a b"])
+    @Test("a call of an invalid URI is an error, and by quirk an unknown procedure", arguments: ["", "com..a", "com.#", "a b"])
     func invalidURI(uri: String) {
         var stage = DealerStage()
         #expect(stage.call(uri, by: caller).errors == [WAMPURI.Error.invalidURI])
@@ -129,7 +129,7 @@ struct DealerCallingTests {
         #expect(lax.call(uri, by: caller).errors == [WAMPURI.Error.noSuchProcedure])
     }
 
-    @Test("names of the protocol's own never reach a callee, whatever pattern it offers")
+    @Test("reserved names never reach a callee, whatever pattern it registers")
     func reserved() throws {
         var stage = DealerStage()
         _ = try stage.offer("", ["match": "prefix"], by: callee)
@@ -138,7 +138,7 @@ struct DealerCallingTests {
         #expect(stage.call("wampum", by: caller).receivers == [callee.connection])
     }
 
-    @Test("so many calls of a session wait at most")
+    @Test("the number of pending calls of a session is limited")
     func bound() throws {
         var stage = DealerStage { $0.maximumCalls = 2 }
         _ = try stage.offer("com.a", by: callee)
@@ -150,7 +150,7 @@ struct DealerCallingTests {
         #expect(stage.call("com.a", by: caller).types == [68])
     }
 
-    @Test("when a callee leaves, its callers are told, and their calls are over")
+    @Test("when a callee leaves, its pending calls end with an error")
     func calleeLeaves() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -164,7 +164,7 @@ struct DealerCallingTests {
         #expect(stage.call("com.a", by: caller).errors == [WAMPURI.Error.noSuchProcedure])
     }
 
-    @Test("when a caller leaves, callees that can be are told to stop, and what they still say goes nowhere")
+    @Test("when a caller leaves, its callees are interrupted if they support it, and their answers are dropped")
     func callerLeaves() throws {
         var stage = DealerStage()
         let deaf = Participant.peer(3, [])
@@ -181,7 +181,7 @@ struct DealerCallingTests {
         #expect(stage.dealer.isEmpty)
     }
 
-    @Test("what has been unregistered still answers the calls that it had")
+    @Test("an unregistered procedure still answers its pending calls")
     func unregisteredWhileCalled() throws {
         var stage = DealerStage()
         let registration = try stage.offer("com.a", by: callee)

@@ -10,7 +10,7 @@ struct DealerCancellingTests {
     let callee = Participant.peer(2)
     let deaf = Participant.peer(3, [])
 
-    @Test("skip: the caller is told at once, the callee never, and its result goes nowhere")
+    @Test("skip: the caller gets the error at once, the callee hears nothing, and its result is dropped")
     func skip() throws {
         var stage = try called()
         #expect(stage.cancel(1, .skip, by: caller) == [canceled])
@@ -18,7 +18,7 @@ struct DealerCancellingTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("killnowait: the caller and the callee are told at once, and the result goes nowhere")
+    @Test("killnowait: the caller gets the error and the callee the interrupt at once, and the result is dropped")
     func killNoWait() throws {
         var stage = try called()
         #expect(stage.cancel(1, .killNoWait, by: caller) == [interrupt("killnowait"), canceled])
@@ -31,7 +31,7 @@ struct DealerCancellingTests {
         #expect(stage.cancel(1, nil, by: caller) == [interrupt("killnowait"), canceled])
     }
 
-    @Test("kill: the callee is told, and the caller gets what it says, be it an error or the result")
+    @Test("kill: the callee is interrupted, and the caller gets its error or result")
     func kill() throws {
         var failed = try called()
         #expect(failed.cancel(1, .kill, by: caller) == [interrupt("kill")])
@@ -42,7 +42,7 @@ struct DealerCancellingTests {
         #expect(finished.dealer.deadline == nil)
     }
 
-    @Test("kill: a callee that says nothing is not waited for for ever")
+    @Test("kill: a callee that does not answer runs into a timeout")
     func killWithoutAnswer() throws {
         var stage = try called()
         _ = stage.cancel(1, .kill, by: caller)
@@ -58,7 +58,7 @@ struct DealerCancellingTests {
         #expect(stage.yield(1, by: callee).isEmpty)
     }
 
-    @Test("who has asked to kill can still stop waiting, and the callee is interrupted once")
+    @Test("after kill the caller can still cancel without waiting, and the callee is interrupted once")
     func killTwice() throws {
         var stage = try called()
         _ = stage.cancel(1, .kill, by: caller)
@@ -67,7 +67,7 @@ struct DealerCancellingTests {
         #expect(stage.cancel(1, .killNoWait, by: caller).isEmpty)
     }
 
-    @Test("a callee that cannot be interrupted is skipped, whatever the mode", arguments: CallOptions.CancelMode.allCases)
+    @Test("a callee that cannot be interrupted is skipped in every mode", arguments: CallOptions.CancelMode.allCases)
     func deafCallee(mode: CallOptions.CancelMode) throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: deaf)
@@ -85,7 +85,7 @@ struct DealerCancellingTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("a CANCEL of what is over, was never, or is another's has no effect")
+    @Test("CANCEL of a finished, unknown or foreign call has no effect")
     func strayCancel() throws {
         var stage = try called()
         #expect(stage.cancel(1, .killNoWait, by: callee).isEmpty)
@@ -94,7 +94,7 @@ struct DealerCancellingTests {
         #expect(stage.cancel(1, .killNoWait, by: caller).isEmpty)
     }
 
-    @Test("a call that takes longer than it may ends with a timeout, and the callee is interrupted")
+    @Test("a call beyond its timeout ends with an error, and the callee is interrupted")
     func timeout() throws {
         var stage = try called(["timeout": 1500])
         #expect(stage.pass(.milliseconds(1499)).isEmpty)
@@ -105,7 +105,7 @@ struct DealerCancellingTests {
         #expect(stage.dealer.deadline == nil)
     }
 
-    @Test("at the timeout a callee that cannot be interrupted is not")
+    @Test("a callee that cannot be interrupted gets no INTERRUPT at the timeout")
     func timeoutOfDeafCallee() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: deaf)
@@ -113,7 +113,7 @@ struct DealerCancellingTests {
         #expect(stage.pass(.seconds(1)).types == [8])
     }
 
-    @Test("an answer in time takes the timeout back")
+    @Test("an answer in time clears the timeout")
     func inTime() throws {
         var stage = try called(["timeout": 1500])
         _ = stage.yield(1, by: callee)
@@ -121,7 +121,7 @@ struct DealerCancellingTests {
         #expect(stage.pass(.seconds(2)).isEmpty)
     }
 
-    @Test("with results in parts, the timeout counts from one to the next")
+    @Test("with progressive results the timeout restarts at each of them")
     func timeoutBetweenParts() throws {
         var stage = try called(["timeout": 1000, "receive_progress": true])
         for _ in 0..<3 {
@@ -131,7 +131,7 @@ struct DealerCancellingTests {
         #expect(stage.pass(.seconds(1)).errors == [WAMPURI.Error.timeout])
     }
 
-    @Test("options of the wrong type break the protocol")
+    @Test("options of the wrong type are a violation")
     func wrongTypes() throws {
         var stage = try called()
         for options: ValueMap in [["timeout": "long"], ["timeout": 1.5], ["progress": 1], ["disclose_me": "no"], ["receive_progress": []]] {
@@ -141,7 +141,7 @@ struct DealerCancellingTests {
         #expect(stage.verdict { $0.yield(1, ["progress": 1], .none, by: callee, at: $1, into: &$2) } != nil)
     }
 
-    @Test("a timeout of 0 is none, and a negative one is refused")
+    @Test("a timeout of 0 means none, and a negative one is refused")
     func oddTimeouts() throws {
         let stage = try called(["timeout": 0])
         #expect(stage.dealer.deadline == nil)
@@ -150,7 +150,7 @@ struct DealerCancellingTests {
         #expect(try called(["timeout": .integer(.max)]).dealer.deadline != nil)
     }
 
-    @Test("a callee that said so keeps the timeout itself; by quirk, every one")
+    @Test("a callee that announced so enforces the timeout itself; by quirk every callee does")
     func forwardedTimeout() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", ["forward_timeout": true], by: callee)
@@ -162,7 +162,7 @@ struct DealerCancellingTests {
         #expect(quirky.dealer.deadline == nil)
     }
 
-    @Test("kill ends the timeout: from then on the callee's patience counts")
+    @Test("after kill the timeout for the callee's answer replaces that of the call")
     func killBeforeTimeout() throws {
         var stage = try called(["timeout": 1000])
         _ = stage.cancel(1, .kill, by: caller)
@@ -187,7 +187,7 @@ struct DealerCancellingTests {
     }
 }
 
-/// Calls of which a part could not be sent.
+/// Calls that the router gives up because a message found no room in an outbound queue.
 @Suite struct DealerGivingUpTests {
     private let caller = Participant.peer(1)
     private let callee = Participant.peer(2)
@@ -200,7 +200,7 @@ struct DealerCancellingTests {
         }
     }
 
-    @Test func `a call that its callee has no room for is answered, and the callee is free for the next`() throws {
+    @Test func `an undelivered call fails, and its callee is free for the next one`() throws {
         var stage = DealerStage()
         let id = try stage.offer("a", ["concurrency": 1], by: callee)
         _ = stage.call("a", by: caller)
@@ -209,11 +209,11 @@ struct DealerCancellingTests {
         #expect(effects.errors == [WAMPURI.Error.unavailable] && effects.receivers == [caller.connection])
         #expect(undelivered(&stage, lost, to: callee).isEmpty && stage.dealer.waitingCalls == 0)
         #expect(stage.call("a", by: caller).invocations.count == 1)
-        // An answer to what was given up is late, and no violation.
+        // A late answer to the undelivered invocation is no violation.
         #expect(stage.yield(1, by: callee).isEmpty)
     }
 
-    @Test func `a callee that got a part of the input is told to stop when another is lost`() throws {
+    @Test func `a callee with a part of the input is interrupted when a later part is lost`() throws {
         var stage = DealerStage()
         let id = try stage.offer("a", by: callee)
         _ = stage.call("a", ["progress": true], by: caller)
@@ -222,7 +222,7 @@ struct DealerCancellingTests {
         #expect(effects.types == [69, 8] && effects.receivers == [callee.connection, caller.connection])
     }
 
-    @Test func `a caller that does not take a part of the result gets no other, and the callee stops`() throws {
+    @Test func `a caller that misses a progressive result gets no more of them, and the callee is interrupted`() throws {
         var stage = DealerStage()
         _ = try stage.offer("a", by: callee)
         _ = stage.call("a", ["receive_progress": true], by: caller)

@@ -5,15 +5,15 @@ import Testing
 
 @testable import WAMPCore
 
-@Suite("Dealer: everything that can happen")
+@Suite("Dealer: all reachable states")
 struct DealerExplorationTests {
-    @Test("a caller and a callee: in every state, every step keeps what the dealer promises")
+    @Test("a caller and a callee: every step in every state keeps the invariants")
     func twoSessions() throws {
         let states = try explore(Play(), inputs: Play.Input.allCases, depth: 5, tick: .seconds(2)) { step in
             try #require(step.after.ledger.breaches.isEmpty, "\(step.after.ledger.breaches)\n\(step)")
             let waiting = step.after.ledger.calls.values.reduce(0) { $0 + $1.count }
             try #require(step.after.dealer.waitingCalls == waiting, "\(step)")
-            // A call that waits has an invocation, and no invocation is known without a call.
+            // Each pending call has an invocation, and each invocation belongs to a call.
             let known = step.after.dealer.members.values.reduce(0) { $0 + $1.invocations.count }
             try #require(known == waiting, "\(step)")
             try #require(step.after.living.count > 0 || step.after.dealer.isEmpty, "\(step)")
@@ -22,7 +22,7 @@ struct DealerExplorationTests {
     }
 }
 
-/// A caller, a callee that both offers and takes everything, and a dealer between them.
+/// A caller, a callee with all features, and a dealer between them.
 private struct Play: Machine, Hashable {
     enum Input: CaseIterable {
         case register, unregister
@@ -45,7 +45,7 @@ private struct Play: Machine, Hashable {
     init() {
         ledger.joined(Self.caller)
         ledger.joined(Self.callee)
-        // It begins with the procedure on offer.
+        // The procedure is registered at the beginning.
         var effects: [RouterEffect] = []
         handle(.register, at: .start, into: &effects)
     }
@@ -87,7 +87,7 @@ private struct Play: Machine, Hashable {
         case .callerLeaves: leave(Self.caller, into: &effects)
         case .calleeLeaves: leave(Self.callee, into: &effects)
         }
-        // A breach would be the dealer's mistake: nothing here breaks the protocol.
+        // A violation would be a bug of the dealer: no step here violates the protocol.
         if let breach { ledger.fault(breach) }
         for case .send(.registered(_, let id), _) in effects { registration = id }
         ledger.take(effects)
@@ -108,7 +108,7 @@ private struct Play: Machine, Hashable {
         return dealer.call(lastCall, options, "com.a", .none, isNew: false, by: Self.caller, at: now, into: &effects)
     }
 
-    /// The first of the invocations that the callee has, which it answers now.
+    /// Answers the first invocation that the callee has.
     private mutating func answered() -> WAMPID? {
         guard let request = ledger.waiting(of: Self.callee).first else { return nil }
         ledger.answered(request, by: Self.callee)
@@ -121,7 +121,7 @@ private struct Play: Machine, Hashable {
         dealer.leave(session.session, into: &effects)
     }
 
-    // A dealer is the same if its sessions, its registrations and its next alarm are.
+    // Two dealers are equal if their sessions, their registrations and their deadlines are.
 
     static func == (one: Play, other: Play) -> Bool {
         one.dealer.members == other.dealer.members && one.dealer.registrations == other.dealer.registrations

@@ -3,7 +3,9 @@ import Testing
 
 @testable import WAMPCore
 
-/// What sessions know of their calls and invocations from what was sent to them: every breach of the dealer's promises is written down.
+/// Tracks calls and invocations from the messages sent to sessions.
+///
+/// It records every violation of the dealer's invariants.
 struct DealerLedger: Hashable {
     struct Invocation: Hashable {
         let callee: WAMPID
@@ -11,9 +13,9 @@ struct DealerLedger: Hashable {
     }
 
     private(set) var breaches: [String] = []
-    /// The calls that wait, by caller.
+    /// The pending calls, by caller.
     private(set) var calls: [WAMPID: Set<WAMPID>] = [:]
-    /// The invocations that wait, by callee, and whether the callee has been told to stop.
+    /// The pending invocations, by callee; true if the callee was interrupted.
     private(set) var invocations: [Invocation: Bool] = [:]
     private var numbers: [WAMPID: WAMPID] = [:]
     private var living: [RouterConnection: WAMPID] = [:]
@@ -36,7 +38,7 @@ struct DealerLedger: Hashable {
         invocations[Invocation(callee: callee.session, request: request)] = nil
     }
 
-    /// The invocations of a session that wait, in order.
+    /// The pending invocations of a session, in order.
     func waiting(of callee: Participant) -> [WAMPID] { invocations.keys.filter { $0.callee == callee.session }.map(\.request).sorted() }
 
     mutating func take(_ effects: [RouterEffect]) {

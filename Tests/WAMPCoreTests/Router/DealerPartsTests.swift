@@ -4,13 +4,13 @@ import Testing
 
 @testable import WAMPCore
 
-@Suite("Dealer: calls with input in parts")
+@Suite("Dealer: progressive calls")
 struct DealerPartsTests {
     let caller = Participant.peer(1)
     let callee = Participant.peer(2)
     let other = Participant.peer(3)
 
-    @Test("parts of a call are parts of one invocation, and the last one says so")
+    @Test("all parts of a call have one invocation id, and the last part ends the input")
     func parts() throws {
         var stage = DealerStage()
         let registration = try stage.offer("com.a", by: callee)
@@ -28,7 +28,7 @@ struct DealerPartsTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("all parts go to one callee, whoever else shares the procedure")
+    @Test("all parts go to the same callee of a shared procedure")
     func sameCallee() throws {
         var stage = DealerStage()
         for session in [callee, other] { _ = try stage.offer("com.a", ["invoke": "roundrobin"], by: session) }
@@ -37,7 +37,7 @@ struct DealerPartsTests {
         #expect(stage.call("com.a", again: 1, by: caller).receivers == [callee.connection])
     }
 
-    @Test("options of the first part count for all, those of later ones do not")
+    @Test("options of the first part apply to all, those of later parts are ignored")
     func frozenOptions() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.", ["match": "prefix"], by: callee)
@@ -49,7 +49,7 @@ struct DealerPartsTests {
         #expect(stage.dealer.deadline == nil)
     }
 
-    @Test("results in parts may come while input in parts still goes")
+    @Test("progressive results may arrive while input is still sent")
     func bothWays() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -60,7 +60,7 @@ struct DealerPartsTests {
     }
 
     @Test(
-        "a callee without parts, or one that cannot be interrupted, is not called with them",
+        "a callee without progressive calls or without interrupts is not called with parts",
         arguments: [PeerAbilities.parts, .interrupts, []])
     func unable(abilities: PeerAbilities) throws {
         var stage = DealerStage()
@@ -69,7 +69,7 @@ struct DealerPartsTests {
         #expect(stage.call("com.a", by: caller).types == [68])
     }
 
-    @Test("who did not announce parts and sends them breaks the protocol")
+    @Test("parts from a caller that did not announce them are a violation")
     func unannounced() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -77,7 +77,7 @@ struct DealerPartsTests {
         #expect(stage.verdict { $0.call(1, ["progress": true], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) } != nil)
     }
 
-    @Test("parts that come after the end of their call are ignored, up to the last one")
+    @Test("parts after the end of their call are ignored up to the last one")
     func lateParts() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -88,7 +88,7 @@ struct DealerPartsTests {
         #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
     }
 
-    @Test("parts of a call that was refused are ignored, too")
+    @Test("parts of a refused call are ignored, too")
     func refusedParts() {
         var stage = DealerStage()
         #expect(stage.call("com.a", ["progress": true], by: caller).errors == [WAMPURI.Error.noSuchProcedure])
@@ -96,7 +96,7 @@ struct DealerPartsTests {
         #expect(late(&stage, 1, [:]) == nil)
     }
 
-    @Test("the id of a call that is complete, or of another request, is not used again")
+    @Test("the id of a complete call, or of another request, cannot be used for a part")
     func usedIDs() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -107,7 +107,7 @@ struct DealerPartsTests {
         #expect(stage.verdict { $0.call(1, [:], "com.a", .none, isNew: false, by: other, at: $1, into: &$2) } == "CALL #1 is repeated")
     }
 
-    @Test("a part names the procedure of its call")
+    @Test("a part must name the procedure of its call")
     func otherProcedure() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.", ["match": "prefix"], by: callee)
@@ -115,7 +115,7 @@ struct DealerPartsTests {
         #expect(stage.verdict { $0.call(1, [:], "com.b", .none, isNew: false, by: caller, at: $1, into: &$2) } == "CALL #1 is repeated")
     }
 
-    @Test("so many calls that ended early are remembered; beyond that parts are ignored unseen")
+    @Test("the number of remembered calls that ended early is limited; beyond that parts are always ignored")
     func forgotten() {
         var stage = DealerStage { $0.maximumCalls = 2 }
         for _ in 0..<3 { _ = stage.call("com.a", ["progress": true], by: caller) }
@@ -124,7 +124,7 @@ struct DealerPartsTests {
         #expect(!stage.leave(caller).contains { _ in true } && stage.dealer.isEmpty)
     }
 
-    @Test("a call that was interrupted gets no more parts")
+    @Test("an interrupted call forwards no more parts")
     func interrupted() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
@@ -136,7 +136,7 @@ struct DealerPartsTests {
         #expect(late(&stage, 1, [:]) == "CALL #1 is repeated")
     }
 
-    @Test("quirk: each part is an invocation of its own, answered on its own")
+    @Test("quirk: each part is an invocation of its own with its own answer")
     func invocationsOfParts() throws {
         var stage = DealerStage { ($0.quirks.invokesEachPart, $0.quirks.acceptsAnyRequestID) = (true, true) }
         for session in [callee, other] { _ = try stage.offer("com.a", ["invoke": "roundrobin"], by: session) }
@@ -149,7 +149,7 @@ struct DealerPartsTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("quirk: an id of a call that is complete is ignored while it waits, and free afterwards")
+    @Test("quirk: the id of a complete call is ignored while the call is pending and free afterwards")
     func anyID() throws {
         var stage = DealerStage { $0.quirks.acceptsAnyRequestID = true }
         _ = try stage.offer("com.a", by: callee)
@@ -161,7 +161,7 @@ struct DealerPartsTests {
         #expect(stage.ask { _ = $0.call(0, [:], "com.a", .none, isNew: true, by: caller, at: $1, into: &$2) }.types == [68])
     }
 
-    @Test("quirk: a call makes only so many invocations")
+    @Test("quirk: the number of invocations of a call is limited")
     func boundOfInvocations() throws {
         var stage = DealerStage { ($0.quirks.invokesEachPart, $0.quirks.acceptsAnyRequestID, $0.maximumCalls) = (true, true, 2) }
         _ = try stage.offer("com.a", by: callee)

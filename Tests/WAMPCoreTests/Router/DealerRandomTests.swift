@@ -5,10 +5,10 @@ import Testing
 
 @testable import WAMPCore
 
-@Suite("Dealer: by chance")
+@Suite("Dealer: random steps")
 struct DealerRandomTests {
     @Test(
-        "every call of a session that stays is answered once, nobody is bothered with what is over, and nothing is left", arguments: 0..<20)
+        "each call of a remaining session is answered once, no finished call causes messages, and nothing is left", arguments: 0..<20)
     func promises(seed: Int) throws {
         var world = World(seed: UInt64(seed))
         for step in 0..<2000 {
@@ -21,16 +21,16 @@ struct DealerRandomTests {
         #expect(world.stage.dealer.waitingCalls == 0 && world.stage.dealer.deadline == nil)
         world.leaveAll()
         #expect(world.stage.dealer.isEmpty, "seed \(seed)")
-        #expect(world.called > 100 && world.kinds == [8, 50, 65, 67, 68, 69], "all that can be sent was: \(world.called) \(world.kinds)")
+        #expect(world.called > 100 && world.kinds == [8, 50, 65, 67, 68, 69], "all kinds were sent: \(world.called) \(world.kinds)")
     }
 }
 
-/// Sessions that come, register, call, answer, cancel and go as chance has it.
+/// Sessions that randomly join, register, call, answer, cancel and leave.
 private struct World {
     var stage = DealerStage { policy in (policy.maximumCalls, policy.maximumRegistrations) = (20, 6) }
     var ledger = DealerLedger()
     private(set) var called = 0
-    /// What was sent, by number.
+    /// The types of all messages sent.
     private(set) var kinds: Set<UInt64> = []
     private var chance: SeededGenerator
     private var sessions: [Participant] = []
@@ -59,7 +59,7 @@ private struct World {
         }
     }
 
-    /// Every callee answers all that it has, and time passes.
+    /// Each callee answers everything that is pending, and time passes.
     mutating func settle() {
         for session in sessions {
             for request in ledger.waiting(of: session) {
@@ -163,7 +163,7 @@ private struct World {
         default:
             ledger.answered(request, by: session)
             take(stage.yield(request, by: session))
-            // Once more is late, and ignored.
+            // A second answer is late and ignored.
             take(stage.yield(request, by: session))
         }
     }

@@ -10,7 +10,7 @@ struct DealerRegisteringTests {
     let callee = Participant.peer(2)
     let other = Participant.peer(3)
 
-    @Test("a procedure that is offered is called, and its result comes back")
+    @Test("a registered procedure is called, and its result is returned")
     func roundTrip() throws {
         var stage = DealerStage()
         let registration = try stage.offer("com.add", by: callee)
@@ -25,7 +25,7 @@ struct DealerRegisteringTests {
         #expect(stage.dealer.waitingCalls == 0)
     }
 
-    @Test("what nobody offers, or offers no longer, is no procedure")
+    @Test("an unknown or unregistered procedure is an error")
     func unknown() throws {
         var stage = DealerStage()
         #expect(stage.call("com.add", by: caller).errors == [WAMPURI.Error.noSuchProcedure])
@@ -36,7 +36,7 @@ struct DealerRegisteringTests {
         #expect(stage.dealer.registrations.isEmpty)
     }
 
-    @Test("a session can unregister only what is its own, and only once")
+    @Test("a session can unregister only its own procedure, and only once")
     func strangersRegistration() throws {
         var stage = DealerStage()
         let registration = try stage.offer("com.add", by: callee)
@@ -47,7 +47,7 @@ struct DealerRegisteringTests {
             stage.ask { $0.unregister(3, registration: registration, by: callee, into: &$2) }.errors == [WAMPURI.Error.noSuchRegistration])
     }
 
-    @Test("a procedure that is not shared has one callee, and an answer says that it exists")
+    @Test("a procedure that is not shared has one callee, and a second REGISTER is refused")
     func alone() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.add", by: callee)
@@ -57,7 +57,7 @@ struct DealerRegisteringTests {
         #expect(stage.call("com.add", by: caller).receivers == [callee.connection])
     }
 
-    @Test("the same URI as prefix, as wildcard and as it is are three registrations")
+    @Test("one URI as prefix, as wildcard and as exact match makes three registrations")
     func matchesApart() throws {
         var stage = DealerStage()
         let ids = try [
@@ -68,7 +68,7 @@ struct DealerRegisteringTests {
     }
 
     @Test(
-        "URIs that break the rules are not registered",
+        "invalid URIs are not registered",
         arguments: ["", "com..add", "com.a#d", "com.a d", ".com", "com.", "wamp", "wamp.session.count"])
     func invalidURIs(uri: String) {
         var stage = DealerStage()
@@ -76,7 +76,7 @@ struct DealerRegisteringTests {
         #expect(stage.dealer.isEmpty)
     }
 
-    @Test("options of the wrong type break the protocol")
+    @Test("options of the wrong type are a violation")
     func wrongTypes() {
         var stage = DealerStage()
         for options: ValueMap in [
@@ -87,7 +87,7 @@ struct DealerRegisteringTests {
         #expect(stage.dealer.isEmpty)
     }
 
-    @Test("options with values that they cannot have are invalid arguments")
+    @Test("options with invalid values are refused")
     func invalidOptions() {
         var stage = DealerStage()
         for options: ValueMap in [["match": "regex"], ["invoke": "all"], ["concurrency": 0]] {
@@ -96,10 +96,10 @@ struct DealerRegisteringTests {
         #expect(stage.dealer.isEmpty)
     }
 
-    @Test("an exact procedure goes before a prefix, a longer prefix before a shorter, any prefix before a wildcard")
+    @Test("an exact match goes before a prefix, a longer prefix before a shorter one, a prefix before a wildcard")
     func precedence() throws {
-        // The example of WAMP, "Calls matching multiple registrations", but with `x33` for its `c33`: there the prefix `a1.b2.c3` is to be
-        // none of `a1.b2.c33`, while "Prefix Matching" has `com.myapp.myobject1` as one of `com.myapp.myobject1-mysubobject1`.
+        // The example of WAMP, "Calls matching multiple registrations", with `x33` for `c33`: in the example the prefix `a1.b2.c3`
+        // does not match `a1.b2.c33`, but in "Prefix Matching" `com.myapp.myobject1` matches `com.myapp.myobject1-mysubobject1`.
         var stage = DealerStage()
         let offers: [(String, WAMPMatch)] = [
             ("a1.b2.c3.d4.e55", .exact), ("a1.b2.c3", .prefix), ("a1.b2.c3.d4", .prefix), ("a1.b2..d4.e5", .wildcard),
@@ -117,11 +117,11 @@ struct DealerRegisteringTests {
             let effects = stage.call(uri, by: caller)
             #expect(effects.receivers == [number.map { RouterConnection($0) } ?? caller.connection], "\(uri)")
             guard let details = effects.invocations.first else { continue }
-            #expect(details["procedure"] == (number == 1 ? nil : .text(uri)), "who offers a pattern is told what was called")
+            #expect(details["procedure"] == (number == 1 ? nil : .text(uri)), "the callee of a pattern gets the called procedure")
         }
     }
 
-    @Test("who shares a procedure has to say how, and as the first said")
+    @Test("later callees of a shared procedure must use the policy of the first")
     func sharing() throws {
         var stage = DealerStage()
         let first = try stage.offer("com.add", ["invoke": "roundrobin"], by: callee)
@@ -131,7 +131,7 @@ struct DealerRegisteringTests {
         #expect(try stage.offer("com.add", ["invoke": "roundrobin"], by: other) == first)
     }
 
-    @Test("each policy calls whom it should, also after one has left")
+    @Test("each policy selects the right callee, also after one has left")
     func policies() throws {
         let expected: [(String, [UInt64], [UInt64])] = [
             ("first", [1, 1, 1, 1], [1, 1]), ("last", [3, 3, 3, 3], [3, 3]), ("roundrobin", [1, 2, 3, 1], [3, 1]),
@@ -147,7 +147,7 @@ struct DealerRegisteringTests {
         }
     }
 
-    @Test("by chance, every callee is called now and then")
+    @Test("the random policy calls each callee")
     func random() throws {
         var stage = DealerStage()
         for number: UInt64 in 1...3 { _ = try stage.offer("com.add", ["invoke": "random"], by: .peer(number)) }
@@ -156,7 +156,7 @@ struct DealerRegisteringTests {
         #expect(called != called.sorted { $0.number < $1.number })
     }
 
-    @Test("who takes so many calls at once is passed over while it has them")
+    @Test("a callee at its concurrency limit is skipped")
     func concurrency() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.add", ["invoke": "first", "concurrency": 1], by: callee)
@@ -168,7 +168,7 @@ struct DealerRegisteringTests {
         #expect(stage.call("com.add", by: caller).receivers == [callee.connection])
     }
 
-    @Test("who unregisters with a call under way and comes back has that call still, and never more than it takes")
+    @Test("a callee that registers again keeps its pending call, which counts against its concurrency")
     func concurrencyOfOneThatComesBack() throws {
         var stage = DealerStage()
         let options: ValueMap = ["invoke": "first", "concurrency": 1]
@@ -186,7 +186,7 @@ struct DealerRegisteringTests {
         #expect(stage.call("com.add", by: caller).errors == [WAMPURI.Error.noAvailableCallee])
     }
 
-    @Test("a revoked registration is told to whoever understands that, and is gone for all")
+    @Test("a revocation is announced to callees that support it, and the registration is gone for all")
     func revocation() throws {
         var stage = DealerStage()
         let deaf = Participant.peer(4, .interrupts)
@@ -202,14 +202,14 @@ struct DealerRegisteringTests {
         #expect(stage.revoke(registration) == (false, []))
     }
 
-    @Test("quirk: a revoked registration is not told")
+    @Test("quirk: a revocation is not announced")
     func concealedRevocation() throws {
         var stage = DealerStage { $0.quirks.concealsRevocation = true }
         let registration = try stage.offer("com.add", by: callee)
         #expect(stage.revoke(registration) == (true, []))
     }
 
-    @Test("quirk: force_reregister takes a registration over; without the quirk it is ignored")
+    @Test("quirk: force_reregister takes over a registration; without the quirk it is ignored")
     func takeover() throws {
         var stage = DealerStage { $0.quirks.allowsTakeover = true }
         let old = try stage.offer("com.add", by: callee)
@@ -225,7 +225,7 @@ struct DealerRegisteringTests {
         #expect(strict.register("com.add", ["force_reregister": true], by: other).errors == [WAMPURI.Error.procedureAlreadyExists])
     }
 
-    @Test("a session has so many registrations at most")
+    @Test("the number of registrations of a session is limited")
     func bound() throws {
         var stage = DealerStage { $0.maximumRegistrations = 2 }
         _ = try stage.offer("com.a", by: callee)
@@ -236,7 +236,7 @@ struct DealerRegisteringTests {
         _ = try stage.offer("com.d", by: callee)
     }
 
-    @Test("what becomes of registrations is told in order: created, registered, unregistered, deleted")
+    @Test("meta events come in order: created, registered, unregistered, deleted")
     func metaEvents() throws {
         var stage = DealerStage()
         let id = try stage.offer("com.add", ["invoke": "last", "match": "prefix"], by: callee)
@@ -256,7 +256,7 @@ struct DealerRegisteringTests {
             ])
     }
 
-    @Test("without the meta API nothing is kept to be told")
+    @Test("without the meta API no meta events are collected")
     func noMetaAPI() throws {
         var stage = DealerStage { $0.hasMetaAPI = false }
         _ = try stage.offer("com.add", by: callee)

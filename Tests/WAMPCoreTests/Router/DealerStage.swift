@@ -4,7 +4,7 @@ import Testing
 
 @testable import WAMPCore
 
-/// A dealer, and sessions that count their requests.
+/// A dealer with sessions that count their requests.
 struct DealerStage {
     var dealer: Dealer
     var now = Moment.start
@@ -21,7 +21,7 @@ struct DealerStage {
         return requests[session.session] ?? 0
     }
 
-    /// What a message that may break the protocol comes to: how it did, or nil; nothing may be sent.
+    /// The violation that a message causes, or nil; the message must have no effects.
     mutating func verdict(_ body: (inout Dealer, Moment, inout [RouterEffect]) -> String?) -> String? {
         var effects: [RouterEffect] = []
         let verdict = body(&dealer, now, &effects)
@@ -39,7 +39,7 @@ struct DealerStage {
         return ask { _ = $0.register(request, options, uri, by: callee, at: $1, into: &$2) }
     }
 
-    /// Registers what can be registered, and returns its id.
+    /// Registers successfully and returns the id.
     mutating func offer(_ uri: String, _ options: ValueMap = [:], by callee: Participant) throws -> WAMPID {
         let effects = register(uri, options, by: callee)
         guard case .send(.registered(_, let registration), callee.connection)? = effects.last else {
@@ -48,7 +48,7 @@ struct DealerStage {
         return registration
     }
 
-    /// Calls, with the next request unless one is given.
+    /// Calls with the next request id, or with this one.
     mutating func call(
         _ uri: String, _ options: ValueMap = [:], _ arguments: WAMPArguments = .none, again request: WAMPID? = nil, by caller: Participant
     ) -> [RouterEffect] {
@@ -89,7 +89,7 @@ struct DealerStage {
 }
 
 extension Participant {
-    /// A session that can do everything, or only this.
+    /// A session with all features, or with these.
     static func peer(_ number: UInt64, _ abilities: PeerAbilities = .everything) -> Participant {
         Participant(
             connection: RouterConnection(number), session: 1000 + number, authID: "user\(number)", authRole: "role", abilities: abilities)
@@ -101,12 +101,12 @@ extension PeerAbilities {
 }
 
 extension [RouterEffect] {
-    /// Where each message goes.
+    /// The receiver of each message.
     var receivers: [RouterConnection] {
         compactMap { if case .send(_, let connection) = $0 { connection } else { nil } }
     }
 
-    /// The numbers of the messages.
+    /// The types of the messages.
     var types: [UInt64] {
         compactMap { if case .send(let message, _) = $0 { message.type } else { nil } }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Meta API: past events")
 struct MetaHistoryTests {
-    @Test("past events are told in order, with their times, details and arguments")
+    @Test("past events are returned in order with their times, details and arguments")
     func events() {
         var stage = MetaStage { ($0.historyLength, $0.epoch) = (10, Timestamp(seconds: 1_700_000_000)) }
         let (one, two) = (stage.join(1), stage.join(2))
@@ -23,7 +23,7 @@ struct MetaHistoryTests {
         #expect(past.first?["kwargs"] == ["to": "all"])
     }
 
-    @Test("events are chosen by their order, their number, their time, their topic, and by other events")
+    @Test("past events are selected by order, number, time, topic and by other events")
     func filters() {
         var (stage, one, id) = chatter()
         let ids = past(id, [:], of: &stage, by: one).map { $0["publication"] ?? nil }
@@ -37,7 +37,7 @@ struct MetaHistoryTests {
             (["until_publication": ids[3]], [0, 1, 2, 3]), (["after_publication": ids[0], "until_publication": ids[2]], [1, 2]),
             (["after_publication": ids[3], "before_publication": ids[1]], []),
             (["after_publication": ids[1], "topic": "com.a", "limit": 1, "reverse": true], [4]),
-            // What is not kept any more came before all that is.
+            // An event that is no longer stored counts as older than all others.
             (["after_publication": 1], [0, 1, 2, 3, 4]), (["until_publication": 1], []),
         ]
         for (filter, places) in cases {
@@ -46,7 +46,7 @@ struct MetaHistoryTests {
         }
     }
 
-    @Test("an answer holds so many bytes of events, the first of those that are meant, and one that is longer alone")
+    @Test("an answer is limited in bytes, and an oversized event is returned alone")
     func bytes() {
         var stage = MetaStage { $0.historyLength = 10 }
         let (one, two) = (stage.join(1), stage.join(2))
@@ -60,7 +60,7 @@ struct MetaHistoryTests {
         #expect(numbers(["reverse": true]) == [5])
     }
 
-    @Test("conditions that mean nothing are refused")
+    @Test("invalid conditions are refused")
     func invalid() {
         var (stage, one, id) = chatter()
         let cases: [ValueMap] = [
@@ -74,7 +74,7 @@ struct MetaHistoryTests {
         }
     }
 
-    @Test("events that were not for a role are not told to it afterwards")
+    @Test("events that were hidden from a role stay hidden in the history")
     func audience() {
         var stage = MetaStage { $0.historyLength = 10 }
         let (one, two) = (stage.join(1), stage.join(2, as: "admin"))
@@ -84,13 +84,13 @@ struct MetaHistoryTests {
         #expect(past(id, [:], of: &stage, by: two).count == 1)
     }
 
-    /// Five events, one a second, in turn of `com.a` and `com.b`.
+    /// Five events, one a second, alternating between `com.a` and `com.b`.
     private func chatter() -> (MetaStage, MetaStage.Client, WAMPID) {
         var stage = MetaStage { ($0.historyLength, $0.epoch) = (10, Timestamp(seconds: 1_700_000_000)) }
         let one = stage.join(1)
         let id = stage.subscribe("com.", ["match": "prefix"], by: one)
         for second in 0..<5 {
-            // A little later than the milliseconds say.
+            // Slightly later than the milliseconds in the timestamp.
             stage.now = Moment(.seconds(second) + .microseconds(300))
             _ = stage.publish(second.isMultiple(of: 2) ? "com.a" : "com.b", .none, ["exclude_me": false], by: one)
         }

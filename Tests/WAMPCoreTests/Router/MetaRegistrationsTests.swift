@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Meta API: registrations and subscriptions")
 struct MetaRegistrationsTests {
-    @Test("registrations are listed by how they match, looked up as they are, and matched as a call would")
+    @Test("registrations are listed by match policy, looked up by URI, and matched like a call")
     func registrations() {
         var stage = MetaStage()
         let one = stage.join(1)
@@ -23,7 +23,7 @@ struct MetaRegistrationsTests {
         #expect(stage.ask("wamp.registration.match", ["org"], by: one) == .result([nil]))
     }
 
-    @Test("an argument that takes long to compare is refused, but what a testament carries is not compared")
+    @Test("an argument that is slow to compare is refused, but the content of a testament is not compared")
     func slowArguments() throws {
         let slow = Value.text(String(repeating: "\u{315}\u{300}", count: 1000))
         for list: [Value] in [[slow], ["a", ["match": slow]], ["a", [slow]]] {
@@ -34,7 +34,7 @@ struct MetaRegistrationsTests {
         #expect(testament.list.count == 3)
     }
 
-    @Test("a registration's details, its callees and their number are told by its id")
+    @Test("the details of a registration, its callees and their number are found by its id")
     func registration() {
         var stage = MetaStage { $0.epoch = Timestamp(seconds: 1_700_000_000) }
         let (one, two) = (stage.join(1), stage.join(2))
@@ -50,7 +50,7 @@ struct MetaRegistrationsTests {
         }
     }
 
-    @Test("what becomes of a registration is told to whoever subscribes to that")
+    @Test("meta events of registrations go to their subscribers")
     func registrationEvents() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -69,7 +69,7 @@ struct MetaRegistrationsTests {
         #expect(end.events(of: topics[3]) == [[stage.id(two), Value(id)]])
     }
 
-    @Test("subscriptions are listed by how they match, looked up as they are, and matched all together")
+    @Test("subscriptions are listed by match policy, looked up by URI, and matched like an event")
     func subscriptions() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -92,7 +92,7 @@ struct MetaRegistrationsTests {
         }
     }
 
-    @Test("what becomes of a subscription is told to whoever subscribes to that, but not of those to the router's own topics")
+    @Test("meta events of subscriptions go to their subscribers, except for those of meta topics")
     func subscriptionEvents() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Meta API: sessions")
 struct MetaSessionsTests {
-    @Test("sessions are counted and listed, all or by role, and only those of the realm")
+    @Test("sessions of the realm are counted and listed, all or by role")
     func listing() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2, as: "admin"))
@@ -22,7 +22,7 @@ struct MetaSessionsTests {
         }
     }
 
-    @Test("a session's details name it and its transport; one of another realm is not known")
+    @Test("the details of a session have its identity and transport; a session of another realm is unknown")
     func details() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2, as: "admin"))
@@ -38,7 +38,7 @@ struct MetaSessionsTests {
         }
     }
 
-    @Test("a session that is killed is told why, and is gone")
+    @Test("a killed session gets the reason and is gone")
     func kill() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -50,7 +50,7 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.count", by: one) == .result([1]))
     }
 
-    @Test("nobody kills itself, a session of another realm, or with a reason that is no URI")
+    @Test("a session cannot kill itself, one of another realm, or use an invalid reason")
     func killRefused() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -66,7 +66,7 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.count", by: far) == .result([1]))
     }
 
-    @Test("nobody ends others unless the router's policy says so")
+    @Test("killing needs the router's policy")
     func killForbidden() {
         var stage = MetaStage { $0.allowsKilling = RouterPolicy().allowsKilling }
         let (one, two) = (stage.join(1), stage.join(2))
@@ -78,7 +78,7 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.count", by: one) == .result([2]))
     }
 
-    @Test("sessions are killed by authid, by role, or all, but for the one that asks")
+    @Test("sessions are killed by authid, by role, or all except the caller")
     func killMany() {
         var stage = MetaStage()
         let (one, two, three) = (stage.join(1), stage.join(2, as: "admin"), stage.join(3, as: "admin"))
@@ -94,7 +94,7 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.kill_by_authid", by: one) == .error(WAMPURI.Error.invalidArgument))
     }
 
-    @Test("who joins and who leaves is told to whoever subscribes to that, in that realm")
+    @Test("joins and leaves are announced to subscribers in the realm")
     func events() {
         var stage = MetaStage()
         let one = stage.join(1)
@@ -113,7 +113,7 @@ struct MetaSessionsTests {
         #expect(stage.put(.closed(RouterConnection(3))).events(of: leaves).isEmpty)
     }
 
-    @Test("testaments are published when the session ends, the detached ones first, each in order")
+    @Test("testaments are published when the session ends, detached ones first, each scope in order")
     func testaments() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -125,7 +125,7 @@ struct MetaSessionsTests {
         #expect(stage.put(.closed(two.connection)).events(of: topic) == [["b"], ["a"], ["c"]])
     }
 
-    @Test("testaments that are flushed are not published, those of the other scope are")
+    @Test("flushed testaments are not published, those of the other scope are")
     func flush() {
         var stage = MetaStage()
         let (one, two) = (stage.join(1), stage.join(2))
@@ -137,7 +137,7 @@ struct MetaSessionsTests {
         #expect(stage.put(.closed(two.connection)).events(of: topic) == [["b"]])
     }
 
-    @Test("a testament that could not be published is refused, and so is one too many")
+    @Test("a testament with an invalid topic is refused, and so is one beyond the limit")
     func testamentRefused() {
         var stage = MetaStage { $0.maximumTestaments = 1 }
         let one = stage.join(1)
@@ -151,7 +151,7 @@ struct MetaSessionsTests {
         #expect(stage.ask("wamp.session.add_testament", ["com.last"], by: one) == .error(WAMPURI.Error.unavailable))
     }
 
-    @Test("what the router does not offer under its name, nobody offers")
+    @Test("an unknown meta procedure cannot be called or registered")
     func unknown() {
         var stage = MetaStage()
         let one = stage.join(1)
@@ -161,7 +161,7 @@ struct MetaSessionsTests {
         #expect(silent.ask("wamp.session.count", by: other) == .error(WAMPURI.Error.noSuchProcedure))
     }
 
-    @Test("the router itself takes no input in parts, and what comes of it later is late")
+    @Test("meta procedures take no progressive input, and later parts are ignored")
     func parts() {
         var stage = MetaStage()
         let one = stage.join(1)

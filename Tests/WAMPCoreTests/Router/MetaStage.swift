@@ -4,7 +4,7 @@ import Testing
 
 @testable import WAMPCore
 
-/// A router, and clients that have joined it and count their requests.
+/// A router with joined clients that count their requests.
 struct MetaStage {
     var router: RouterMachine
     var now = Moment.start
@@ -24,7 +24,7 @@ struct MetaStage {
         return effects
     }
 
-    /// A client that has joined.
+    /// A joined client.
     mutating func join(_ number: UInt64, as role: String = "user", realm: String = "realm") -> Client {
         let client = Client(connection: RouterConnection(number))
         _ = put(.opened(client.connection, transport: ["peer": .text("memory")]))
@@ -39,7 +39,7 @@ struct MetaStage {
 
     func session(_ client: Client) -> WAMPID { sessions[client.connection] ?? 0 }
 
-    /// The same as a value.
+    /// The session id as a value.
     func id(_ client: Client) -> Value { Value(session(client)) }
 
     mutating func send(_ client: Client, _ message: (WAMPID) -> WAMPMessage) -> [RouterEffect] {
@@ -67,7 +67,7 @@ struct MetaStage {
         send(client) { .publish(request: $0, options: options, topic: topic, arguments) }
     }
 
-    /// What a procedure of the router answers, and all effects of the call.
+    /// The answer of a meta procedure, and all effects of the call.
     mutating func call(
         _ procedure: String, _ list: [Value] = [], _ keywords: ValueMap = [:], by client: Client
     ) -> (answer: Answer?, effects: [RouterEffect]) {
@@ -84,7 +84,7 @@ struct MetaStage {
         return (nil, effects)
     }
 
-    /// What a procedure of the router answers.
+    /// The answer of a meta procedure.
     mutating func ask(_ procedure: String, _ list: [Value] = [], _ keywords: ValueMap = [:], by client: Client) -> Answer? {
         call(procedure, list, keywords, by: client).answer
     }
@@ -96,7 +96,7 @@ struct MetaStage {
 }
 
 extension [RouterEffect] {
-    /// What the events of a subscription carry, in order.
+    /// The arguments of the events of a subscription, in order.
     func events(of subscription: WAMPID) -> [[Value]?] {
         compactMap { effect in
             switch effect {

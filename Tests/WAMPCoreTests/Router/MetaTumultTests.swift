@@ -5,9 +5,9 @@ import Testing
 
 @testable import WAMPCore
 
-@Suite("Meta API: by chance")
+@Suite("Meta API: random calls")
 struct MetaTumultTests {
-    @Test("whatever the router itself is asked, it answers once, and tells only those that are there", arguments: 0..<10)
+    @Test("each random meta call is answered once and sends only to connected clients", arguments: 0..<10)
     func answers(seed: Int) throws {
         var chance = SeededGenerator(seed: UInt64(seed))
         var stage = MetaStage { ($0.historyLength, $0.maximumTestaments) = (3, 4) }
@@ -83,7 +83,7 @@ struct MetaTumultTests {
 }
 
 extension [RouterEffect] {
-    /// Who was told goodbye.
+    /// The receivers of GOODBYE.
     fileprivate var goodbyes: [RouterConnection] {
         compactMap { if case .send(.goodbye, let connection) = $0 { connection } else { nil } }
     }

@@ -15,7 +15,7 @@ import Testing
         #expect(index.matches(of: "com.myapp.topic.emerge").isEmpty)
     }
 
-    @Test("a place left empty stands for one component, whatever it is") mutating func wildcards() {
+    @Test("an empty component of a wildcard matches any one component") mutating func wildcards() {
         index["com.myapp..userevent", .wildcard] = 1
         for name in ["foo", "bar", "a12"] { #expect(index.best(for: "com.myapp.\(name).userevent") == 1) }
         for uri in ["com.myapp.foo.userevent.bar", "com.myapp.foo.user", "com.myapp2.foo.userevent", "com.myapp.userevent"] {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a call goes to the best match, as the specification's examples have it") mutating func precedence() {
+    @Test("a call goes to the best match, as in the examples of the specification") mutating func precedence() {
         index["a1.b2.c3.d4.e55", .exact] = 1
         index["a1.b2.c3", .prefix] = 2
         index["a1.b2.c3.d4", .prefix] = 3
@@ -35,7 +35,7 @@ import Testing
             "a1.b2.c3.d4.e55": 1, "a1.b2.c3.d98.e74": 2, "a1.b2.c3.d4.e325": 3, "a1.b2.c55.d4.e5": 4, "a1.b2.c88.d4.e5.f6.g7": 6,
         ]
         for (uri, entry) in expected { #expect(index.best(for: uri) == entry, "\(uri)") }
-        // The example has RPC 5 at once; but by its own rule of prefixes, `a1.b2.c3` is one of this.
+        // The example expects RPC 5 here, but by the specification's own rule the prefix `a1.b2.c3` matches.
         #expect(index.best(for: "a1.b2.c33.d4.e5") == 2)
         index["a1.b2.c3", .prefix] = nil
         #expect(index.best(for: "a1.b2.c33.d4.e5") == 5)
@@ -44,7 +44,7 @@ import Testing
         #expect(index.matches(of: "a1.b2.c3.d4.e55") == [1, 3, 2])
     }
 
-    @Test("what is removed matches no longer, and nothing of it stays") mutating func removal() {
+    @Test("a removed pattern matches no longer and leaves nothing behind") mutating func removal() {
         let patterns: [(String, WAMPMatch)] = [
             ("a.b", .exact), ("a.b", .prefix), ("a.", .prefix), ("", .prefix), ("a.b", .wildcard), ("a..c", .wildcard), ("..", .wildcard),
         ]
@@ -53,14 +53,14 @@ import Testing
             #expect(index[pattern.0, pattern.1] == place)
             index[pattern.0, pattern.1] = nil
             #expect(index[pattern.0, pattern.1] == nil)
-            // Once more is harmless.
+            // A second removal is harmless.
             index[pattern.0, pattern.1] = nil
             #expect(index.matches(of: "a.b").allSatisfy { $0 > place })
         }
         #expect(index.isEmpty && !index.hasPatterns)
     }
 
-    @Test("a prefix that would end within a character matches nothing") mutating func characters() {
+    @Test("a prefix that ends within a character matches nothing") mutating func characters() {
         index["com.é", .prefix] = 1
         index["com.x", .prefix] = 2
         #expect(index.matches(of: "com.é.a") == [1])
@@ -68,7 +68,7 @@ import Testing
         #expect(index.matches(of: "com.😀").isEmpty)
     }
 
-    @Test("it finds what comparing with each pattern finds", arguments: 1...20 as ClosedRange<UInt64>)
+    @Test("the index finds the same as a comparison with each pattern", arguments: 1...20 as ClosedRange<UInt64>)
     mutating func comparison(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         func word() -> String { ["a", "b", "ab", ""].randomElement(using: &chance)! }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WAMPCore
 
-/// Requests that do not come as they were sent, for a test wants it so.
+/// Requests that faults of a test drop, double or delay.
 @Suite struct RouterAstrayTests {
     private var stage = RouterStage()
     private let topic = WAMPMessage.subscribe(request: 1, options: [:], topic: "a")
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "a request that is lost is not answered, and the next is no violation",
+        "a dropped request is not answered, and the next one is no violation",
         arguments: [
             .publish(request: 1, options: ["acknowledge": true], topic: "a", .none), .subscribe(request: 1, options: [:], topic: "a"),
             .unsubscribe(request: 1, subscription: 1), .call(request: 1, options: [:], procedure: "wamp.session.count", .none),
@@ -31,13 +31,13 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [33] && stage.closed.isEmpty)
     }
 
-    @Test("one that breaks the protocol by its id does so, lost or not") mutating func breach() {
+    @Test("a request with a wrong id is a violation, dropped or not") mutating func breach() {
         let client = stage.join()
         miss(.subscribe(request: 2, options: [:], topic: "a"), client)
         #expect(stage.closed[client] == .violation)
     }
 
-    @Test("one that comes twice is answered twice, and counts once") mutating func twice() {
+    @Test("a doubled request is answered twice and counts once") mutating func twice() {
         let client = stage.join()
         stage.send(topic, from: client)
         again(topic, client)
@@ -45,7 +45,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [33, 33, 33] && stage.closed.isEmpty)
     }
 
-    @Test("one that comes after its turn is answered then") mutating func late() {
+    @Test("a delayed request is answered when it arrives") mutating func late() {
         let client = stage.join()
         miss(topic, client)
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
@@ -55,7 +55,7 @@ import Testing
         #expect(answered == [2, 1, 3] && stage.closed.isEmpty)
     }
 
-    @Test("one that is forbidden is so when it comes") mutating func forbidden() {
+    @Test("a delayed request that is forbidden is refused when it arrives") mutating func forbidden() {
         let client = stage.join()
         miss(topic, client)
         let (input, reason) = (topic, WAMPURI.Error.notAuthorized)
@@ -64,7 +64,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [8, 33] && stage.closed.isEmpty)
     }
 
-    @Test("a call that waits is made once, and what comes late of its parts is still input") mutating func calls() {
+    @Test("a doubled call is made once, and its delayed parts are still input") mutating func calls() {
         let ability: Value = ["features": ["progressive_call_invocations": true, "call_canceling": true]]
         let (caller, callee) = (stage.join(roles: ["caller": ability]), stage.join(roles: ["callee": ability]))
         stage.send(.register(request: 1, options: [:], procedure: "a"), from: callee)
@@ -79,14 +79,14 @@ import Testing
         #expect(stage.heard(callee).map(\.type) == [65, 68, 68, 68] && stage.closed.isEmpty)
     }
 
-    @Test("what follows a first part that is lost comes for nothing") mutating func lostPart() {
+    @Test("parts after a dropped first part are ignored") mutating func lostPart() {
         let client = stage.join(roles: ["caller": ["features": ["progressive_call_invocations": true]]])
         miss(.call(request: 1, options: ["progress": true], procedure: "a", .none), client)
         stage.send(.call(request: 1, options: [:], procedure: "a", .none), from: client)
         #expect(stage.heard(client).isEmpty && stage.closed.isEmpty)
     }
 
-    @Test("after the largest id, too") mutating func wrap() {
+    @Test("a request may be dropped after the largest id") mutating func wrap() {
         let client = stage.join()
         stage.router.peers[client]?.session?.lastRequest = .largestWAMPID
         miss(topic, client)
@@ -95,7 +95,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [33, 33] && stage.closed.isEmpty)
     }
 
-    @Test("before a session and after it there is nothing to count") mutating func outside() {
+    @Test("outside a session dropped requests are not counted") mutating func outside() {
         let (stranger, gone) = (stage.open(), stage.join())
         stage.give(.closed(gone))
         for client in [stranger, gone] { miss(topic, client) }

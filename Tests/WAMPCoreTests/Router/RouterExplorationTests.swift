@@ -7,7 +7,7 @@ import Testing
 
 /// Every input in every reachable state of a small router.
 @Suite struct RouterExplorationTests {
-    /// A router that is the same as another if clients cannot tell them apart but by ids drawn by chance.
+    /// A router that equals another if clients cannot tell them apart, except by random ids.
     private struct Explored: Machine, Hashable {
         private(set) var router: RouterMachine
         private var summary: [String] = []
@@ -56,7 +56,7 @@ import Testing
         .received(clients[0], .abort(details: [:], reason: "no", .none)),
     ]
 
-    @Test("on every edge each connection hears only what its state allows", arguments: [RouterPolicy.Quirks(), .crossbar])
+    @Test("in every state each connection gets only what its state allows", arguments: [RouterPolicy.Quirks(), .crossbar])
     func edges(quirks: RouterPolicy.Quirks) throws {
         let start = Explored(RouterMachine(policy: RouterPolicy(goodbyePatience: .seconds(3), quirks: quirks), seed: 1))
         let states = try explore(
@@ -81,7 +81,7 @@ import Testing
                 default: try #require(phase == .joined, "\(step)")
                 }
             }
-            // Who was closed is forgotten, and who is known has an end or a session.
+            // A closed client is forgotten; a known client has a deadline or a session.
             try #require(closed.allSatisfy { after.peers[$0] == nil }, "\(step)")
             for (client, visit) in after.peers {
                 try #require((visit.session != nil) == (visit.phase == .joined), "\(step)")
@@ -89,7 +89,7 @@ import Testing
                 try #require(waits == (visit.phase != .joined), "\(step)")
             }
             try #require(after.sessions.count == after.peers.values.count { $0.session != nil }, "\(step)")
-            // When all have gone, nothing stays.
+            // When all clients are gone, no state is left.
             var effects: [RouterEffect] = []
             for client in Self.clients { after.handle(.closed(client), at: step.now, into: &effects) }
             try #require(after.isEmpty, "\(step)")

@@ -9,7 +9,7 @@ import Testing
     private var stage = RouterStage()
     private let hello = WAMPMessage.hello(realm: "realm1", details: ["roles": RouterStage.roles, "authmethods": ["ticket"], "later": 7])
 
-    @Test("a hello is shown to the shell as it is, and answered when the verdict comes") mutating func examination() throws {
+    @Test("the authenticator gets the whole HELLO, which is answered after the verdict") mutating func examination() throws {
         let client = stage.open()
         stage.send(hello, from: client)
         guard case .hello(realm: "realm1", let details)? = stage.examined.last?.credentials else { Issue.record("not examined"); return }
@@ -29,7 +29,7 @@ import Testing
         #expect(stage.closed.isEmpty)
     }
 
-    @Test("what is not there is not announced") mutating func features() throws {
+    @Test("the router does not announce disabled features") mutating func features() throws {
         func features(_ policy: RouterPolicy, _ role: String) throws -> Value {
             var stage = RouterStage(policy)
             let client = stage.open()
@@ -46,7 +46,7 @@ import Testing
         #expect(try features(RouterPolicy(quirks: .nexus), "broker")["subscription_revocation"] == nil)
     }
 
-    @Test("who has no name gets one, and nobody gets another's session") mutating func names() throws {
+    @Test("an anonymous client gets a random authid, and session ids differ") mutating func names() throws {
         let (one, other) = (stage.join(), stage.join())
         let names = [one, other].map { stage.router.peers[$0]?.session?.participant.authID }
         #expect(names[0] != nil && names[0] != names[1])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a name or a role with a character that nobody sees is nobody's",
+        "an authid or role with an invisible character is refused",
         arguments: ["ann\u{202E}", "a\u{200B}nn", "an\u{0}n", "ann\u{E0041}"])
     mutating func hidden(_ text: String) {
         for principal in [RouterPrincipal(authID: text), RouterPrincipal(authID: "ann", authRole: text)] {
@@ -70,7 +70,7 @@ import Testing
         #expect(stage.router.sessionCount == 0)
     }
 
-    @Test("a challenge is answered, and the answer examined") mutating func challenge() {
+    @Test("the answer to a challenge is examined") mutating func challenge() {
         let client = stage.open()
         stage.send(hello, from: client)
         stage.give(.examined(client, .challenged(method: "wampcra", extra: ["challenge": "x"])))
@@ -81,7 +81,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [2])
     }
 
-    @Test("a wrong answer is refused with its reason, and the connection ends") mutating func wrongAnswer() {
+    @Test("a wrong answer is refused with a reason, and the connection ends") mutating func wrongAnswer() {
         let client = stage.open()
         stage.send(hello, from: client)
         stage.give(.examined(client, .challenged(method: "ticket", extra: [:])))
@@ -93,7 +93,7 @@ import Testing
         #expect(stage.router.isEmpty)
     }
 
-    @Test("a realm that is not there is refused before anybody is asked") mutating func realms() {
+    @Test("an unknown realm is refused before authentication") mutating func realms() {
         stage = RouterStage(RouterPolicy(realms: ["realm2"]))
         let client = stage.open()
         stage.send(hello, from: client)
@@ -101,22 +101,22 @@ import Testing
         #expect(stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
-    @Test("where any realm can be joined, there are never more than the policy has") mutating func tooManyRealms() {
+    @Test("the number of dynamic realms is limited") mutating func tooManyRealms() {
         stage = RouterStage(RouterPolicy(maximumRealms: 2))
         let first = stage.join("a")
         let _ = (stage.join("b"), stage.join("a"))
         let client = stage.open()
         stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
-        // There may be room later: nobody is to give up for that.
+        // There may be room later, so the refusal is retryable.
         #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
-        // The third waits in its examination while the last place is taken.
+        // Realm a still has a session, so another client may join it.
         stage.give(.closed(first))
         let late = stage.open()
         stage.send(.hello(realm: "a", details: ["roles": RouterStage.roles]), from: late)
         #expect(stage.examined.last?.connection == late)
     }
 
-    @Test("a realm that nobody is in makes room for another, and the one left first goes") mutating func forsakenRealms() throws {
+    @Test("an empty realm is removed for a new one, the one left first before others") mutating func forsakenRealms() throws {
         stage = RouterStage(RouterPolicy(maximumRealms: 3))
         let guests = ["a", "b", "c"].map { stage.join($0) }
         for guest in guests { stage.publish(guest, "kept", ["retain": true]) }
@@ -127,11 +127,11 @@ import Testing
         #expect(stage.router.places.keys.sorted() == ["a", "c", "d"])
         _ = stage.join("e")
         #expect(stage.router.places.keys.sorted() == ["c", "d", "e"])
-        // Now somebody is in each.
+        // Now each realm has a session.
         let client = stage.open()
         stage.send(.hello(realm: "f", details: ["roles": RouterStage.roles]), from: client)
         #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
-        // And who comes back finds an empty one.
+        // A client that comes back finds its realm empty.
         stage.give(.closed(guests[2]))
         let late = stage.join("a")
         #expect(stage.router.places.keys.sorted() == ["a", "d", "e"])
@@ -139,7 +139,7 @@ import Testing
         #expect(try stage.events(late).isEmpty)
     }
 
-    @Test("clients of one address make only so many realms, and displace none but their own") mutating func realmsOfAnAddress() {
+    @Test("the clients of an address create a limited number of realms and replace only their own") mutating func realmsOfAnAddress() {
         stage = RouterStage(RouterPolicy(maximumRealms: 4, maximumRealmsByAddress: 2))
         let honest = stage.join("honest", from: "1.1.1.1")
         stage.publish(honest, "kept", ["retain": true])
@@ -148,7 +148,7 @@ import Testing
         let client = stage.open(from: "6.6.6.6")
         stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
         #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
-        // A realm that is there can be joined, and another address makes its own.
+        // An existing realm can be joined, and another address creates its own.
         _ = (stage.join("b", from: "6.6.6.6"), stage.join("d", from: "2.2.2.2"))
         stage.publish(guests[0], "kept", ["retain": true])
         stage.give(.closed(guests[0]))
@@ -156,7 +156,7 @@ import Testing
         #expect(stage.router.places.keys.sorted() == ["b", "c", "d", "honest"])
     }
 
-    @Test("whoever has left most behind makes room first") mutating func heaviestRealms() {
+    @Test("the address that has left most realms behind loses one first") mutating func heaviestRealms() {
         stage = RouterStage(RouterPolicy(maximumRealms: 4))
         for (realm, address) in [("honest", "1.1.1.1"), ("a", "6.6.6.6"), ("b", "6.6.6.6"), ("c", "6.6.6.6")] {
             let guest = stage.join(realm, from: address)
@@ -167,7 +167,7 @@ import Testing
         #expect(stage.router.places.keys.sorted() == ["b", "c", "d", "honest"])
     }
 
-    @Test("realms that are named stay, whether or not anybody is in them") mutating func namedRealms() throws {
+    @Test("configured realms stay, with or without sessions") mutating func namedRealms() throws {
         stage = RouterStage(RouterPolicy(realms: ["a", "b"], maximumRealms: 1))
         let guest = stage.join("a")
         stage.publish(guest, "kept", ["retain": true])
@@ -179,14 +179,14 @@ import Testing
     }
 
     @Test(
-        "a hello without a role breaks the protocol", arguments: [[:], ["roles": [:]], ["roles": 7], ["roles": ["cook": [:]]]] as [Value])
+        "HELLO without a known role is a violation", arguments: [[:], ["roles": [:]], ["roles": 7], ["roles": ["cook": [:]]]] as [Value])
     mutating func roles(details: Value) throws {
         let client = stage.open()
         stage.send(.hello(realm: "realm1", details: try #require(details.entries)), from: client)
         #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.protocolViolation] && stage.closed[client] == .violation)
     }
 
-    @Test("who does not say hello in time is dropped", arguments: 0...2) mutating func patience(step: Int) {
+    @Test("a client that does not join in time is dropped", arguments: 0...2) mutating func patience(step: Int) {
         let client = stage.open()
         if step > 0 { stage.send(hello, from: client) }
         if step > 1 { stage.give(.examined(client, .challenged(method: "ticket", extra: [:]))) }
@@ -194,12 +194,12 @@ import Testing
         #expect(stage.closed.isEmpty)
         stage.pass(.milliseconds(1))
         #expect(stage.closed[client] == .goodbye && stage.heard(client).last?.reason == WAMPURI.Error.timeout)
-        // The verdict comes too late.
+        // The verdict is too late.
         stage.give(.examined(client, .accepted(RouterPrincipal())))
         #expect(stage.heard(client).isEmpty && stage.router.isEmpty)
     }
 
-    @Test("a verdict that nobody waits for changes nothing") mutating func verdicts() {
+    @Test("an unexpected verdict changes nothing") mutating func verdicts() {
         let client = stage.join()
         stage.give(.examined(client, .refused(reason: "x", message: "")), .examined(RouterConnection(99), .accepted(RouterPrincipal())))
         #expect(stage.heard(client).isEmpty && stage.closed.isEmpty)
@@ -208,7 +208,7 @@ import Testing
         #expect(stage.heard(silent).isEmpty && stage.router.sessionCount == 1)
     }
 
-    @Test("a client that gives up while it joins is not answered") mutating func abort() {
+    @Test("a client that aborts while it joins gets no answer") mutating func abort() {
         let client = stage.open()
         stage.send(hello, from: client)
         stage.send(.abort(details: [:], reason: "com.app.no", .none), from: client)

@@ -4,18 +4,18 @@ import Testing
 
 @testable import WAMPCore
 
-/// How many bytes a router keeps, and for whom.
+/// Limits on the bytes that a router stores, by session, user, address and realm.
 @Suite struct RouterKeepingTests {
     private static let content = Value.text(String(repeating: "x", count: 3900))
 
-    /// A router that keeps about five events of 4,000 bytes for a session, nine in a realm, and twenty in all.
+    /// A router that stores about five events of 4,000 bytes for a session, nine in a realm, and twenty in all.
     private func stage(_ change: (inout RouterPolicy) -> Void = { _ in }) -> RouterStage {
         var policy = RouterPolicy(hasMetaAPI: false, maximumKeptBySession: 22_000, maximumKeptInRealm: 40_000, maximumKept: 88_000)
         change(&policy)
         return RouterStage(policy)
     }
 
-    /// Whether a publication that is to be retained was.
+    /// Whether a publication with `retain` was accepted.
     private func retains(_ client: RouterConnection, _ topic: String, _ stage: inout RouterStage) -> Bool {
         stage.publish(client, topic, ["retain": true, "acknowledge": true], Self.content)
         switch stage.heard(client).last {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// How many retained events under a prefix a new session gets.
+    /// The topics of the retained events that a new session gets under a prefix.
     private func replayed(_ prefix: String, _ stage: inout RouterStage, realm: String = "realm1") throws -> [String] {
         let reader = stage.join(realm)
         let _ = try stage.subscribe(reader, prefix, ["match": "prefix", "get_retained": true])
@@ -35,23 +35,23 @@ import Testing
         return try stage.events(reader).compactMap { $0.details["topic"]?.string }
     }
 
-    @Test func `a session has only so many bytes retained, and hears of it; its place in a topic it may use again`() throws {
+    @Test func `a session has a limit of retained bytes, gets an error beyond it, and may replace its own event`() throws {
         var stage = stage()
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a.", ["match": "prefix"])
         #expect((0..<6).map { retains(ann, "a.t\($0)", &stage) } == [true, true, true, true, true, false])
         #expect(retains(ann, "a.t0", &stage))
-        // What is refused reaches nobody; who asked for no answer gets none.
+        // A refused event reaches no subscriber. Without acknowledgement its publisher gets no answer.
         #expect(try stage.events(bob).count == 6)
         stage.publish(ann, "a.t9", ["retain": true], Self.content)
         #expect(try stage.heard(ann).isEmpty && stage.events(bob).isEmpty)
-        // What is not to be retained is published all the same.
+        // An event that is not to be retained is still published.
         stage.publish(ann, "a.t9", [:], Self.content)
         #expect(try stage.events(bob).count == 1)
         #expect(retains(bob, "b", &stage))
     }
 
-    @Test func `retained events outlive their session, and go for those of others when there is no room, the first left first`() throws {
+    @Test func `retained events outlive their session until others need the room, those left first going first`() throws {
         var stage = stage()
         let first = stage.join()
         for number in 0..<5 { #expect(retains(first, "a.t\(number)", &stage)) }
@@ -60,20 +60,20 @@ import Testing
         let second = stage.join()
         for number in 0..<5 {
             #expect(retains(second, "b.t\(number)", &stage))
-            // Room is made before, not after.
+            // Room is made before the new event is stored.
             #expect(stage.router.kept <= 40_000)
         }
         #expect(try replayed("", &stage) == ["a.t1", "a.t2", "a.t3", "a.t4", "b.t0", "b.t1", "b.t2", "b.t3", "b.t4"])
         let third = stage.join()
         for number in 0..<4 { #expect(retains(third, "c.t\(number)", &stage)) }
         #expect(try replayed("a.", &stage).isEmpty)
-        // Those of who is present stay.
+        // The events of present sessions stay.
         #expect(!retains(third, "c.t4", &stage))
         #expect(try replayed("b.", &stage).count == 5)
         #expect(stage.router.kept <= 40_000)
     }
 
-    @Test func `what those have retained who left keeps nobody from subscribing, registering or leaving a testament`() throws {
+    @Test func `retained events of sessions that left do not block a SUBSCRIBE, a REGISTER or a testament`() throws {
         var stage = stage { $0.hasMetaAPI = true }
         for _ in 0..<2 {
             let guest = stage.join()
@@ -92,7 +92,7 @@ import Testing
         #expect(stage.router.kept <= 40_000)
     }
 
-    @Test func `a topic that another publishes to takes the place of its first publisher`() throws {
+    @Test func `a retained event counts for its last publisher`() throws {
         var stage = stage()
         let (ann, bob) = (stage.join(), stage.join())
         for number in 0..<5 { #expect(retains(ann, "a.t\(number)", &stage)) }
@@ -102,7 +102,7 @@ import Testing
         #expect(try replayed("a.", &stage) == ["a.t1", "a.t2", "a.t3", "a.t4", "a.t0", "a.t5"])
     }
 
-    @Test func `all realms keep only so much: those that nobody is in go first`() throws {
+    @Test func `all realms share one limit, and empty realms are removed first`() throws {
         var stage = stage()
         for realm in ["r1", "r2", "r3"] {
             for _ in 0..<2 {
@@ -116,7 +116,7 @@ import Testing
         #expect(try !replayed("a.", &stage, realm: "r3").isEmpty)
     }
 
-    @Test func `what was left in realms that somebody is in keeps nobody from another realm`() throws {
+    @Test func `retained events of sessions that left other realms do not block a client`() throws {
         var stage = stage()
         let client = stage.join("victim")
         for number in 0..<2 { #expect(retains(client, "v.t\(number)", &stage)) }
@@ -137,7 +137,7 @@ import Testing
         #expect(try replayed("v.", &stage, realm: "victim").count == 3)
     }
 
-    @Test func `subscriptions, registrations and testaments count, and no more when they are gone`() throws {
+    @Test func `subscriptions, registrations and testaments count until they end`() throws {
         var stage = stage { $0.hasMetaAPI = true }
         let client = stage.join()
         let long = String(repeating: "a.", count: 20)
@@ -165,8 +165,8 @@ import Testing
         #expect(stage.router.kept == 0)
     }
 
-    @Test func `calls that wait count but for the first ones of a session, and no more when they end`() throws {
-        // Each beyond the first 64 takes 532 bytes.
+    @Test func `pending calls beyond the first 64 of a session count until they end`() throws {
+        // Each call beyond the first 64 takes 532 bytes.
         var stage = stage {
             $0.maximumKeptBySession = 5 * 532
             $0.maximumKeptByAddress = 8 * 532
@@ -182,10 +182,10 @@ import Testing
         for _ in 0..<64 { #expect(waits(ann) && waits(bob)) }
         #expect(stage.router.kept == before)
         #expect((0..<6).map { _ in waits(ann) } == [true, true, true, true, true, false])
-        // The other session of the address has what is left.
+        // The other session of the address gets the rest.
         #expect((0..<4).map { _ in waits(bob) } == [true, true, true, false])
         #expect(stage.router.kept == before + 8 * 532)
-        // All calls of the first are answered: only then the second has room.
+        // The second session has room only after all calls of the first are answered.
         let invocations = stage.heard(callee).compactMap { message -> WAMPID? in
             if case .invocation(let request, _, _, _) = message { request } else { nil }
         }
@@ -193,12 +193,12 @@ import Testing
         #expect(stage.heard(ann).count { if case .result = $0 { true } else { false } } == 69)
         #expect(stage.router.kept == before + 3 * 532)
         #expect((0..<3).map { _ in waits(bob) } == [true, true, true])
-        // Nor do they when the callee goes, or the caller.
+        // Calls also stop counting when the caller leaves.
         stage.give(.closed(bob))
         #expect(stage.router.kept == before && stage.router.holdings.isEmpty)
     }
 
-    @Test func `what a session leaves no longer counts for its realm, nor what it takes back`() throws {
+    @Test func `a testament stops counting when its session ends, and a registration when it is removed`() throws {
         var stage = stage { $0.hasMetaAPI = true }
         let (ann, bob) = (stage.join(), stage.join())
         let before = stage.router.kept
@@ -214,7 +214,7 @@ import Testing
         #expect(stage.router.kept == before)
     }
 
-    @Test func `a realm that makes way for another takes with it what it keeps`() throws {
+    @Test func `a removed realm no longer counts`() throws {
         var stage = stage { $0.maximumRealms = 1 }
         let ann = stage.join("r1")
         #expect(retains(ann, "a.t", &stage))
@@ -225,7 +225,7 @@ import Testing
         stage.give(.closed(bob))
     }
 
-    @Test func `a history that goes with its subscription no longer counts`() throws {
+    @Test func `a history that is removed with its subscription no longer counts`() throws {
         var stage = stage {
             $0.historyLength = 10
             $0.maximumHistories = 1
@@ -235,7 +235,7 @@ import Testing
             let id = try stage.subscribe(bob, topic)
             for _ in 0..<3 { stage.publish(ann, topic, [:], Self.content) }
             stage.unsubscribe(bob, id)
-            // That of the topic before has gone.
+            // The history of the previous topic was removed.
             #expect(stage.router.kept > 11_000 && stage.router.kept < 14_000, "\(topic)")
         }
     }
@@ -243,7 +243,7 @@ import Testing
     // MARK: Users and addresses
 
     @Test(arguments: [true, false])
-    func `many sessions of a user, or of an address, keep together no more than one may`(_ isUser: Bool) throws {
+    func `the sessions of a user, or of an address, together store no more than their common limit`(_ isUser: Bool) throws {
         var stage = stage {
             $0.maximumKeptInRealm = 400_000
             $0.maximumKept = 800_000
@@ -260,17 +260,17 @@ import Testing
         stage.publish(members[3], "a.t", ["retain": true, "acknowledge": true], Self.content)
         guard case .error(_, _, _, _, let arguments)? = stage.heard(members[3]).last else { return #expect(Bool(false), "kept") }
         #expect(try arguments.list.first?.string?.contains(isUser ? "this user" : "clients of this address") == true)
-        // Another user at another address is none of that.
+        // Another user at another address has its own limit.
         let honest = stage.join("r0", as: "ann", by: "ticket", from: "10.0.1.1")
         #expect((0..<5).allSatisfy { retains(honest, "b.t\($0)", &stage) })
-        // What one of them takes back the others may have.
+        // The other sessions may use what one of them frees.
         stage.give(.closed(members[0]))
         #expect(retains(members[3], "a.t", &stage))
         for one in members + [honest] { stage.give(.closed(one)) }
         #expect(stage.router.holdings.isEmpty)
     }
 
-    @Test func `whoever leaves most makes room first, and cannot make go what others have left`() throws {
+    @Test func `the user that left the most data makes room first and cannot displace the data of others`() throws {
         var stage = stage()
         let ann = stage.join(as: "ann", by: "ticket")
         for number in 0..<2 { #expect(retains(ann, "a.t\(number)", &stage)) }
@@ -282,16 +282,16 @@ import Testing
             #expect(stage.router.kept <= 40_000)
         }
         #expect(try replayed("a.", &stage) == ["a.t0", "a.t1"])
-        // Of its own the newest are left.
+        // Of its own events the newest remain.
         let left = try replayed("e.", &stage)
         #expect(left.count > 3 && left.last == "e.t5.3" && !left.contains("e.t0.0"))
-        // Nor does it forget how much that was.
+        // The router still knows how much each user has left.
         let bob = stage.join(as: "bob", by: "ticket")
         for number in 0..<5 { #expect(retains(bob, "b.t\(number)", &stage)) }
         #expect(try replayed("a.", &stage) == ["a.t0", "a.t1"] && stage.router.kept <= 40_000)
     }
 
-    @Test func `a topic that another takes over no longer counts for the user that had it`() throws {
+    @Test func `a retained event that another user replaces no longer counts for the first user`() throws {
         var stage = stage { $0.maximumKeptByUser = 9000 }
         let (first, second) = (stage.join(as: "eve", by: "ticket"), stage.join(as: "eve", by: "ticket"))
         let ann = stage.join(as: "ann", by: "ticket")
@@ -301,7 +301,7 @@ import Testing
         #expect(stage.router.holdings.isEmpty)
     }
 
-    @Test func `a subscription that is revoked no longer counts for the user that had it`() throws {
+    @Test func `a revoked subscription no longer counts for its user`() throws {
         var stage = stage()
         let eve = stage.join(as: "eve", by: "ticket", from: "10.0.0.1")
         let id = try stage.subscribe(eve, "a.t")
@@ -310,13 +310,13 @@ import Testing
         #expect(stage.router.holdings.isEmpty)
     }
 
-    @Test func `names that nobody has proven are no users`() throws {
+    @Test func `unauthenticated names do not share the limit of a user`() throws {
         var stage = stage { $0.maximumKeptByUser = 9000 }
         let guests = (0..<3).map { _ in stage.join(as: "guest") }
         #expect(guests.allSatisfy { one in (0..<2).allSatisfy { retains(one, "a.\(one.number).\($0)", &stage) } })
     }
 
-    @Test func `a testament is published though it cannot be retained`() throws {
+    @Test func `a testament is published even if it cannot be retained`() throws {
         var stage = stage {
             $0.hasMetaAPI = true
             $0.maximumKeptInRealm = 10_000
@@ -331,7 +331,7 @@ import Testing
         #expect(try stage.events(bob).count == 1)
     }
 
-    @Test func `histories take no more than the realm may keep: the longest forgets first`() throws {
+    @Test func `histories stay within the limit of the realm, and the longest is shortened first`() throws {
         var stage = stage { $0.historyLength = 1000 }
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(bob, "a")
@@ -341,7 +341,7 @@ import Testing
         #expect(stage.router.kept <= 40_000 && stage.router.kept > 22_000)
         let lengths = try #require(stage.router.realms[0]).broker.subscriptions.values.map { $0.history(1000).count }.sorted()
         #expect(lengths[0] == 1 && lengths[1] > 3 && lengths[1] < 10)
-        // Those that nobody has any more go before.
+        // Histories without subscribers are removed first.
         stage.give(.closed(bob))
         let eve = stage.join()
         let _ = try stage.subscribe(eve, "c")

@@ -4,12 +4,12 @@ import Testing
 
 @testable import WAMPCore
 
-/// WAMP, "Session Close", and how else sessions end.
+/// WAMP, "Session Close", and other ends of sessions.
 @Suite struct RouterLeavingTests {
     private var stage = RouterStage()
     private let bye = WAMPMessage.goodbye(details: [:], reason: WAMPURI.Close.closeRealm, .none)
 
-    @Test("a goodbye is answered, then the connection ends") mutating func goodbye() throws {
+    @Test("GOODBYE is answered, then the connection closes") mutating func goodbye() throws {
         let client = stage.join()
         let id = try stage.session(of: client)
         stage.send(bye, from: client)
@@ -18,7 +18,7 @@ import Testing
         #expect(stage.router.isEmpty)
     }
 
-    @Test("with the habit of Crossbar the connection serves one session after another") mutating func reuse() throws {
+    @Test("with the quirk of Crossbar a connection serves several sessions in turn") mutating func reuse() throws {
         stage = RouterStage(RouterPolicy(quirks: .crossbar))
         let client = stage.join()
         let first = try stage.session(of: client)
@@ -34,7 +34,7 @@ import Testing
         #expect(stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
-    @Test("a session that is killed is told why, and what it still sends is ignored") mutating func kill() throws {
+    @Test("a killed session gets the reason, and its later messages are ignored") mutating func kill() throws {
         let (client, other) = (stage.join(), stage.join())
         let topic = try stage.subscribe(other, "a")
         let id = try stage.session(of: client)
@@ -45,12 +45,12 @@ import Testing
         #expect(try stage.events(other).isEmpty && stage.heard(client).isEmpty && stage.closed.isEmpty && topic > 0)
         stage.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none), from: client)
         #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye)
-        // Nobody is killed twice.
+        // A session is killed only once.
         stage.give(.kill(session: id, reason: "com.app.enough", message: nil))
         #expect(stage.heard(client).isEmpty)
     }
 
-    @Test("who does not answer a goodbye is dropped") mutating func goodbyePatience() throws {
+    @Test("a client that does not answer GOODBYE is dropped") mutating func goodbyePatience() throws {
         let client = stage.join()
         stage.give(.kill(session: try stage.session(of: client), reason: WAMPURI.Close.killed, message: nil))
         stage.pass(.milliseconds(1999))
@@ -59,13 +59,13 @@ import Testing
         #expect(stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
-    @Test("an abort ends session and connection without an answer") mutating func abort() {
+    @Test("ABORT ends the session and the connection without an answer") mutating func abort() {
         let client = stage.join()
         stage.send(.abort(details: [:], reason: "com.app.crash", .none), from: client)
         #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
-    @Test("a lost connection leaves nothing behind") mutating func loss() throws {
+    @Test("a lost connection leaves no state behind") mutating func loss() throws {
         let (client, other) = (stage.join(), stage.join())
         let id = try stage.session(of: client)
         let _ = try (stage.subscribe(client, "a"), stage.subscribe(client, "b.", ["match": "prefix"]), stage.subscribe(other, "a"))
@@ -78,7 +78,7 @@ import Testing
         #expect(stage.router.isEmpty)
     }
 
-    @Test("a client that does not take what is sent is cut off") mutating func overrun() throws {
+    @Test("a client with a full outbound queue is cut off") mutating func overrun() throws {
         let client = stage.join()
         let id = try stage.session(of: client)
         stage.give(.overrun(client), .overrun(client))
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.news.contains(.overrun(id, realm: "realm1")))
     }
 
-    @Test("when the router stops, all are told, and who answers goes at once") mutating func stop() throws {
+    @Test("a stopping router says goodbye to all, and a client that answers is closed at once") mutating func stop() throws {
         let (stranger, polite, rude) = (stage.open(), stage.join(), stage.join())
         let topics = try [polite, rude].map { try stage.subscribe($0, "wamp.session.on_leave") }
         stage.give(.stop, .stop)
@@ -101,7 +101,7 @@ import Testing
         #expect(stage.router.isEmpty)
     }
 
-    @Test("a router without clients has stopped at once") mutating func stopAtOnce() {
+    @Test("a router without clients stops at once") mutating func stopAtOnce() {
         stage.give(.stop)
         #expect(stage.news == [.stopped])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WAMPCore
 
-/// The habits of other routers that no other test is about, each by itself.
+/// The quirks of other routers that no other suite covers.
 @Suite struct RouterQuirksTests {
     private func stage(_ change: (inout RouterPolicy.Quirks) -> Void) -> RouterStage {
         var quirks = RouterPolicy.Quirks()
@@ -12,7 +12,7 @@ import Testing
         return RouterStage(RouterPolicy(quirks: quirks))
     }
 
-    /// A caller, and the invocation of what a callee of this name offers.
+    /// A caller, and the details of an invocation of a callee with this name.
     private func calling(_ stage: inout RouterStage) throws -> (caller: RouterConnection, callee: RouterConnection, session: WAMPID) {
         let (caller, callee) = (stage.join(), stage.join(as: "ann", role: "backend"))
         stage.send(.register(request: 1, options: [:], procedure: "a"), from: callee)
@@ -21,18 +21,18 @@ import Testing
         return (caller, callee, try stage.session(of: callee))
     }
 
-    @Test("an invalid URI in a call may end the connection, with 1011 and without a word")
+    @Test("a call of an invalid URI may close the connection with 1011 and no message")
     func invalidURIs() throws {
         var stage = stage { $0.closesOnInvalidURIs = true }
         let (client, other) = (stage.join(), stage.join())
         stage.send(.call(request: 1, options: [:], procedure: "a..b", .none), from: client)
         #expect(stage.closed == [client: .failure] && stage.heard(client).isEmpty && stage.router.sessionCount == 1)
-        // What could be one, and is nobody's, is answered.
+        // A valid URI without a registration gets an error.
         stage.send(.call(request: 1, options: [:], procedure: "a.b", .none), from: other)
         #expect(stage.heard(other).map(\.reason) == [WAMPURI.Error.noSuchProcedure])
     }
 
-    @Test("who breaks the protocol may be cut off without an ABORT, before and after joining")
+    @Test("a violation may close the connection without ABORT, before and after joining")
     func withoutAbort() {
         var stage = stage { $0.closesWithoutAbort = true }
         let (stranger, client) = (stage.open(), stage.join())
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a router that stops may go without a word to anybody")
+    @Test("a stopping router may close without a message")
     func withoutGoodbye() throws {
         var stage = stage { $0.goesWithoutGoodbye = true }
         let (stranger, client, killed) = (stage.open(), stage.join(), stage.join())
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.news.last == .stopped && stage.router.isEmpty)
     }
 
-    @Test("results, parts of them and errors may name their callee")
+    @Test("results, progressive results and errors may disclose their callee")
     func callees() throws {
         var stage = stage { $0.namesCallees = true }
         let (caller, callee, session) = try calling(&stage)
@@ -72,7 +72,7 @@ import Testing
             ])
     }
 
-    @Test("who offers no method that there is may be refused in other words; other refusals stay")
+    @Test("a client without a known authentication method may get another error; other refusals stay")
     func methods() {
         var stage = stage { $0.refusesMethodsAs = "com.app.no" }
         let reasons = [WAMPURI.Error.noMatchingAuthMethod, WAMPURI.Error.authenticationDenied].map { reason in
@@ -84,7 +84,7 @@ import Testing
         #expect(reasons == ["com.app.no", WAMPURI.Error.authenticationDenied])
     }
 
-    @Test("what is no message may be ignored, and an option of a wrong type be as if it were missing")
+    @Test("an undecodable message may be ignored, and an option of the wrong type may count as missing")
     func mistakes() throws {
         var stage = stage { $0.ignoresMistakes = true }
         let (caller, callee, _) = try calling(&stage)
@@ -106,7 +106,7 @@ import Testing
         #expect(stage.heard(callee).map(\.type) == [69] && stage.closed.isEmpty)
     }
 
-    @Test("the presets are what was seen of the two routers")
+    @Test("the presets match the observed behaviour of the two routers")
     func presets() {
         let (crossbar, nexus) = (RouterPolicy.Quirks.crossbar, RouterPolicy.Quirks.nexus)
         #expect(crossbar.closesOnInvalidURIs && crossbar.closesWithoutAbort && crossbar.goesWithoutGoodbye && crossbar.namesCallees)

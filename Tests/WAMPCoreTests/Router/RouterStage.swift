@@ -4,23 +4,23 @@ import Testing
 
 @testable import WAMPCore
 
-/// A router with clients; it keeps what was said to whom.
+/// A router with clients, and the messages that each client received.
 struct RouterStage {
     var router: RouterMachine
     private(set) var now = Moment.start
     private var said: [RouterConnection: [WAMPMessage]] = [:]
     private(set) var closed: [RouterConnection: RouterClosing] = [:]
     private(set) var news: [RouterNews] = []
-    /// Who waits to be examined, and with what.
+    /// The clients in authentication, with their credentials.
     private(set) var examined: [(connection: RouterConnection, credentials: RouterCredentials)] = []
-    /// How many messages were handed over for several receivers at once.
+    /// How many messages were sent to several receivers at once.
     private(set) var fanOuts: [[RouterConnection]] = []
     private var opened: UInt64 = 0
     private var requests: [RouterConnection: WAMPID] = [:]
 
     init(_ policy: RouterPolicy = RouterPolicy(), seed: UInt64 = 1) { router = RouterMachine(policy: policy, seed: seed) }
 
-    // MARK: What happens
+    // MARK: Inputs
 
     mutating func give(_ inputs: RouterInput...) {
         for input in inputs { drive { $0.handle(input, at: $1, into: &$2) } }
@@ -32,7 +32,7 @@ struct RouterStage {
         carryOut(effects)
     }
 
-    /// Lets time pass, from one deadline to the next.
+    /// Lets time pass and wakes the router at each deadline.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let deadline = router.deadline, deadline <= end {
@@ -71,7 +71,7 @@ struct RouterStage {
         return RouterConnection(opened)
     }
 
-    /// A client that has been welcomed; what it was told is forgotten.
+    /// A client that has joined, without the messages received until then.
     mutating func join(
         _ realm: String = "realm1", as name: String? = nil, role: String = "anonymous", by method: String = "anonymous",
         from address: String? = nil, roles: Value = Self.roles
@@ -87,7 +87,7 @@ struct RouterStage {
         try #require(router.peers[connection]?.session?.participant.session)
     }
 
-    /// What a client was told since it was last asked.
+    /// The messages that a client received since the last call.
     mutating func heard(_ connection: RouterConnection) -> [WAMPMessage] { said.removeValue(forKey: connection) ?? [] }
 
     /// The id of a client's next request.
@@ -98,7 +98,7 @@ struct RouterStage {
 
     mutating func send(_ message: WAMPMessage, from connection: RouterConnection) { give(.received(connection, message)) }
 
-    /// Subscribes, and returns the id of the subscription.
+    /// Subscribes and returns the id of the subscription.
     mutating func subscribe(_ connection: RouterConnection, _ uri: String, _ options: ValueMap = [:]) throws -> WAMPID {
         let request = next(connection)
         let before = said[connection] ?? []
@@ -119,7 +119,7 @@ struct RouterStage {
         send(.publish(request: request, options: options, topic: topic, WAMPArguments(list)), from: connection)
     }
 
-    /// The events that a client was told, since it was last asked; other messages are forgotten.
+    /// The events that a client received since the last call; other messages are discarded.
     mutating func events(_ connection: RouterConnection) throws -> [Event] {
         try heard(connection).compactMap {
             guard case .event(let subscription, let publication, let details, let arguments) = $0 else { return nil }

@@ -12,10 +12,10 @@ import Testing
         #expect(stage.heard(client).last?.reason == WAMPURI.Error.protocolViolation, "\(comment)")
         #expect(stage.closed[client] == .violation, "\(comment)")
         guard case .violation(client, _)? = stage.news.last(where: { if case .violation = $0 { true } else { false } }) else {
-            Issue.record("nobody was told \(comment)")
+            Issue.record("no news of a violation: \(comment)")
             return
         }
-        // Nothing that still comes is answered.
+        // Later messages get no answer.
         stage.send(.publish(request: 1, options: ["acknowledge": true], topic: "a", .none), from: client)
         #expect(stage.heard(client).isEmpty, "\(comment)")
     }
@@ -30,7 +30,7 @@ import Testing
         .error(.call, request: 1, details: [:], uri: "a.b", .none), .error(.subscribe, request: 1, details: [:], uri: "a.b", .none),
     ]
 
-    @Test("a message that no client sends after it has joined breaks the protocol", arguments: late)
+    @Test("a message that a joined client may not send is a violation", arguments: late)
     mutating func outOfPlace(message: WAMPMessage) {
         let client = stage.join()
         stage.send(message, from: client)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "a message that comes before its time breaks the protocol",
+        "a message before HELLO or out of order is a violation",
         arguments: [
             .welcome(session: 1, details: [:]), .goodbye(details: [:], reason: "wamp.close.normal", .none),
             .authenticate(signature: "", extra: [:]), .publish(request: 1, options: [:], topic: "a", .none),
@@ -51,20 +51,20 @@ import Testing
             let client = stage.open()
             if step > 0 { stage.send(.hello(realm: "realm1", details: ["roles": RouterStage.roles]), from: client) }
             if step > 1 { stage.give(.examined(client, .challenged(method: "ticket", extra: [:]))) }
-            // It is what a challenge asks for.
+            // A message that answers a challenge.
             if step == 2, message.type == 5 { continue }
             stage.send(message, from: client)
             expectViolation(client, "in step \(step)")
         }
     }
 
-    @Test("two hellos break the protocol, also while the first is examined") mutating func hellos() {
+    @Test("a second HELLO is a violation, also while the first is examined") mutating func hellos() {
         let client = stage.open()
         for _ in 0..<2 { stage.send(.hello(realm: "realm1", details: ["roles": RouterStage.roles]), from: client) }
         expectViolation(client)
     }
 
-    @Test("requests count 1, 2, 3 through all kinds, and any other id breaks the protocol", arguments: [0, 1, 2, 4, 1 << 53])
+    @Test("request ids count 1, 2, 3 across all kinds, and any other id is a violation", arguments: [0, 1, 2, 4, 1 << 53])
     mutating func ids(id: WAMPID) {
         let client = stage.join()
         stage.send(.subscribe(request: 1, options: [:], topic: "a"), from: client)
@@ -74,7 +74,7 @@ import Testing
         expectViolation(client)
     }
 
-    @Test("after the largest id comes 1") mutating func wrap() {
+    @Test("the id after the largest is 1") mutating func wrap() {
         let client = stage.join()
         stage.router.peers[client]?.session?.lastRequest = .largestWAMPID - 1
         for request in [.largestWAMPID, 1, 2] as [WAMPID] {
@@ -83,7 +83,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [17, 17, 17])
     }
 
-    @Test("with the habit of other routers any id will do") mutating func lenience() {
+    @Test("with a quirk of other routers any request id is accepted") mutating func lenience() {
         stage = RouterStage(RouterPolicy(quirks: .crossbar))
         let client = stage.join()
         for request in [7, 7, 0, 3] as [WAMPID] {
@@ -92,7 +92,7 @@ import Testing
         #expect(stage.heard(client).map(\.type) == [17, 17, 17, 17] && stage.closed.isEmpty)
     }
 
-    @Test("what is no message breaks the protocol, before and after joining") mutating func garbage() {
+    @Test("an undecodable message is a violation, before and after joining") mutating func garbage() {
         let (stranger, client) = (stage.open(), stage.join())
         for connection in [stranger, client] {
             stage.give(.undecodable(connection, WAMPFormatError(.noMessage)))
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "an option of a wrong type breaks the protocol",
+        "an option of the wrong type is a violation",
         arguments: [
             ["acknowledge": 1], ["exclude_me": "no"], ["retain": nil], ["disclose_me": []], ["exclude": 7], ["exclude": ["x"]],
             ["eligible": [0]], ["eligible_authid": [1]], ["exclude_authrole": "admin"], ["eligible": [-4]],
@@ -113,20 +113,20 @@ import Testing
         expectViolation(client)
     }
 
-    @Test("the same of a subscriber", arguments: [["match": 1], ["get_retained": "yes"]] as [Value])
+    @Test("a SUBSCRIBE option of the wrong type is a violation", arguments: [["match": 1], ["get_retained": "yes"]] as [Value])
     mutating func subscriberOptions(options: Value) throws {
         let client = stage.join()
         stage.send(.subscribe(request: 1, options: try #require(options.entries), topic: "a"), from: client)
         expectViolation(client)
     }
 
-    @Test("a way to match that nobody knows is refused, not punished") mutating func unknownMatch() {
+    @Test("an unknown match policy is refused and no violation") mutating func unknownMatch() {
         let client = stage.join()
         stage.send(.subscribe(request: 1, options: ["match": "regex"], topic: "a"), from: client)
         #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.invalidArgument] && stage.closed.isEmpty)
     }
 
-    @Test("what whoever runs the router forbids counts as a request, and is answered") mutating func forbidden() {
+    @Test("a request that the operator forbids counts and gets an error") mutating func forbidden() {
         let client = stage.join()
         let reason = WAMPURI.Error.notAuthorized
         stage.give(.forbidden(client, .subscribe(request: 1, options: [:], topic: "a"), reason: reason))
@@ -140,7 +140,7 @@ import Testing
         expectViolation(client)
     }
 
-    @Test("more input that is forbidden ends its call, which is answered once", arguments: [RouterPolicy.Quirks(), .crossbar])
+    @Test("forbidden progressive input ends its call, which is answered once", arguments: [RouterPolicy.Quirks(), .crossbar])
     mutating func forbiddenPart(quirks: RouterPolicy.Quirks) {
         stage = RouterStage(RouterPolicy(quirks: quirks))
         let ability: Value = ["features": ["progressive_call_invocations": true, "call_canceling": true]]

@@ -3,9 +3,9 @@ import WAMPAudit
 
 @testable import WAMPCore
 
-/// Clients that say anything, also what they must not, and a watch over all that the router says.
+/// Clients with random valid and invalid messages, and checks of all that the router sends.
 @Suite struct RouterTumultTests {
-    @Test("whatever comes in whatever order, each request is answered once, and nothing stays", arguments: [true, false])
+    @Test("each request is answered once in any order of messages, and no state is left", arguments: [true, false])
     func promises(keeps: Bool) {
         var seen: Set<String> = []
         for seed in 1...50 as ClosedRange<UInt64> {

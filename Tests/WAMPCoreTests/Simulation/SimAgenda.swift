@@ -1,12 +1,12 @@
-/// What happens next in a simulated world, and when; what is due at the same time happens in the order in which it was planned.
+/// The planned events of a simulation; events with the same time keep their order.
 struct SimAgenda<Event> {
     private var entries: [(due: Int64, event: Event)] = []
 
-    /// When the next thing happens.
+    /// The time of the next event.
     var next: Int64? { entries.last?.due }
 
     mutating func plan(_ event: Event, at due: Int64) {
-        // The first to happen is the last of the array.
+        // The next event is the last element of the array.
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2

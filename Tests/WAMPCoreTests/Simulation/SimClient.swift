@@ -2,19 +2,19 @@ import WAMPCore
 
 /// An app with its client.
 final class SimClient {
-    /// A listener of the app's.
+    /// A listener of the app.
     struct TopicListener {
         let key: TopicKey
-        /// Whether it stands, by what the app was told.
+        /// Whether it is subscribed, as far as the app was told.
         var stands = false
         var hasStood = false
-        /// The last event on each connection of a publisher's.
+        /// The last event on each connection of a publisher.
         var last: [UInt64: Int64] = [:]
-        /// All publications that it heard of.
+        /// All publications that it received.
         var heard: Set<Int64> = []
     }
 
-    /// A procedure of the app's.
+    /// A procedure of the app.
     struct Procedure {
         let uri: String
         var stands = false
@@ -23,29 +23,29 @@ final class SimClient {
     /// A call or a publication that has not ended.
     struct Request {
         let isCall: Bool
-        /// What came of a result in parts.
+        /// The number of the last progressive result.
         var parts: Int64 = 0
         var wantsProgress = false
     }
 
     let number: Int64
     var machine: ClientMachine
-    /// How many machines it has had.
+    /// How many machines the app has replaced.
     var life = 0
     var link: SimLink?
     var isConnecting = false
     var isJoined = false
     var hasLeft = false
-    /// Its machine is over; the app makes another.
+    /// The machine has ended, and the app makes another.
     var isFinished = false
     var listeners: [UInt64: TopicListener] = [:]
     var procedures: [UInt64: Procedure] = [:]
     var requests: [UInt64: Request] = [:]
-    /// Calls whose input comes in parts, and has not ended.
+    /// Calls whose progressive input has not ended.
     var inParts: [UInt64] = []
-    /// The call of each invocation that runs here.
+    /// The call of each running invocation.
     var invocations: [UInt64: Int64] = [:]
-    /// How many events it has published.
+    /// The number of published events.
     var published: Int64 = 0
 
     init(_ number: Int64, seed: UInt64) {

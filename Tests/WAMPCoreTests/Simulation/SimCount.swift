@@ -1,4 +1,4 @@
-/// What is counted, so that a world that tests nothing is seen.
+/// The counted events, which show that a simulation reaches them.
 enum SimCount: String, CaseIterable, Comparable {
     case calls, results, parts, callsFailed, cancelled, publications, published, publicationsFailed, events, listeners, procedures
     case invocations, interrupts, gaps, filled, suspensions, joins, challenges, cuts, halfOpen, slowLinks, routerDeaths, routerStops, kills

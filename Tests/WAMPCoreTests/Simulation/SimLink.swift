@@ -1,23 +1,23 @@
 import WAMPCore
 
-/// A connection between a client and the router, each direction in order.
+/// A connection between a client and the router; each direction keeps its order.
 final class SimLink {
     enum Item { case open, message(WAMPMessage), end }
 
     let connection: RouterConnection
     let client: SimClient
-    /// The client's program that made it, and the router's that it leads to.
+    /// The machine of the client and of the router to which the connection belongs.
     let life: Int
     let routerLife: Int
     let serialization: WAMPSerialization
-    /// When the last thing lands that is under way, in either direction: nothing overtakes it.
+    /// The arrival of the last message in each direction; no message overtakes it.
     var lastUp: Int64 = 0
     var lastDown: Int64 = 0
     var isOpenAtClient = true
     var isOpenAtRouter = false
-    /// Nothing crosses any more, though the ends may not know it.
+    /// Nothing arrives any more, though the ends may not know it yet.
     var isCut = false
-    /// How much longer everything takes.
+    /// The additional latency of each message.
     var drag: Int64 = 0
 
     init(_ connection: RouterConnection, _ client: SimClient, routerLife: Int, _ serialization: WAMPSerialization) {

@@ -1,7 +1,7 @@
 import CodecCore
 import WAMPCore
 
-/// What every payload in a simulated world says: which request of whom it is of, the how-manieth, and about what.
+/// The content of each payload: the request, its client, a sequence number and the URI.
 struct SimPayload {
     let id: Int64
     let client: Int64
@@ -22,11 +22,11 @@ struct SimPayload {
     var arguments: WAMPArguments { WAMPArguments([.integer(id), .integer(client), .integer(number), .text(uri)]) }
 }
 
-/// What a handler answers.
+/// The answer of a handler.
 enum SimReply { case part(Int64), result, failure(String) }
 
 extension TopicKey {
-    /// Whether an event of this topic belongs to it.
+    /// Whether an event of this topic matches.
     func covers(_ topic: String) -> Bool {
         switch match {
         case .exact: return topic == uri

@@ -1,34 +1,34 @@
 import HoldfastTesting
 import WAMPCore
 
-/// What a seed makes of a world: how many are in it, how fast it is, and which misfortunes happen.
+/// The parameters of a simulation: the number of clients, the speed and the faults.
 struct SimPlan {
-    /// A misfortune.
+    /// A kind of fault.
     enum Fault: CaseIterable { case cut, halfOpen, slowLink, routerDies, routerStops, kill, revoke, reconnect }
 
     var clients = 3
-    /// How long the world is hostile, in milliseconds.
+    /// How long faults happen, in milliseconds.
     var hostile: Int64 = 15_000
-    /// Which faults happen.
+    /// The kinds of faults that happen.
     var faults: [Fault] = []
-    /// The mean time between two of them, in milliseconds.
+    /// The mean time between two faults, in milliseconds.
     var faultEvery: Int64 = 1500
-    /// The mean time between two things that an app does.
+    /// The mean time between two actions of an app, in milliseconds.
     var actionEvery: Int64 = 150
-    /// How long a message takes at most.
+    /// The maximum latency of a message, in milliseconds.
     var latency: Int64 = 40
-    /// Whether clients have to prove who they are.
+    /// Whether clients have to authenticate.
     var isChallenged = false
     var historyLength = 0
     var quirks = RouterPolicy.Quirks()
 
-    /// No faults.
+    /// A plan without faults.
     init() {}
 
     init(using random: inout SeededGenerator) {
         clients = Int.random(in: 2...4, using: &random)
         hostile = Int64.random(in: 4000...20_000, using: &random)
-        // Each fault in half of all worlds, so that there are worlds without those that hide others.
+        // Each kind is in half of the simulations, so that some lack a kind that hides others.
         faults = Fault.allCases.filter { _ in Bool.random(using: &random) }
         faultEvery = Int64.random(in: 300...4000, using: &random)
         actionEvery = Int64.random(in: 20...400, using: &random)
@@ -40,7 +40,7 @@ struct SimPlan {
         case 1: quirks = .nexus
         default: break
         }
-        // Nobody can know of what is taken away in silence.
+        // A client cannot notice a revocation that the router conceals.
         if quirks.concealsRevocation { faults.removeAll { $0 == .revoke } }
     }
 }

@@ -3,7 +3,7 @@ import MachineCore
 import ProtocolCore
 import WAMPCore
 
-// What apps do.
+// The actions of the apps.
 extension SimWorld {
     static let topics = ["t.a", "t.b", "t.x.d", "u"]
     static let keys = [
@@ -58,7 +58,7 @@ extension SimWorld {
         }
     }
 
-    /// More input, perhaps of a call that has ended.
+    /// Sends more input, perhaps of a call that has ended.
     private func addPart(_ client: SimClient) {
         guard let handle = pick(client.inParts) else { return }
         let isLast = oneIn(3)

@@ -2,7 +2,7 @@ import MachineCore
 
 @testable import WAMPCore
 
-// Misfortunes.
+// The faults.
 extension SimWorld {
     func haveFault() {
         guard let fault = pick(plan.faults) else { return }
@@ -39,7 +39,7 @@ extension SimWorld {
             count(.revocations)
             drive { $0.handle(.revoke(realm: "world", id: id, reason: "wamp.error.revoked"), at: $1, into: &$2) }
         case .reconnect:
-            // What the app's network does: another connection, before the router knows that the last one is gone.
+            // The client's network changes: it reconnects before the router knows that the old connection is lost.
             guard let link = pick(open) else { return }
             count(.reconnects)
             cut(link, clientSees: 0, routerSees: jitter(9000))
@@ -53,7 +53,7 @@ extension SimWorld {
         agenda.plan(.ends(link, atClient: false), at: now + routerSees)
     }
 
-    /// The router is gone, with all that it knew and all that is under way.
+    /// The router loses its state and all messages in flight.
     func killRouter() {
         notify("the router is gone")
         (isRouterUp, routerLife) = (false, routerLife + 1)

@@ -3,7 +3,7 @@ import ProtocolCore
 
 @testable import WAMPCore
 
-// The faults end; then all has to be well, and nothing may be left.
+// After the faults all requests must succeed, and at the end no state may be left.
 extension SimWorld {
     func heal() {
         isHostile = false
@@ -20,17 +20,17 @@ extension SimWorld {
         if !client.isJoined { complain("\(name) has not joined again") }
         if !client.requests.isEmpty { complain("\(name): \(client.requests.keys.sorted()) have not ended") }
         for (handle, listener) in client.listeners.sorted(by: { $0.key < $1.key }) where !listener.stands {
-            complain("\(name): the listener \(handle) of \(listener.key.uri) does not stand again")
+            complain("\(name): the listener \(handle) of \(listener.key.uri) is not subscribed again")
         }
         for (handle, procedure) in client.procedures.sorted(by: { $0.key < $1.key }) where !procedure.stands {
-            complain("\(name): the procedure \(handle) \(procedure.uri) does not stand again")
+            complain("\(name): the procedure \(handle) \(procedure.uri) is not registered again")
         }
-        if !client.invocations.isEmpty { complain("\(name): invocations run on") }
+        if !client.invocations.isEmpty { complain("\(name): invocations are still running") }
         let sentUnsent = unsent.intersection(heard).union(unsent.intersection(invoked.keys))
-        if !sentUnsent.isEmpty { complain("\(sentUnsent.sorted()) were not sent, it was said, and arrived") }
+        if !sentUnsent.isEmpty { complain("\(sentUnsent.sorted()) arrived, though their clients reported them as not sent") }
     }
 
-    /// Everybody publishes to all topics, and calls what is offered.
+    /// All clients publish to all topics and call all registered procedures.
     private func probe() {
         isProbing = true
         for client in clients { for topic in Self.topics { publish(client, topic, isProbe: true) } }
@@ -43,13 +43,13 @@ extension SimWorld {
             if !client.requests.isEmpty { complain("client \(client.number): \(client.requests.keys.sorted()) are not answered") }
             for (handle, listener) in client.listeners.sorted(by: { $0.key < $1.key }) {
                 let missing = probes.filter { listener.key.covers($0.value) && !listener.heard.contains($0.key) }.keys.sorted()
-                if !missing.isEmpty { complain("client \(client.number): \(handle) of \(listener.key.uri) did not hear \(missing)") }
+                if !missing.isEmpty { complain("client \(client.number): \(handle) of \(listener.key.uri) did not receive \(missing)") }
             }
         }
         isProbing = false
     }
 
-    /// Everybody ends everything, and then leaves.
+    /// All clients end their subscriptions and registrations, and then leave.
     private func part() {
         for client in clients {
             for handle in client.listeners.keys.sorted() { unsubscribe(client, handle) }
@@ -68,7 +68,7 @@ extension SimWorld {
         }
         if router.sessionCount != clients.count { complain("\(router.sessionCount) sessions of \(clients.count) clients") }
         for client in clients where client.machine.waiting > 0 || client.machine.deadline != nil {
-            complain("client \(client.number) waits for \(client.machine.waiting)")
+            complain("client \(client.number) still has \(client.machine.waiting) pending requests")
         }
         guard violations.isEmpty else { return }
         for client in clients {
@@ -77,9 +77,9 @@ extension SimWorld {
         }
         run(until: now + 20_000)
         guard violations.isEmpty else { return }
-        if (router.realms.first ?? nil)?.dealer.isEmpty == false { complain("the dealer remembers who has left") }
+        if (router.realms.first ?? nil)?.dealer.isEmpty == false { complain("the dealer remembers clients that have left") }
         if !router.peers.isEmpty || !router.sessions.isEmpty { complain("sessions are left") }
-        if router.deadline != nil { complain("the router waits") }
+        if router.deadline != nil { complain("the router has a deadline") }
         for client in clients where client.isJoined || !client.isFinished || client.machine.deadline != nil {
             complain("client \(client.number) has not left")
         }

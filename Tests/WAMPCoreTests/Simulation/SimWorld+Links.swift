@@ -27,7 +27,7 @@ extension SimWorld {
         agenda.plan(.connect(client), at: now + 20 + jitter(isHostile ? 1500 : 200))
     }
 
-    /// Hands a client's machine something, and does what it orders.
+    /// Passes an input to a client's machine and performs its effects.
     func drive(_ client: SimClient, _ body: (inout ClientMachine, Moment, inout [ClientEffect]) -> Void) {
         var effects: [ClientEffect] = []
         body(&client.machine, moment, &effects)
@@ -58,7 +58,7 @@ extension SimWorld {
 
     private func drop(_ client: SimClient, _ ending: ClientEnding) {
         notify("client \(client.number) drops: \(ending)")
-        if case .violation(let how) = ending { complain("client \(client.number) finds the router breaking the protocol: \(how)") }
+        if case .violation(let how) = ending { complain("client \(client.number) reports a violation by the router: \(how)") }
         if let link = client.link {
             link.isOpenAtClient = false
             rise(link, .end)
@@ -69,10 +69,10 @@ extension SimWorld {
         reconnect(client)
     }
 
-    /// The app makes another machine: what it had of the last one has ended.
+    /// The app makes a new machine; all requests of the last one must have ended.
     private func renew(_ client: SimClient) {
         let left = client.requests.keys.sorted() + client.listeners.keys.sorted() + client.procedures.keys.sorted()
-        if !left.isEmpty { complain("client \(client.number) is over, and its handles \(left) have not ended") }
+        if !left.isEmpty { complain("client \(client.number) has ended, and its handles \(left) have not") }
         client.life += 1
         client.machine = ClientMachine(policy: SimClient.policy(client.number), seed: random.next())
         (client.isFinished, client.isJoined) = (false, false)
@@ -81,7 +81,7 @@ extension SimWorld {
 
     // MARK: The router
 
-    /// Hands the router's machine something, and does what it orders.
+    /// Passes an input to the router's machine and performs its effects.
     func drive(_ body: (inout RouterMachine, Moment, inout [RouterEffect]) -> Void) {
         var effects: [RouterEffect] = []
         body(&router, moment, &effects)
@@ -106,11 +106,11 @@ extension SimWorld {
                 }
             agenda.plan(.verdict(connection, verdict, routerLife: routerLife), at: now + jitter(30))
         case .close(let connection, let closing):
-            guard let link = links[connection], link.isOpenAtRouter else { return complain("the router closes what is closed") }
+            guard let link = links[connection], link.isOpenAtRouter else { return complain("the router closes a closed connection") }
             notify("router closes \(connection.number): \(closing)")
             link.isOpenAtRouter = false
             fall(link, .end)
-        case .news(.violation(let connection, let how)): complain("client at \(connection.number) breaks the protocol: \(how)")
+        case .news(.violation(let connection, let how)): complain("client at \(connection.number) violates the protocol: \(how)")
         case .news(let news):
             notify("router: \(news)")
             if news == .stopped { killRouter() }
@@ -123,12 +123,12 @@ extension SimWorld {
         fall(link, .message(carried(message, link)))
     }
 
-    /// The message as it arrives: written and read.
+    /// The message as it arrives, encoded and decoded.
     private func carried(_ message: WAMPMessage, _ link: SimLink) -> WAMPMessage {
         guard let bytes = try? message.encoded(as: link.serialization), let read = try? wampMessage(bytes, link.serialization),
             read == message
         else {
-            complain("\(message.debugDescription) is another in \(link.serialization)")
+            complain("\(message.debugDescription) is not decoded to the same in \(link.serialization)")
             return message
         }
         return read
@@ -136,13 +136,13 @@ extension SimWorld {
 
     // MARK: Links
 
-    /// Sends something up to the router.
+    /// Sends an item to the router.
     private func rise(_ link: SimLink, _ item: SimLink.Item) {
         link.lastUp = max(link.lastUp, now + 1 + jitter(plan.latency) + link.drag)
         agenda.plan(.landsAtRouter(link, item), at: link.lastUp)
     }
 
-    /// Sends something down to the client.
+    /// Sends an item to the client.
     private func fall(_ link: SimLink, _ item: SimLink.Item) {
         link.lastDown = max(link.lastDown, now + 1 + jitter(plan.latency) + link.drag)
         agenda.plan(.landsAtClient(link, item), at: link.lastDown)

@@ -3,7 +3,7 @@ import MachineCore
 import ProtocolCore
 import WAMPCore
 
-// What the apps are told, and whether it may be.
+// The news for the apps, and their checks.
 extension SimWorld {
     func handle(_ news: ClientNews, _ client: SimClient) {
         notify("client \(client.number): \(news)")
@@ -20,7 +20,7 @@ extension SimWorld {
         case .published(let handle, _):
             count(.published)
             guard let request = client.requests.removeValue(forKey: handle.number), !request.isCall else {
-                return complain("client \(client.number): published, but not \(handle.number)")
+                return complain("client \(client.number): \(handle.number) is published without a pending request")
             }
         case .failed(let handle, let failure): fail(handle.number, failure, client)
         case .invoked, .invokedFurther, .interrupted, .registered, .suspended: hearAsCallee(news, client)
@@ -33,7 +33,7 @@ extension SimWorld {
 
     private func take(_ arguments: WAMPArguments, of handle: UInt64, isFinal: Bool, _ client: SimClient) {
         guard var request = client.requests[handle], request.isCall else {
-            return complain("client \(client.number): a result of \(handle), which has ended, or was never called")
+            return complain("client \(client.number): a result of \(handle), which has ended or does not exist")
         }
         guard let payload = SimPayload(arguments), payload.id == Int64(handle) else {
             return complain("client \(client.number): a result \(arguments.debugDescription) of \(handle)")
@@ -55,10 +55,10 @@ extension SimWorld {
         let request = client.requests.removeValue(forKey: handle)
         let others = [client.listeners.removeValue(forKey: handle) != nil, client.procedures.removeValue(forKey: handle) != nil]
         if request == nil, !others.contains(true) {
-            complain("client \(client.number): \(handle) fails, and has ended already: \(failure)")
+            complain("client \(client.number): \(handle) fails after its end: \(failure)")
         }
         if let request { count(request.isCall ? .callsFailed : .publicationsFailed) }
-        if isProbing { complain("client \(client.number): \(handle) fails when all is well: \(failure)") }
+        if isProbing { complain("client \(client.number): \(handle) fails without a fault: \(failure)") }
         switch failure {
         case .connectionLost(let wasSent):
             count(wasSent ? .lostAfterSent : .lostBeforeSent)
@@ -104,14 +104,14 @@ extension SimWorld {
         guard var listener = client.listeners[handle] else {
             return complain("client \(client.number): an event for the ended listener \(handle)")
         }
-        // What has come before a loss may be told after it.
-        if !listener.hasStood { complain("client \(client.number): an event for \(handle), which never stood") }
+        // An event that came before a loss may be delivered after it.
+        if !listener.hasStood { complain("client \(client.number): an event for \(handle), which was never subscribed") }
         if !listener.key.covers(payload.uri) { complain("an event of \(payload.uri) for \(listener.key)") }
         if isRetained { return }
-        if !listener.heard.insert(payload.id).inserted { complain("client \(client.number): \(handle) hears \(payload.id) twice") }
-        guard let road = roads[payload.id] else { return complain("\(payload.id) is heard and was never sent") }
+        if !listener.heard.insert(payload.id).inserted { complain("client \(client.number): \(handle) receives \(payload.id) twice") }
+        guard let road = roads[payload.id] else { return complain("\(payload.id) is received and was never sent") }
         if let last = listener.last[road], last >= payload.number {
-            complain("\(handle) hears \(payload.number) of \(payload.client) after \(last)")
+            complain("\(handle) receives \(payload.number) of \(payload.client) after \(last)")
         }
         listener.last[road] = payload.number
         client.listeners[handle] = listener
@@ -129,7 +129,7 @@ extension SimWorld {
         case .suspended(let handle):
             count(.suspensions)
             if client.procedures[handle.number]?.stands != true {
-                complain("client \(client.number): \(handle.number) is suspended, and did not stand")
+                complain("client \(client.number): \(handle.number) is suspended without being registered")
             }
             client.procedures[handle.number]?.stands = false
         case .invoked(let handle, let procedure, let details, let arguments):
@@ -141,7 +141,7 @@ extension SimWorld {
             if SimPayload(arguments)?.id != call { complain("input \(arguments.debugDescription) for the call \(call)") }
         case .interrupted(let handle, _):
             count(.interrupts)
-            guard client.invocations[handle.number] != nil else { return complain("\(handle.number) is interrupted, and has ended") }
+            guard client.invocations[handle.number] != nil else { return complain("\(handle.number) is interrupted after its end") }
             agenda.plan(
                 .reply(client, life: client.life, handle.number, oneIn(3) ? .result : .failure("app.error.x")), at: now + jitter(100))
         default: break
@@ -153,19 +153,19 @@ extension SimWorld {
         guard let payload = SimPayload(arguments), let call = calls[payload.id] else {
             return complain("an invocation of \(arguments.debugDescription)")
         }
-        if !offered.stands { complain("\(procedure) is called, and does not stand") }
+        if !offered.stands { complain("\(procedure) is called without being registered") }
         if call.uri != offered.uri, !offered.uri.hasSuffix(".") || !call.uri.hasPrefix(offered.uri) {
             complain("\(offered.uri) is called for \(call.uri)")
         }
         invoked[payload.id, default: 0] += 1
-        // Who takes any number for a new request takes a late part for a new call.
+        // A router that accepts any request id takes a late part for a new call.
         if invoked[payload.id] != 1, !plan.quirks.invokesEachPart, !plan.quirks.acceptsAnyRequestID {
             complain("the call \(payload.id) comes twice")
         }
         client.invocations[handle] = payload.id
         var due = now + jitter(isProbing ? 100 : 600)
         if oneIn(3) {
-            // Whether the caller wants parts is not the handler's business.
+            // A handler may send progressive results whether or not the caller wants them.
             for part in 1...3 {
                 agenda.plan(.reply(client, life: client.life, handle, .part(Int64(part))), at: due)
                 due += jitter(100)
@@ -174,7 +174,7 @@ extension SimWorld {
         agenda.plan(.reply(client, life: client.life, handle, oneIn(5) && !isProbing ? .failure("app.error.x") : .result), at: due)
     }
 
-    /// A handler answers, unless it has.
+    /// A handler answers, unless it already has.
     func answer(_ handle: UInt64, with reply: SimReply, by client: SimClient) {
         guard let call = client.invocations[handle] else { return }
         func payload(_ number: Int64) -> WAMPArguments {

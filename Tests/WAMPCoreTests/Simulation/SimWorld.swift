@@ -4,14 +4,16 @@ import MachineCore
 
 @testable import WAMPCore
 
-/// Clients and a router, the machines as they are shipped, on links that fail; no tasks and no clock, all chance from a seed.
+/// Clients and a router, the shipped machines, on links that fail.
+///
+/// There are no tasks and no clock, and all random choices come from a seed.
 final class SimWorld {
-    /// What can be planned.
+    /// A planned event.
     enum Event {
         case connect(SimClient)
         case landsAtRouter(SimLink, SimLink.Item)
         case landsAtClient(SimLink, SimLink.Item)
-        /// An end of a link that was cut finds that out.
+        /// One end of a cut link notices that.
         case ends(SimLink, atClient: Bool)
         case input(SimClient, life: Int, ClientInput)
         case verdict(RouterConnection, RouterVerdict, routerLife: Int)
@@ -33,18 +35,18 @@ final class SimWorld {
     var lastConnection: UInt64 = 0
     var lastHandle: UInt64 = 0
     var isHostile = true
-    /// All is well again, and what is asked for has to come.
+    /// The faults have ended, and every request must succeed.
     var isProbing = false
-    /// The publications that everybody has to hear of who listens to their topic.
+    /// The publications that all listeners of their topic must receive.
     var probes: [Int64: String] = [:]
-    /// Who has called what: an invocation belongs to one of these.
+    /// The caller and the URI of each call; each invocation must belong to a call.
     var calls: [Int64: (client: Int64, uri: String)] = [:]
-    /// How often each call came to a callee, and each publication to anybody.
+    /// How often each call reached a callee, and the publications that any listener received.
     var invoked: [Int64: Int] = [:]
     var heard: Set<Int64> = []
-    /// On which connection each publication was sent: between two of them there is no order.
+    /// The connection of each publication; publications of different connections have no order.
     var roads: [Int64: UInt64] = [:]
-    /// Requests that ended, as far as their client knows, before they were sent.
+    /// Requests that ended before they were sent, as far as their client knows.
     var unsent: Set<Int64> = []
     var counts: [SimCount: Int64] = [:]
     var violations: [String] = []
@@ -58,7 +60,7 @@ final class SimWorld {
             let client = SimClient(Int64(number), seed: random.next())
             clients.append(client)
             agenda.plan(.connect(client), at: jitter(300))
-            // Most of what is called is offered by somebody.
+            // A client registers about half of the procedures.
             for procedure in Self.procedures where oneIn(2) { register(client, procedure) }
             agenda.plan(.acts(client), at: jitter(500))
         }
@@ -69,9 +71,9 @@ final class SimWorld {
         RouterPolicy(realms: ["world"], historyLength: plan.historyLength, quirks: plan.quirks)
     }
 
-    // MARK: Chance and words
+    // MARK: Random choices and output
 
-    /// A number from 0 up to, but not at, a bound.
+    /// A number from 0 up to, but not including, a bound.
     func jitter(_ bound: Int64) -> Int64 { bound <= 0 ? 0 : Int64(random.next() % UInt64(bound)) }
     func oneIn(_ number: UInt64) -> Bool { random.next() % number == 0 }
     func pick<Element>(_ elements: [Element]) -> Element? {
@@ -92,14 +94,14 @@ final class SimWorld {
 
     var moment: Moment { Moment(.milliseconds(now)) }
 
-    /// The first whole millisecond at which a deadline is over.
+    /// The first whole millisecond at which a deadline has passed.
     private static func milliseconds(_ moment: Moment?) -> Int64? {
         guard let passed = moment?.offset.components else { return nil }
         if passed.seconds > 1 << 40 { return nil }
         return passed.seconds * 1000 + (passed.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
     }
 
-    /// Lets everything happen that is due before a time.
+    /// Runs all events before a time.
     func run(until end: Int64) {
         while violations.isEmpty, step(before: end) {}
         now = max(now, end)
@@ -111,15 +113,15 @@ final class SimWorld {
         guard let next = ([agenda.next, routerDue] + dues).compactMap(\.self).min(), next < end else { return false }
         now = max(now, next)
         steps += 1
-        if steps > 400_000 { complain("the world does not come to rest") }
+        if steps > 400_000 { complain("the simulation does not end") }
         if let routerDue, routerDue <= now {
             let before = router.deadline
             drive { $0.wake(at: $1, into: &$2) }
-            if router.deadline == before { complain("the router's deadline \(String(describing: before)) stays") }
+            if router.deadline == before { complain("the router's deadline \(String(describing: before)) does not change") }
         } else if let place = dues.firstIndex(where: { $0.map { $0 <= now } ?? false }) {
             let before = clients[place].machine.deadline
             drive(clients[place]) { $0.wake(at: $1, into: &$2) }
-            if clients[place].machine.deadline == before { complain("client \(place + 1)'s deadline stays") }
+            if clients[place].machine.deadline == before { complain("client \(place + 1)'s deadline does not change") }
         } else if let event = agenda.pop() {
             happen(event)
         }

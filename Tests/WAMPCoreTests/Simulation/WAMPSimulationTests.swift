@@ -3,9 +3,9 @@ import HoldfastTesting
 import Testing
 import WAMPCore
 
-/// Clients and a router, as they are shipped, in a world where links and routers die; and then all is well again.
+/// Simulations of clients and a router, in which links and routers fail and recover.
 @Suite struct WAMPSimulationTests {
-    /// How often each thing happens at least in a hundred worlds.
+    /// The minimum of each count per hundred simulations.
     private static let minimums: [SimCount: Int64] = [
         .results: 1500, .parts: 600, .inputParts: 30, .callsFailed: 2500, .cancelled: 400, .published: 5000, .publicationsFailed: 1000,
         .events: 12_000, .retained: 250, .listeners: 1300, .procedures: 1300, .invocations: 2200, .interrupts: 250, .gaps: 500, .filled: 30,
@@ -13,8 +13,8 @@ import WAMPCore
         .kills: 20, .revocations: 25, .reconnects: 40, .lostAfterSent: 500, .timedOut: 900,
     ]
 
-    /// `SEED=n` replays one world and tells all of it, `RUNS=n` makes more of them; see `make simulate`.
-    @Test func `whatever the world does, every request ends once, and what is wanted stands again`() {
+    /// `SEED=n` replays one simulation and prints each step, `RUNS=n` sets the number of them; see `make simulate`.
+    @Test func `each request ends once despite faults, and subscriptions and registrations are restored`() {
         let environment = ProcessInfo.processInfo.environment
         let isSanitized = environment["HOLDFAST_SANITIZED"] != nil
         let seeds: ClosedRange<UInt64>

@@ -8,7 +8,7 @@ import WAMPCore
         return arguments
     }
 
-    @Test func `arguments are equal if their values are, however they came`() throws {
+    @Test func `arguments are equal if their values are, in any serialization`() throws {
         let values = WAMPArguments([1, "two"], keywords: ["three": [3]])
         let json = try arguments(#"[1, "two"], {"three": [3]}"#)
         #expect(json.rawSerialization == .json)
@@ -24,14 +24,14 @@ import WAMPCore
         #expect(try json != arguments(#"[1, "too"], {"three": [3]}"#))
     }
 
-    @Test func `bytes are passed on as they came`() throws {
+    @Test func `encoded bytes are forwarded unchanged`() throws {
         let text = #"[70,1,{},[ 1.50e0 , "\u0041" ] , { "b" : 1 , "b" : 2 }]"#
         #expect(try wampMessage(json: text).encoded(as: .json) == Array(text.utf8))
         let packed = wampBytes("94 46 01 80 91 cd 0001")
         #expect(try wampMessage(packed, .messagePack).encoded(as: .messagePack) == packed)
     }
 
-    @Test func `only what is there is sent`() throws {
+    @Test func `empty arguments are omitted`() throws {
         func json(_ arguments: WAMPArguments) throws -> String {
             String(decoding: try WAMPMessage.yield(request: 1, options: [:], arguments).encoded(as: .json), as: UTF8.self)
         }
@@ -45,7 +45,7 @@ import WAMPCore
         #expect(try arguments("[]").rawSerialization == nil)
     }
 
-    @Test func `bytes are texts in JSON, and bytes again behind it`() throws {
+    @Test func `binary values become strings in JSON and are restored when decoded`() throws {
         let values = WAMPArguments([.bytes([0, 255]), .bytes([])], keywords: ["a": [.bytes([7])]])
         let json = try WAMPMessage.yield(request: 1, options: ["b": .bytes([1])], values).encoded(as: .json)
         #expect(String(decoding: json, as: UTF8.self) == #"[70,1,{"b":"\u0000AQ=="},["\u0000AP8=","\u0000"],{"a":["\u0000Bw=="]}]"#)
@@ -53,7 +53,7 @@ import WAMPCore
         #expect(try arguments(#"["\u0000not Base64"]"#).list == ["\u{0}not Base64"])
     }
 
-    @Test func `what a serialization cannot say becomes what is nearest`() throws {
+    @Test func `a value that a serialization cannot represent becomes the nearest one`() throws {
         let time = Timestamp(seconds: 1_700_000_000)
         let values: [Value] = [
             .timestamp(time), .extension(type: 5, [1]), .tagged(7, "x"), .float(.infinity), .float(.nan), .map([1: 2, [true]: 3]),
@@ -75,7 +75,7 @@ import WAMPCore
         #expect(cbor[5...] == [.map([1: 2, [true]: 3]), .unsigned(.max)])
     }
 
-    @Test(arguments: WAMPSerialization.allCases) func `bytes are lent for decoding them in place`(serialization: WAMPSerialization) throws {
+    @Test(arguments: WAMPSerialization.allCases) func `encoded arguments are decoded in place`(serialization: WAMPSerialization) throws {
         let values = WAMPArguments([1, "two", [3]], keywords: ["four": 4])
         let bytes = try WAMPMessage.yield(request: 1, options: [:], values).encoded(as: serialization)
         guard case .yield(_, _, let raw) = try wampMessage(bytes, serialization) else { return }
@@ -102,7 +102,7 @@ import WAMPCore
         #expect(throws: CodecError.self) { try WAMPArguments(list: [0xFF, 0x00], as: serialization) }
     }
 
-    @Test(arguments: WAMPSerialization.allCases) func `a value is found by its path, and the others are not read`(
+    @Test(arguments: WAMPSerialization.allCases) func `a value is found by its path without decoding the others`(
         serialization: WAMPSerialization
     ) throws {
         let list: [Value] = [[50, "x", ["y": 1], [.bytes([7])]], nil]
@@ -118,7 +118,7 @@ import WAMPCore
         #expect(wrong.allSatisfy { raw.withRawValue(at: $0) { _, _ in true } == nil })
     }
 
-    @Test func `a value is found in lists of which the length was not told`() throws {
+    @Test func `a value is found in lists of indefinite length`() throws {
         let cbor: [UInt8] = [0x9F, 0x9F, 0x18, 0x32, 0xBF, 0x61, 0x79, 0x01, 0xFF, 0x9F, 0x05, 0xFF, 0xFF, 0xFF]
         let raw = try WAMPArguments(list: cbor, as: .cbor)
         #expect(try raw.value(at: [0, 0]) == 50)
@@ -131,7 +131,7 @@ import WAMPCore
         #expect(try json.value(at: [0, 1, 0]) == Value?.none)
     }
 
-    @Test func `only lists and dictionaries are arguments`() {
+    @Test func `arguments must be a list and a dictionary`() {
         #expect(throws: CodecError.self) { try WAMPArguments(list: Array("1".utf8), as: .json) }
         #expect(throws: CodecError.self) { try WAMPArguments(list: Array("[1".utf8), as: .json) }
         #expect(throws: CodecError.self) { try WAMPArguments(list: Array("[1],{}".utf8), keywords: Array("{}".utf8), as: .json) }

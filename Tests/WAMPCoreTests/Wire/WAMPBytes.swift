@@ -1,7 +1,7 @@
 import CodecCore
 import WAMPCore
 
-/// Bytes from their hexadecimal digits.
+/// Bytes of hexadecimal digits.
 func wampBytes(_ digits: String) -> [UInt8] {
     let digits = Array(digits.filter { $0 != " " })
     return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0..<($0 + 2)]), radix: 16) }
@@ -11,7 +11,7 @@ func wampBytes(_ digits: String) -> [UInt8] {
 func wampMessage(
     _ bytes: [UInt8], _ serialization: WAMPSerialization, _ limits: CodecLimits = .standard
 ) throws(WAMPFormatError) -> WAMPMessage {
-    // A typed error does not come through the closure.
+    // The closure cannot throw a typed error.
     try bytes.withUnsafeBytes { bytes -> Result<WAMPMessage, WAMPFormatError> in
         do throws(WAMPFormatError) {
             return .success(try WAMPMessage(decoding: bytes.bytes, as: serialization, limits: limits))
@@ -19,11 +19,11 @@ func wampMessage(
     }.get()
 }
 
-/// The message of a text of JSON.
+/// The message of a JSON text.
 func wampMessage(json: String) throws(WAMPFormatError) -> WAMPMessage { try wampMessage(Array(json.utf8), .json) }
 
 extension WAMPMessage {
-    /// The same message with its arguments as values: nothing is left of the bytes that it came in.
+    /// The same message with decoded arguments, without the original bytes.
     func withValues() throws -> WAMPMessage {
         func values(_ arguments: WAMPArguments) throws -> WAMPArguments {
             WAMPArguments(try arguments.list, keywords: try arguments.keywords)

@@ -30,7 +30,7 @@ import WebSocketCore
         (#"[17,1,2] x"#, .undecodable(CodecError(.trailingBytes, at: 9)), "PUBLISHED: bytes follow the value, at byte 9"),
         (#"[48,1,{},"a",[01]]"#, .undecodable(CodecError(.malformed, at: 14)), "CALL: a byte that may not stand here, at byte 14"),
     ])
-    func `what is no message is refused in words`(json: String, reason: WAMPFormatError.Reason, words: String) {
+    func `an invalid message is refused with a description`(json: String, reason: WAMPFormatError.Reason, words: String) {
         #expect {
             try wampMessage(json: json)
         } throws: { error in
@@ -38,7 +38,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: WAMPSerialization.allCases) func `a message comes in the kind of its serialization, and in no other`(
+    @Test(arguments: WAMPSerialization.allCases) func `a message is accepted only as the message kind of its serialization`(
         serialization: WAMPSerialization
     ) throws {
         let message = WAMPMessage.published(request: 1, publication: 2)
@@ -54,10 +54,10 @@ import WebSocketCore
         }
     }
 
-    /// Combining marks of two classes by turns, which Swift sorts to compare them.
+    /// Alternating combining marks of two classes, which Swift has to sort before it can compare them.
     private static func marks(_ count: Int) -> String { String(repeating: "\u{315}\u{300}", count: count / 2) }
 
-    @Test func `texts that take long to compare are refused where they are compared, and pass in arguments`() throws {
+    @Test func `texts that are slow to compare are refused where they are compared, and allowed in arguments`() throws {
         let (short, long, plain) = (Self.marks(500), Self.marks(520), String(repeating: "a", count: 5000))
         for text in [short, plain] {
             _ = try wampMessage(json: #"[48,1,{"key":"\#(text)","\#(text)":[1]},"\#(text)"]"#)
@@ -71,7 +71,7 @@ import WebSocketCore
         _ = try wampMessage(json: #"[16,1,{},"a",["\#(long)"],{"\#(long)":1}]"#)
     }
 
-    @Test func `an id goes from 1 to 2^53, and only a request may say 0`() throws {
+    @Test func `an id is 1 to 2^53, and only a request id may be 0`() throws {
         #expect(try wampMessage(json: "[33,9007199254740992,9007199254740992]") == .subscribed(request: 1 << 53, subscription: 1 << 53))
         #expect(try wampMessage(json: "[33,0,1]") == .subscribed(request: 0, subscription: 1))
     }
@@ -86,7 +86,7 @@ import WebSocketCore
         (" \n[ 50 , 7 , { } , [ 1 ] , { } ]\t", .result(request: 7, details: [:], WAMPArguments([1]))),
         (#"[50,7,{"of another":[{}]}]"#, .result(request: 7, details: ["of another": [.map([:])]], .none)),
     ])
-    func `what sloppy peers send is taken`(json: String, message: WAMPMessage) throws {
+    func `common deviations of other peers are accepted`(json: String, message: WAMPMessage) throws {
         let taken = try wampMessage(json: json)
         #expect(taken == message)
         for serialization in WAMPSerialization.allCases {
@@ -98,12 +98,12 @@ import WebSocketCore
         "9f 18 32 1b 0000000000000007 bf ff 9f 01 7f 61 61 61 62 ff ff bf 61 63 5f 41 01 ff ff ff",
         "98 05 19 0032 1a 00000007 b9 0000 9b 0000000000000002 18 01 78 02 6162 b8 01 78 01 63 58 01 01",
     ])
-    func `heads of CBOR may be wide, and open`(hexadecimal: String) throws {
+    func `CBOR may have long and indefinite lengths`(hexadecimal: String) throws {
         let message = try wampMessage(wampBytes(hexadecimal), .cbor)
         #expect(message == .result(request: 7, details: [:], WAMPArguments([1, "ab"], keywords: ["c": .bytes([1])])))
     }
 
-    @Test func `heads of MessagePack may be wide`() throws {
+    @Test func `MessagePack may have long lengths`() throws {
         let bytes = wampBytes("dd 00000004 cd 0032 d3 0000000000000007 df 00000000 dc 0001 d1 0001")
         #expect(try wampMessage(bytes, .messagePack) == .result(request: 7, details: [:], WAMPArguments([1])))
     }
@@ -111,7 +111,7 @@ import WebSocketCore
     @Test(arguments: [
         "[\"\u{1}\"]", #"["\x"]"#, #"["\ud800"]"#, #"["\u12"]"#, "[1,]", "[tru]", "[1e999]", "[01]", "[],{1:2}", "[],{\"a\":1,}", "[1 2]",
     ])
-    func `a payload that is no JSON is not passed on`(payload: String) {
+    func `a payload that is invalid JSON is not forwarded`(payload: String) {
         #expect(isUndecodable(Array("[50,7,{},\(payload)]".utf8), .json))
     }
 
@@ -119,7 +119,7 @@ import WebSocketCore
         "94 32 07 80 91 a2 c3 28", "94 32 07 80 91 c1", "94 32 07 80 dd ffffffff", "94 32 07 80 91 a4 f4908080", "94 32 07 80 91 a3 eda080",
         "94 32 07 80 91 a2 c080",
     ])
-    func `a payload that is no MessagePack is not passed on`(message: String) {
+    func `a payload that is invalid MessagePack is not forwarded`(message: String) {
         #expect(isUndecodable(wampBytes(message), .messagePack))
     }
 
@@ -127,11 +127,11 @@ import WebSocketCore
         "84 18 32 07 a0 81 62 c3 28", "84 18 32 07 a0 81 ff", "84 18 32 07 a0 81 1c", "84 18 32 07 a0 9b 7fffffffffffffff",
         "84 18 32 07 a0 81 7f 41 61 ff", "84 18 32 07 a0 81 f0", "84 18 32 07 a0 81 7f 61 c3 61 a9 ff",
     ])
-    func `a payload that is no CBOR is not passed on`(message: String) {
+    func `a payload that is invalid CBOR is not forwarded`(message: String) {
         #expect(isUndecodable(wampBytes(message), .cbor))
     }
 
-    @Test func `a payload of JSON that is no UTF-8 is not passed on`() {
+    @Test func `a JSON payload that is not UTF-8 is not forwarded`() {
         #expect(isUndecodable(Array("[50,7,{},[\"".utf8) + [0xC3, 0x28] + Array("\"]]".utf8), .json))
     }
 
@@ -142,7 +142,7 @@ import WebSocketCore
         return false
     }
 
-    @Test(arguments: WAMPSerialization.allCases) func `depth and length are bounded`(serialization: WAMPSerialization) throws {
+    @Test(arguments: WAMPSerialization.allCases) func `depth and length are limited`(serialization: WAMPSerialization) throws {
         let nested = WAMPMessage.yield(request: 1, options: [:], WAMPArguments([[[1]]]))
         let bytes = try nested.encoded(as: serialization)
         #expect(try wampMessage(bytes, serialization, CodecLimits(maximumDepth: 4)) == nested)

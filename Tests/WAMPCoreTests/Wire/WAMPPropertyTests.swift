@@ -3,9 +3,9 @@ import MachineCore
 import Testing
 import WAMPCore
 
-/// What holds for all messages, tried on many that a seed gives.
+/// Properties of all messages, tested with random ones.
 @Suite struct WAMPPropertyTests {
-    @Test(arguments: 0..<20) func `what is written is read back, in every serialization and through every other`(seed: UInt64) throws {
+    @Test(arguments: 0..<20) func `an encoded message is decoded to the same one, also through another serialization`(seed: UInt64) throws {
         var made = MadeUpMessages(seed: seed)
         for _ in 0..<20 {
             let message = made.message()
@@ -19,7 +19,7 @@ import WAMPCore
         }
     }
 
-    @Test(arguments: 0..<12) func `bytes are a message or an error, never a trap`(seed: UInt64) throws {
+    @Test(arguments: 0..<12) func `any bytes are a message or an error and never a trap`(seed: UInt64) throws {
         var made = MadeUpMessages(seed: seed)
         for _ in 0..<10 {
             for serialization in WAMPSerialization.allCases {
@@ -36,7 +36,7 @@ import WAMPCore
     }
 }
 
-/// Messages by chance, of what all serializations can say exactly.
+/// Random messages with values that all serializations represent exactly.
 struct MadeUpMessages {
     var chance: SplitMix64
 

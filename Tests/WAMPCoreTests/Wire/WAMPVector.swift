@@ -1,7 +1,9 @@
 import Testing
 import WAMPCore
 
-/// A message as Autobahn|Python 26.10.2 writes it, in all three serializations: those of the specification's examples, and some more.
+/// A message as Autobahn|Python 26.10.2 encodes it, in all three serializations.
+///
+/// The vectors are the examples of the specification and some more.
 struct WAMPVector: CustomTestStringConvertible {
     let name: String
     let json: String
