@@ -1,9 +1,9 @@
 import CodecCore
 import Testing
 
-/// RFC 8949, Appendix A: all of its examples, and what §3 forbids.
+/// RFC 8949: all examples of Appendix A, and the invalid forms of §3.
 @Suite struct CBORVectorTests {
-    /// Examples in their shortest form: read, and written again as they were.
+    /// Examples in their shortest form, which are decoded and encoded.
     static let shortest: [(String, Value)] = [
         ("00", 0), ("01", 1), ("0a", 10), ("17", 23), ("1818", 24), ("1819", 25), ("1864", 100), ("1903e8", 1000),
         ("1a000f4240", 1_000_000), ("1b000000e8d4a51000", 1_000_000_000_000), ("1bffffffffffffffff", .unsigned(.max)),
@@ -30,7 +30,7 @@ import Testing
         ("826161a161626163", ["a", ["b": "c"]]),
         ("a56161614161626142616361436164614461656145", ["a": "A", "b": "B", "c": "C", "d": "D", "e": "E"]),
     ]
-    /// Examples that are read only, for there is a shorter form.
+    /// Examples with a shorter form, which are only decoded.
     static let longer: [(String, Value)] = [
         ("fa7f800000", .float(.infinity)), ("faff800000", .float(-.infinity)), ("fb7ff0000000000000", .float(.infinity)),
         ("fbfff0000000000000", .float(-.infinity)), ("f7", nil),
@@ -47,17 +47,17 @@ import Testing
         ("1800", 0), ("1900ff", 255), ("fb3ff8000000000000", 1.5), ("3b7fffffffffffffff", .integer(.min)),
     ]
 
-    @Test(arguments: shortest) func `reads and writes the shortest form`(digits: String, value: Value) throws {
+    @Test(arguments: shortest) func `the shortest form is decoded and encoded`(digits: String, value: Value) throws {
         let read = try codecValue(codecBytes(digits), .cbor)
         #expect(read.description == value.description)
         #expect(try read.encoded(as: .cbor) == codecBytes(digits))
     }
 
-    @Test(arguments: longer) func `reads longer forms`(digits: String, value: Value) throws {
+    @Test(arguments: longer) func `longer forms are decoded`(digits: String, value: Value) throws {
         #expect(try codecValue(codecBytes(digits), .cbor).description == value.description)
     }
 
-    @Test(arguments: ["f0", "f8ff", "f820", "e0"]) func `refuses simple values without a meaning`(digits: String) {
+    @Test(arguments: ["f0", "f8ff", "f820", "e0"]) func `simple values without a meaning are refused`(digits: String) {
         #expect(throws: CodecError(.unsupported, at: 0)) { try codecValue(codecBytes(digits), .cbor) }
     }
 
@@ -65,15 +65,15 @@ import Testing
         ("1c", 0), ("3f", 0), ("5c", 0), ("df", 0), ("f818", 0), ("fc", 0), ("ff", 0), ("5f6161ff", 1), ("5f5f4101ffff", 1), ("81ff", 1),
         ("bf01ff", 2), ("a1ff00", 1), ("c1ff", 1),
     ])
-    func `refuses what is not well-formed, at its place`(digits: String, place: Int) {
+    func `malformed input is refused with its offset`(digits: String, place: Int) {
         #expect(throws: CodecError(.malformed, at: place)) { try codecValue(codecBytes(digits), .cbor) }
     }
 
-    @Test(arguments: ["61c3", "7f61c361bcff", "62fffe"]) func `refuses texts that are not UTF-8, pieces too`(digits: String) {
+    @Test(arguments: ["61c3", "7f61c361bcff", "62fffe"]) func `texts and text chunks that are not UTF-8 are refused`(digits: String) {
         #expect { try codecValue(codecBytes(digits), .cbor) } throws: { ($0 as? CodecError)?.code == .invalidText }
     }
 
-    @Test func `has no place for extensions`() {
+    @Test func `extensions cannot be encoded`() {
         #expect(throws: CodecError(.unsupported, at: 1)) { try Value.array([.extension(type: 1, [2])]).encoded(as: .cbor) }
     }
 }

@@ -2,9 +2,9 @@ import CodecCore
 import MachineCore
 import Testing
 
-/// A check without reading takes what reading takes, and ends where reading ends.
+/// Checking without decoding accepts the same input as decoding and ends at the same place.
 @Suite struct CheckTests {
-    /// Where it ended, or why it could not.
+    /// The offset of the end, or the error.
     private typealias Outcome = Result<Int, CodecError>
 
     private func outcome(_ bytes: [UInt8], _ take: (inout ByteReader) throws(CodecError) -> Void) -> Outcome {
@@ -26,13 +26,13 @@ import Testing
         let read = outcome(bytes) { reader throws(CodecError) in _ = try reader.jsonValue(levels: levels) }
         let checked = outcome(bytes) { reader throws(CodecError) in try reader.checkJSON(levels: levels) }
         switch (read, checked) {
-        // Of several errors in one text, another may be met first.
+        // With several errors, the two may report different ones.
         case (.failure, .failure): break
         default: #expect(read == checked, "\(String(decoding: bytes, as: UTF8.self))")
         }
     }
 
-    @Test(arguments: 0..<12) func `any bytes are checked as they are read`(seed: UInt64) {
+    @Test(arguments: 0..<12) func `random bytes get the same result from checking as from decoding`(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         for _ in 0..<200 {
             let length = Int.random(in: 0...40, using: &chance)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<12) func `any signs of JSON are checked as they are read`(seed: UInt64) {
+    @Test(arguments: 0..<12) func `random JSON characters get the same result from checking as from decoding`(seed: UInt64) {
         let signs = Array(#"[]{}:,"\u00e9bnrt/1-.0eE null true false ü🎉"#.utf8)
         var chance = SplitMix64(seed: seed)
         for _ in 0..<200 {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<12) func `a broken value is checked as it is read`(seed: UInt64) throws {
+    @Test(arguments: 0..<12) func `a changed value gets the same result from checking as from decoding`(seed: UInt64) throws {
         var chance = SplitMix64(seed: seed)
         let value: Value = ["a": [1, -1, 0.5, "grüße 🎉 \"\\\n", true, nil, .float(1e300)], "b": ["c": [[[]], [:]]], "": .integer(.min)]
         for whole in [try value.json(), try value.encoded(as: .messagePack), try value.encoded(as: .cbor)] {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<8) func `bytes are UTF-8 if decoding mends nothing`(seed: UInt64) {
+    @Test(arguments: 0..<8) func `bytes are UTF-8 if decoding repairs nothing`(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         let edges: [UInt8] = [
             0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1,
@@ -78,14 +78,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 9, 10, 99, 100, 12_345_678_901, UInt64.max]) func `an integer is written in its digits`(number: UInt64) {
+    @Test(arguments: [0, 9, 10, 99, 100, 12_345_678_901, UInt64.max]) func `an integer is written in decimal digits`(number: UInt64) {
         var writer = ByteWriter()
         writer.digits(number)
         #expect(writer.array() == Array("\(number)".utf8))
     }
 
     @Test(arguments: ["", "plain", "\"\\\n\r\t\u{0}\u{1F}\u{8}", "grüße 🎉", "end\"", "\"begin"])
-    func `a string is written as other JSON of this library`(text: String) throws {
+    func `a string is written like other JSON of this library`(text: String) throws {
         var writer = ByteWriter()
         writer.jsonText(text)
         #expect(writer.array() == (try Value.text(text).json()))

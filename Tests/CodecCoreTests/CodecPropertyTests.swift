@@ -2,9 +2,9 @@ import CodecCore
 import MachineCore
 import Testing
 
-/// What holds for all values and all bytes, tried on many that a seed gives.
+/// Properties of all values and bytes, tested with random ones.
 @Suite struct CodecPropertyTests {
-    /// What a made-up value may hold: what the format can say exactly.
+    /// The values that a format represents exactly.
     enum Kind { case json, messagePack, cbor }
 
     private func value(_ kind: Kind, _ depth: Int, _ chance: inout SplitMix64) -> Value {
@@ -43,7 +43,7 @@ import Testing
         return Unicode.Scalar(code) ?? "?"
     }
 
-    @Test(arguments: 0..<100) func `what is written is read back`(seed: UInt64) throws {
+    @Test(arguments: 0..<100) func `an encoded value is decoded to the same one`(seed: UInt64) throws {
         var chance = SplitMix64(seed: seed)
         let packed = value(.messagePack, 4, &chance)
         #expect(try codecValue(packed.encoded(as: .messagePack), .messagePack) == packed)
@@ -53,7 +53,7 @@ import Testing
         #expect(try json.json().withUnsafeBytes { try Value(json: $0.bytes) } == json)
     }
 
-    @Test(arguments: 0..<15) func `a start of a value is always truncated, and skipping agrees with reading`(seed: UInt64) throws {
+    @Test(arguments: 0..<15) func `a truncated value is an error, and skipping agrees with decoding`(seed: UInt64) throws {
         var chance = SplitMix64(seed: seed)
         for (kind, format) in [(Kind.messagePack, BinaryFormat.messagePack), (.cbor, .cbor)] {
             let whole = try value(kind, 2, &chance).encoded(as: format)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<6) func `changed bytes give a value that can be written again, or an error at a place among them`(seed: UInt64)
+    @Test(arguments: 0..<6) func `changed bytes give a value that can be encoded, or an error with an offset in the input`(seed: UInt64)
         throws
     {
         var chance = SplitMix64(seed: seed)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<200) func `bytes of chance never do harm`(seed: UInt64) {
+    @Test(arguments: 0..<200) func `random bytes cause no trap`(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         let bytes = (0..<Int.random(in: 0...200, using: &chance)).map { _ in UInt8.random(in: 0...255, using: &chance) }
         for format in [BinaryFormat.messagePack, .cbor] {
@@ -99,7 +99,7 @@ import Testing
         if let read = try? json.withUnsafeBytes({ try Value(json: $0.bytes) }) { #expect((try? read.json()) != nil) }
     }
 
-    @Test func `half floats are those of the standard`() throws {
+    @Test func `half-precision floats follow the standard`() throws {
         for bits in UInt16.min...UInt16.max {
             let read = try codecValue([0xF9, UInt8(bits >> 8), UInt8(bits & 255)], .cbor)
             let exponent = bits >> 10 & 31

@@ -1,6 +1,6 @@
 import CodecCore
 
-/// Bytes from their hexadecimal digits.
+/// Bytes of hexadecimal digits.
 func codecBytes(_ digits: String) -> [UInt8] {
     let digits = Array(digits.filter { $0 != " " })
     return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0..<($0 + 2)]), radix: 16) }

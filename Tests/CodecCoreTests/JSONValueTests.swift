@@ -13,18 +13,18 @@ import Testing
             ("1e-400", 0.0), ("0e99999999999999999999", 0.0), ("9007199254740993e0", 9007199254740993.0),
             ("0.30000000000000004", 0.30000000000000004), ("35003417670597955e-8", 35003417670597955e-8),
         ] as [(String, Value)])
-    func `numbers are exact where they can be`(json: String, value: Value) throws {
+    func `numbers are exact where possible`(json: String, value: Value) throws {
         #expect(try codecValue(json: json).description == value.description)
     }
 
     @Test(arguments: ["01", "-", "+1", ".5", "1.", "1e", "1e+", "-a", "0x1", "1.e5", "NaN", "Infinity", "--1", "00"])
-    func `what is no number is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
+    func `an invalid number is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
 
-    @Test func `a number beyond doubles is refused`() {
+    @Test func `a number beyond the range of a double is refused`() {
         #expect(throws: CodecError(.overflow, at: 1)) { try codecValue(json: "[1e400]") }
     }
 
-    @Test func `strings are read with all escapes`() throws {
+    @Test func `strings are decoded with all escapes`() throws {
         let json = #""\"\\\/\b\f\n\r\t\u0000\u00e9\ud83d\uDE00é😀 a long plain text""#
         #expect(try codecValue(json: json) == .text("\"\\/\u{8}\u{c}\n\r\t\u{0}é😀é😀 a long plain text"))
     }
@@ -32,10 +32,10 @@ import Testing
     @Test(arguments: [
         #""\x""#, #""\u12g4""#, #""\u12"#, "\"\n\"", "\"a", #""\"#, "\"\u{1f}\"", "\"long \u{0} text\"", "\"\u{1f} long text\"",
     ])
-    func `what is no string is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
+    func `an invalid string is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
 
     @Test(arguments: [#""\ud83d""#, #""\ude00""#, #""\udc00\udc00""#, #""\ud83d\u0041""#, #""\ud83dx""#])
-    func `half a surrogate pair is refused`(json: String) {
+    func `an unpaired surrogate is refused`(json: String) {
         #expect { try codecValue(json: json) } throws: { ($0 as? CodecError)?.code == .invalidText }
     }
 
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `white space may stand around everything`() throws {
+    @Test func `white space is allowed around all tokens`() throws {
         #expect(try codecValue(json: " \n{ \"a\" : [ 1 , true , null ] ,\t\"b\" : { } }\r\n") == ["a": [1, true, nil], "b": [:]])
     }
 
@@ -54,15 +54,15 @@ import Testing
         "[1}",
         "tru", "nul", "falsE", "'a'", "//", "[1]]", "\u{feff}1",
     ])
-    func `what is no JSON is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
+    func `invalid JSON is refused`(json: String) { #expect(throws: CodecError.self) { try codecValue(json: json) } }
 
-    @Test func `keys that stand twice are kept, and the first is found`() throws {
+    @Test func `duplicate keys are kept, and lookup finds the first`() throws {
         let value = try codecValue(json: #"{"a":1,"a":2}"#)
         #expect(value["a"] == 1)
         #expect(value.entries?.count == 2)
     }
 
-    @Test func `what JSON cannot say becomes what is usual`() throws {
+    @Test func `a value without a JSON form gets the usual substitute`() throws {
         let value: Value = [
             "bytes": .bytes([0, 255, 7, 9]), "time": .timestamp(Timestamp(seconds: 0)), "tag": .tagged(7, 1), 5: .bytes([1]),
             -6: .bytes([1, 2]),
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [.float(.nan), .float(.infinity), .extension(type: 1, []), [[1]: 2]] as [Value])
-    func `what has no place in JSON is refused`(value: Value) {
+    func `a value without any JSON form is refused`(value: Value) {
         #expect { try value.json() } throws: { ($0 as? CodecError)?.code == .unsupported }
     }
 }

@@ -1,7 +1,7 @@
 import CodecCore
 import Testing
 
-/// The MessagePack specification: every format at its boundaries.
+/// The formats of the MessagePack specification at their boundaries.
 @Suite struct MessagePackVectorTests {
     private static func text(_ count: Int) -> Value { .text(String(repeating: "a", count: count)) }
     private static func bytes(_ count: Int) -> Value { .bytes(Array(repeating: 7, count: count)) }
@@ -11,7 +11,7 @@ import Testing
     }
     private static func ext(_ count: Int) -> Value { .extension(type: 5, Array(repeating: 7, count: count)) }
 
-    /// A value, the bytes it begins with, and how many it has.
+    /// A value, its first bytes, and its length.
     static let forms: [(Value, String, Int)] = [
         (nil, "c0", 1), (false, "c2", 1), (true, "c3", 1), (0, "00", 1), (127, "7f", 1), (128, "cc80", 2), (255, "ccff", 2),
         (256, "cd0100", 3), (65535, "cdffff", 3), (65536, "ce00010000", 5), (4_294_967_295, "ceffffffff", 5),
@@ -34,7 +34,7 @@ import Testing
         (.timestamp(Timestamp(seconds: -1, nanoseconds: 999_999_999)!), "c70cff3b9ac9ffffffffffffffffff", 15),
     ]
 
-    @Test func `every format is written as short as can be and read back`() throws {
+    @Test func `every value is encoded in its shortest format and decoded`() throws {
         for (value, start, count) in Self.forms {
             let bytes = try value.encoded(as: .messagePack)
             #expect(bytes.starts(with: codecBytes(start)), "\(start)")
@@ -52,16 +52,16 @@ import Testing
             ("c9000000010507", .extension(type: 5, [7])), ("c702ff0707", .extension(type: -1, [7, 7])),
             ("d7ffffffffff00000000", .extension(type: -1, [255, 255, 255, 255, 0, 0, 0, 0])),
         ] as [(String, Value)])
-    func `reads longer forms, and keeps a timestamp that is none`(digits: String, value: Value) throws {
+    func `longer forms are decoded, and an invalid timestamp stays an extension`(digits: String, value: Value) throws {
         #expect(try codecValue(codecBytes(digits), .messagePack) == value)
     }
 
-    @Test func `refuses the byte that is never used, and tags`() {
+    @Test func `the unused byte and tags are refused`() {
         #expect(throws: CodecError(.malformed, at: 1)) { try codecValue(codecBytes("91c1"), .messagePack) }
         #expect(throws: CodecError(.unsupported, at: 0)) { try Value.tagged(9, 1).encoded(as: .messagePack) }
     }
 
-    @Test func `refuses texts that are not UTF-8, at their place`() {
+    @Test func `texts that are not UTF-8 are refused with their offset`() {
         #expect(throws: CodecError(.invalidText, at: 2)) { try codecValue(codecBytes("91a2c328"), .messagePack) }
     }
 }

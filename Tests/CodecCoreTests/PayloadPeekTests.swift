@@ -9,7 +9,7 @@ import Testing
         Array(json.utf8).withUnsafeBytes { PayloadPeek(.json, path: path).integer(in: $0.bytes) }
     }
 
-    @Test func `finds a text of JSON behind values of every kind`() {
+    @Test func `a JSON text is found after values of every kind`() {
         let json = #" { "a" : {"symbol":"no","b":["}",{"x":"\"]"}]}, "c":[1,-2.5e3,true,null], "symbol" : "SAIL" , "rest": oops"#
         #expect(string(json, "symbol") == "SAIL")
         #expect(string(json, "a", "symbol") == "no")
@@ -19,15 +19,15 @@ import Testing
         #expect(string(#"{"a":},"symbol":"SAIL"}"#, "symbol") == nil)
     }
 
-    @Test func `resolves the escapes of a key and of a text`() {
+    @Test func `the escapes of a key and of a text are resolved`() {
         #expect(string(#"{"s\u0079m":"\u20AC \ud83d\ude00\n"}"#, "sym") == "€ 😀\n")
         #expect(string(#"{"s":"\ud83d"}"#, "s") == nil)
         #expect(string(#"{"s":"\x"}"#, "s") == nil)
     }
 
-    @Test func `takes the first of two equal keys`() { #expect(string(#"{"s":"a","s":"b"}"#, "s") == "a") }
+    @Test func `the first of two equal keys is found`() { #expect(string(#"{"s":"a","s":"b"}"#, "s") == "a") }
 
-    @Test func `reads integers exactly and nothing that is none`() {
+    @Test func `integers are decoded exactly, and other values are not found`() {
         #expect(integer(#"{"id":9223372036854775807}"#, "id") == .max)
         #expect(integer(#"{"id":-9223372036854775808}"#, "id") == .min)
         #expect(integer(#"{"id":-1}"#, "id") == -1)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [BinaryFormat.messagePack, .cbor])
-    func `finds scalars of binary payloads`(format: BinaryFormat) throws {
+    func `scalars are found in binary payloads`(format: BinaryFormat) throws {
         let value: Value = [
             "other": ["symbol": "no", "list": [1, "x", nil]], 7: "seven", "symbol": "SAIL", "bid": -3, "ask": 2.5, "€": ["in": 9],
         ]
@@ -74,7 +74,7 @@ import Testing
         #expect(bytes.withUnsafeBytes { PayloadPeek(kind, "symbol").withText(in: $0.bytes) { Array($0) } } == Array("SAIL".utf8))
     }
 
-    @Test func `an integer below those of 64 bits is none`() {
+    @Test func `an integer below the range of 64 bits is not found`() {
         let bytes = [0x3B] + [UInt8](repeating: 255, count: 8)
         let peek = PayloadPeek(.cbor)
         bytes.withUnsafeBytes { bytes in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `finds a key in an open map of CBOR behind open values`() {
+    @Test func `a key is found in an indefinite-length CBOR map after indefinite-length values`() {
         // {_ (_ "a"): 1, "b": [_ 1, 2], "c": (_ h'01'), "d": "x"}
         let bytes: [UInt8] = [
             0xBF, 0x7F, 0x61, 0x61, 0xFF, 0x01, 0x61, 0x62, 0x9F, 0x01, 0x02, 0xFF, 0x61, 0x63, 0x5F, 0x41, 0x01, 0xFF, 0x61, 0x64, 0x61,
@@ -93,7 +93,7 @@ import Testing
         #expect(bytes.withUnsafeBytes { PayloadPeek(.cbor, "e").string(in: $0.bytes) } == nil)
     }
 
-    @Test func `says no to every start of a payload and to every changed byte without harm`() throws {
+    @Test func `truncated and changed payloads cause no trap`() throws {
         let value: Value = ["list": [1, "x", nil, ["a": 2.5]], "symbol": "SAIL"]
         for format in [PayloadPeek.Format.json, .messagePack, .cbor] {
             let whole = try format == .json ? value.json() : value.encoded(as: format == .cbor ? .cbor : .messagePack)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct ValueTests {
     let tick: Value = ["symbol": "SAIL", 2: "two", "bid": 189.5, "volume": 1200, "list": [1, -2], "none": nil]
 
-    @Test func `parts are found by key and place`() {
+    @Test func `parts are found by key and index`() {
         #expect(tick["symbol"]?.string == "SAIL")
         #expect(tick["volume"]?.int == 1200)
         #expect(tick["bid"]?.double == 189.5)
@@ -33,7 +33,7 @@ import Testing
         #expect(map == ["c": 4])
     }
 
-    @Test func `a description is diagnostic notation`() {
+    @Test func `the description is in diagnostic notation`() {
         let value: Value = [
             "a": [1, -2.5, true, nil], 2: .bytes([0, 255]), "t": .timestamp(Timestamp(seconds: 0)), "x": .extension(type: -5, [1]),
             "g": .tagged(9, "q\""), "f": .float(.nan), "i": .float(-.infinity), "u": .unsigned(.max),
@@ -53,13 +53,13 @@ import Testing
             (253_402_300_800, 0, "+10000-01-01T00:00:00Z"), (-62_135_596_800, 0, "0001-01-01T00:00:00Z"),
             (4_107_542_400, 0, "2100-03-01T00:00:00Z"),
         ] as [(Int64, UInt32, String)])
-    func `times are written as RFC 3339 has them`(seconds: Int64, nanoseconds: UInt32, text: String) throws {
+    func `times are written in the form of RFC 3339`(seconds: Int64, nanoseconds: UInt32, text: String) throws {
         let time = try #require(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
         #expect(time.description == text)
         #expect(Timestamp(text) == time)
     }
 
-    @Test func `times are read with an offset`() {
+    @Test func `times with an offset are decoded`() {
         #expect(Timestamp("1985-04-12T23:20:50.52Z")?.nanoseconds == 520_000_000)
         #expect(Timestamp("1996-12-19T16:39:57-08:00") == Timestamp("1996-12-20T00:39:57Z"))
         #expect(Timestamp("1937-01-01T12:00:27.87+00:20") == Timestamp("1937-01-01t11:40:27.87z"))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [.min, .min + 1, .min + 86400, -86401, 0, .max - 86400, .max] as [Int64])
-    func `a time of any year is read as it is written`(seconds: Int64) {
+    func `a time of any year is decoded as it was written`(seconds: Int64) {
         #expect(Timestamp(Timestamp(seconds: seconds).description) == Timestamp(seconds: seconds))
     }
 
@@ -80,9 +80,9 @@ import Testing
         "1970-01-01T00:60:00Z", "1970-01-01T00:00:00.Z", "1970-01-01T00:00:00Zx", "1970-01-01T00:00:00+1", "70-01-01T00:00:00Z",
         "1970-04-31T00:00:00Z",
     ])
-    func `what is no time is refused`(text: String) { #expect(Timestamp(text) == nil) }
+    func `an invalid time is refused`(text: String) { #expect(Timestamp(text) == nil) }
 
-    @Test func `times know their bounds and their order`() throws {
+    @Test func `times have bounds and are ordered`() throws {
         #expect(Timestamp(seconds: 0, nanoseconds: 1_000_000_000) == nil)
         #expect(Timestamp(secondsSince1970: .nan) == nil)
         #expect(Timestamp(secondsSince1970: 1e300) == nil)

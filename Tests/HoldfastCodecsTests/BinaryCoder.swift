@@ -2,7 +2,7 @@ import CodecCore
 import Foundation
 import HoldfastCodecs
 
-/// Both binary formats, for tests that hold for each.
+/// The two binary formats, for tests of both.
 enum BinaryCoder: CaseIterable, Sendable {
     case messagePack
     case cbor

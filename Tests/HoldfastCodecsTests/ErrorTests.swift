@@ -12,20 +12,20 @@ import Testing
             _ = try coder.decode(type, value: value)
             return nil
         } catch let error as DecodingError {
-            func told(_ kind: String, _ context: DecodingError.Context) -> (String, String) {
+            func describe(_ kind: String, _ context: DecodingError.Context) -> (String, String) {
                 (kind, context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined())
             }
             switch error {
-            case .typeMismatch(_, let context): return told("mismatch", context)
-            case .valueNotFound(_, let context): return told("no value", context)
-            case .keyNotFound(let key, let context): return told("no key \(key.stringValue)", context)
-            case .dataCorrupted(let context): return told("corrupted", context)
+            case .typeMismatch(_, let context): return describe("mismatch", context)
+            case .valueNotFound(_, let context): return describe("no value", context)
+            case .keyNotFound(let key, let context): return describe("no key \(key.stringValue)", context)
+            case .dataCorrupted(let context): return describe("corrupted", context)
             @unknown default: return nil
             }
         } catch { return ("\(error)", "") }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `an error says what is wrong, and where`(coder: BinaryCoder) {
+    @Test(arguments: BinaryCoder.allCases) func `an error has its kind and its coding path`(coder: BinaryCoder) {
         func expect(_ items: Value, _ kind: String, _ path: String) {
             let found = failure(coder, Outer.self, ["items": items])
             #expect(found?.0 == kind)
@@ -46,7 +46,7 @@ import Testing
         #expect(top?.0 == "mismatch" && top?.1 == "")
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a number must be its type's exactly, but a float may be rounded`(coder: BinaryCoder) throws
+    @Test(arguments: BinaryCoder.allCases) func `a number must fit its type exactly, but a float may be rounded`(coder: BinaryCoder) throws
     {
         #expect(try coder.decode(Int.self, value: 3.0) == 3)
         #expect(try coder.decode(Double.self, value: 3) == 3)
@@ -67,17 +67,17 @@ import Testing
         #expect(failure(coder, Decimal.self, "x")?.0 == "corrupted")
     }
 
-    @Test func `an integer below those of 64 bits does not fit`() {
+    @Test func `an integer below the range of 64 bits does not fit`() {
         let bytes = [0x3B] + [UInt8](repeating: 255, count: 8)
         #expect(throws: DecodingError.self) { try CBORDecoder().decode(Int.self, from: bytes) }
         #expect(throws: DecodingError.self) { try CBORDecoder().decode(Double.self, from: bytes) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `too few values in an array are an error`(coder: BinaryCoder) {
+    @Test(arguments: BinaryCoder.allCases) func `an array with too few values is an error`(coder: BinaryCoder) {
         #expect(failure(coder, Range<Int>.self, [1])?.0 == "no value")
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `what follows the value, or is no UTF-8, is an error with its place`(coder: BinaryCoder)
+    @Test(arguments: BinaryCoder.allCases) func `trailing bytes and invalid UTF-8 are errors with their offset`(coder: BinaryCoder)
         throws
     {
         func place(_ bytes: [UInt8]) -> CodecError? {
@@ -92,7 +92,7 @@ import Testing
         #expect(place(Array(list.dropLast())) == CodecError(.truncated, at: 3))
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `depth is limited both ways`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `depth is limited in both directions`(coder: BinaryCoder) throws {
         struct Deep: Codable { var next: [Deep] }
         let limits = CodecOptions(limits: CodecLimits(maximumDepth: 6))
         func deep(_ levels: Int) -> Deep { (1..<levels).reduce(Deep(next: [])) { deep, _ in Deep(next: [deep]) } }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: BinaryCoder.allCases) func `depth is limited in nested containers, too`(coder: BinaryCoder) throws {
-        // {"more": {"_0": ...}}: two levels each, of which the inner is a nested container.
+        // {"more": {"_0": ...}} has two levels, and the inner one is a nested container.
         indirect enum Nested: Codable { case end, more(Nested) }
         func nested(_ levels: Int) -> Nested { (1..<levels).reduce(Nested.end) { nested, _ in .more(nested) } }
         let limits = CodecOptions(limits: CodecLimits(maximumDepth: 6))
@@ -116,7 +116,7 @@ import Testing
         #expect(throws: DecodingError.self) { try coder.decode(Nested.self, coder.encode(nested(4)), limits) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `data of any shape has the levels that its place leaves`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a generic value may use the levels that its position leaves`(coder: BinaryCoder) throws {
         let limits = CodecOptions(limits: CodecLimits(maximumDepth: 4))
         #expect(try coder.decode([[Value]].self, value: [[[[1]]]], limits) == [[[[1]]]])
         #expect(throws: DecodingError.self) { try coder.decode([[Value]].self, value: [[[[[1]]]]], limits) }
@@ -130,14 +130,14 @@ import Testing
         #expect(throws: DecodingError.self) { try coder.decode(Inner.self, value: [[[[[1]]]]], limits) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `size is limited both ways`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `size is limited in both directions`(coder: BinaryCoder) throws {
         let limits = CodecOptions(limits: CodecLimits(maximumBytes: 4))
         #expect(try coder.roundTrip("abc", limits) == "abc")
         #expect(throws: EncodingError.self) { try coder.encode("abcd", limits) }
         #expect(throws: DecodingError.self) { try coder.decode(String.self, coder.encode("abcd"), limits) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `what writes nothing, twice, or in two shapes is an error`(coder: BinaryCoder) {
+    @Test(arguments: BinaryCoder.allCases) func `encoding nothing, twice, or in two shapes is an error`(coder: BinaryCoder) {
         struct Bad: Encodable {
             let write: @Sendable (any Encoder) throws -> Void
             func encode(to encoder: any Encoder) throws { try write(encoder) }
@@ -158,7 +158,7 @@ import Testing
                     _ = $0.unkeyedContainer()
                 })
         }
-        // A value writes to the container around it while its own is open.
+        // A value encodes to the outer container while its own is open.
         struct Meddling: Encodable {
             let around: KeyedEncodingContainer<CodecStepKey>
             func encode(to encoder: any Encoder) throws {
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `an error of writing has its path`(coder: BinaryCoder) {
+    @Test(arguments: BinaryCoder.allCases) func `an encoding error has its coding path`(coder: BinaryCoder) {
         struct Path: Encodable {
             var list = [["key": Date(timeIntervalSince1970: .nan)]]
         }
@@ -188,7 +188,7 @@ import Testing
         } catch { Issue.record(error) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `no start and no changed byte of a payload does harm`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a truncated or changed payload causes no trap`(coder: BinaryCoder) throws {
         let sample = CodecFeatureTests.Scalars()
         let whole = try coder.encode(sample)
         for end in whole.indices {

@@ -44,20 +44,20 @@ import Testing
     struct Chain: Codable, Equatable { var next: [Chain] }
     struct Empty: Codable, Equatable {}
 
-    @Test(arguments: BinaryCoder.allCases) func `every type comes back`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `every type survives a round trip`(coder: BinaryCoder) throws {
         #expect(try coder.roundTrip(Scalars()) == Scalars())
         #expect(try coder.roundTrip([Scalars(), Scalars()]) == [Scalars(), Scalars()])
         let integerKeys = CodecOptions(integerKeys: true)
         #expect(try coder.roundTrip(Scalars(), integerKeys) == Scalars())
     }
 
-    @Test func `what Foundation's JSON brings back is the same`() throws {
+    @Test func `values decoded from Foundation's JSON survive a round trip`() throws {
         let json = try JSONDecoder().decode(Scalars.self, from: JSONEncoder().encode(Scalars()))
         #expect(json == Scalars())
         for coder in BinaryCoder.allCases { #expect(try coder.roundTrip(json) == json) }
     }
 
-    @Test func `every type passes through a value of no fixed shape`() throws {
+    @Test func `every type survives a conversion to a generic value`() throws {
         let value = try ValueEncoder().encode(Scalars())
         #expect(try ValueDecoder().decode(Scalars.self, from: value) == Scalars())
         #expect(value["data"] == .bytes([0, 255, 7]))
@@ -67,7 +67,7 @@ import Testing
         #expect(value["nested"] == [[1, nil], [], [-1]])
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `scalars stand alone`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `scalars may be top-level values`(coder: BinaryCoder) throws {
         #expect(try coder.roundTrip(5) == 5)
         #expect(try coder.roundTrip("a") == "a")
         #expect(try coder.roundTrip(true))
@@ -81,7 +81,7 @@ import Testing
         #expect(try coder.encode([Empty()]).count == 2)
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `containers of any length have the head that fits`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `containers of any length have the matching head`(coder: BinaryCoder) throws {
         for count in [0, 15, 16, 23, 24, 255, 256, 300] {
             let list = Array(repeating: [1], count: count)
             #expect(try coder.roundTrip(list) == list)
@@ -91,7 +91,7 @@ import Testing
         for count in [65535, 65536] { #expect(try coder.roundTrip([[Bool](repeating: true, count: count)])[0].count == count) }
     }
 
-    @Test func `the bytes are those of the format`() throws {
+    @Test func `the bytes follow the format`() throws {
         struct Point: Codable { var x = 1, y = 2.5 }
         let point = Point()
         #expect(try MessagePackEncoder().encode(point) == [0x82, 0xA1, 0x78, 1, 0xA1, 0x79, 0xCA, 0x40, 0x20, 0, 0])
@@ -102,7 +102,7 @@ import Testing
         #expect(try CBOREncoder().encode(Date(timeIntervalSince1970: 1)) == [0xC1, 1])
     }
 
-    @Test func `integer keys are written if asked for, and always read`() throws {
+    @Test func `integer keys are encoded on request and always decoded`() throws {
         struct Compact: Codable, Equatable {
             var name = "n", age = 7, other = -1
             enum CodingKeys: Int, CodingKey { case name = 1, age = 2, other = -300 }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `integer keys are told apart to the last bit`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `integer keys are distinguished in all bits`(coder: BinaryCoder) throws {
         struct Target: Decodable, Equatable {
             var zero: Int, below: Int, least: Int, most: Int
             enum CodingKeys: Int, CodingKey {
@@ -128,7 +128,7 @@ import Testing
         #expect(target == Target(zero: 4, below: 1, least: 3, most: 2))
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `dates have the form that is chosen, and all forms are read`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `dates are encoded in the chosen form and decoded in any form`(coder: BinaryCoder) throws {
         let date = Date(timeIntervalSince1970: 1_363_896_240.5)
         for form in [CodecOptions.DateForm.native, .seconds, .iso8601] {
             #expect(try coder.decode(Date.self, coder.encode(date, CodecOptions(dates: form))) == date)
@@ -142,21 +142,21 @@ import Testing
         #expect(throws: EncodingError.self) { try coder.encode(Date(timeIntervalSince1970: .nan)) }
     }
 
-    @Test func `a date of this century comes back to the last bit in MessagePack`() throws {
+    @Test func `a date of this century survives a MessagePack round trip exactly`() throws {
         for step in 0..<1000 {
             let date = Date(timeIntervalSinceReferenceDate: 812_345_678.123456789 + Double(step) * 1_234.56789)
             #expect(try BinaryCoder.messagePack.roundTrip(date) == date)
         }
     }
 
-    @Test func `tags before a value are passed over`() throws {
+    @Test func `tags before a value are skipped`() throws {
         let tagged: Value = .tagged(55799, ["x": .tagged(0, "1970-01-01T00:00:01Z"), "y": .tagged(9, .tagged(8, 7)), "z": .tagged(5, [1])])
         struct Target: Codable, Equatable { var x: Date, y: Int, z: [Int] }
         let target = Target(x: Date(timeIntervalSince1970: 1), y: 7, z: [1])
         #expect(try BinaryCoder.cbor.decode(Target.self, value: tagged) == target)
     }
 
-    @Test func `open values of CBOR are read`() throws {
+    @Test func `indefinite-length CBOR values are decoded`() throws {
         // {_ (_ "a"): [_ 1, 2], "b": (_ "x", "y"), "c": (_ h'01', h'02')}
         let bytes: [UInt8] = [
             0xBF, 0x7F, 0x61, 0x61, 0xFF, 0x9F, 1, 2, 0xFF, 0x61, 0x62, 0x7F, 0x61, 0x78, 0x61, 0x79, 0xFF, 0x61, 0x63, 0x5F, 0x41, 1, 0x41,
@@ -166,12 +166,12 @@ import Testing
         #expect(try BinaryCoder.cbor.decode(Target.self, bytes) == Target(a: [1, 2], b: "xy", c: Data([1, 2])))
         #expect(try BinaryCoder.cbor.decode([String: LazyValue].self, bytes).count == 3)
         struct Less: Codable, Equatable { var c: Data }
-        // Undefined is null.
+        // Undefined is decoded as null.
         #expect(try BinaryCoder.cbor.decode([Int?].self, [0x82, 0xF7, 1]) == [nil, 1])
         #expect(try BinaryCoder.cbor.decode([Less].self, [0x9F] + bytes + bytes + [0xFF]).count == 2)
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `types find what the options tell them`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `types get the user info of the options`(coder: BinaryCoder) throws {
         struct Marked: Codable, Equatable {
             static let key = CodingUserInfoKey(rawValue: "mark")
             var mark: String?

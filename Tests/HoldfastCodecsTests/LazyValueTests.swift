@@ -14,7 +14,7 @@ import Testing
 
     let trade = Trade(price: 189.53, at: Date(timeIntervalSince1970: 1.5))
 
-    @Test(arguments: BinaryCoder.allCases) func `an envelope is read first, and its body as the type it names`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `an envelope is decoded before its body, whose type it names`(coder: BinaryCoder) throws {
         struct Written: Codable { var type = "trade", body: Trade, id = 7 }
         let envelope = try coder.decode([CodecEnvelope].self, coder.encode([Written(body: trade)]))[0]
         #expect(envelope.type == "trade" && envelope.id == 7)
@@ -24,7 +24,7 @@ import Testing
         #expect(try coder.encode([envelope]) == coder.encode([Written(body: trade)]))
     }
 
-    @Test func `it passes from one format to the other, and through Foundation's JSON`() throws {
+    @Test func `a lazy value converts between the formats and Foundation's JSON`() throws {
         let envelope = CodecEnvelope(type: "trade", body: try LazyValue(encoding: trade), id: 1)
         let packed = try BinaryCoder.messagePack.decode(CodecEnvelope.self, BinaryCoder.messagePack.encode(envelope))
         let cbor = try BinaryCoder.cbor.decode(CodecEnvelope.self, BinaryCoder.cbor.encode(packed))
@@ -36,12 +36,12 @@ import Testing
         #expect(try back.body.decode(as: [String: [Value]].self) == ["a": [1, 2.5, nil, true, "x"]])
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a body must be whole`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a body must be complete`(coder: BinaryCoder) throws {
         let bytes = try coder.encode(["body": [1, 2, 3]])
         #expect(throws: DecodingError.self) { try coder.decode([String: LazyValue].self, Array(bytes.dropLast())) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `data of any shape is a type like others`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a generic value is decoded like other types`(coder: BinaryCoder) throws {
         var value: Value = [
             "a": [1, -2, 2.5, nil, true, "x", .bytes([1, 2])], 7: .unsigned(.max), "t": .timestamp(Timestamp(seconds: 5)),
         ]
@@ -50,7 +50,7 @@ import Testing
         #expect(try ValueDecoder().decode(Value.self, from: ValueEncoder().encode(value)) == value)
     }
 
-    @Test func `what a format cannot say is an error with its path`() {
+    @Test func `a value that a format cannot represent is an error with its coding path`() {
         for (coder, value) in [(BinaryCoder.cbor, Value.extension(type: 1, [])), (.messagePack, .tagged(1, 2))] {
             do {
                 _ = try coder.encode(["key": value])
@@ -63,14 +63,14 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONEncoder().encode([[[1]: 2]] as Value) }
     }
 
-    @Test func `data of any shape passes through Foundation's JSON`() throws {
+    @Test func `a generic value survives Foundation's JSON`() throws {
         let value: Value = ["a": [1, -2, 2.5, nil, true, "x", .unsigned(.max), [], [:]]]
         #expect(try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value)) == value)
         let shown = try String(decoding: JSONEncoder().encode([.bytes([0, 255]), .tagged(3, 4), [5: 6]] as Value), as: UTF8.self)
         #expect(shown == #"["AP8=",4,{"5":6}]"#)
     }
 
-    @Test func `codecs make binary messages and read messages of any kind`() throws {
+    @Test func `codecs make binary messages and decode messages of any kind`() throws {
         func check(_ codec: some MessageCodec, _ name: String) throws {
             #expect(codec.name == name)
             guard case .binary(let bytes) = try codec.encode(trade) else {
@@ -84,7 +84,7 @@ import Testing
         try check(CBORCodec(), "cbor")
     }
 
-    @Test func `data and spans are read like arrays`() throws {
+    @Test func `data and spans are decoded like arrays`() throws {
         let bytes = try MessagePackEncoder().encode(trade)
         #expect(try MessagePackDecoder().decode(Trade.self, from: Data([0] + bytes).dropFirst()) == trade)
         #expect(try CBORDecoder().decode(Trade.self, from: Data(CBOREncoder().encode(trade))) == trade)

@@ -3,7 +3,7 @@ import Foundation
 import HoldfastCodecs
 import Testing
 
-/// Nothing is lost in silence, and nothing is kept for longer than it is of use.
+/// Decoding loses nothing silently and keeps nothing longer than needed.
 @Suite struct CodecLosslessTests {
     @Test(arguments: BinaryCoder.allCases) func `keys that only look like integers stay texts`(coder: BinaryCoder) throws {
         let options = CodecOptions(integerKeys: true)
@@ -12,11 +12,11 @@ import Testing
         #expect(try coder.value(coder.encode(["7": 1], options)) == [7: 1])
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a dictionary does not drop a key that is no UTF-8`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a dictionary does not drop a key that is not UTF-8`(coder: BinaryCoder) throws {
         var bytes = try coder.encode(["ab": 1])
         bytes[2] = 0xFF
         #expect(throws: DecodingError.self) { try coder.decode([String: Int].self, bytes) }
-        // In a container that is nested in another, and read by itself.
+        // In a nested container that is decoded by itself.
         struct Nested: Decodable {
             init(from decoder: any Decoder) throws {
                 var list = try decoder.unkeyedContainer()
@@ -32,7 +32,7 @@ import Testing
         #expect(throws: Never.self) { try coder.decode(Nested.self, list + (0..<100).flatMap { _ in good }) }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a decimal is the whole text`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a decimal must use the whole text`(coder: BinaryCoder) throws {
         for text in ["12abc", "1.2.3", " 1", "1 ", "1,5", "", "-", "1e", "0x10"] {
             #expect(throws: DecodingError.self, "\(text)") { try coder.decode(Decimal.self, value: .text(text)) }
         }
@@ -46,7 +46,7 @@ import Testing
         #expect(try coder.decode(Decimal.self, value: "1.5e3") == 1500)
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `what cannot be written is not read`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a value that cannot be encoded cannot be decoded`(coder: BinaryCoder) throws {
         for number in [1e165, -1e300, 1e-130] {
             #expect(throws: DecodingError.self, "\(number)") { try coder.decode(Decimal.self, value: .float(number)) }
         }
@@ -57,7 +57,7 @@ import Testing
                 let date = Date(timeIntervalSince1970: seconds)
                 #expect(throws: EncodingError.self) { try coder.encode(date, CodecOptions(dates: form)) }
             }
-            // The last times of all.
+            // The last possible times.
             for seconds in [9e18, -9e18] {
                 let date = Date(timeIntervalSince1970: seconds)
                 #expect(try coder.roundTrip(date, CodecOptions(dates: form)) == date)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a date of any year comes back as a text`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a date of any year survives a round trip as a text`(coder: BinaryCoder) throws {
         let options = CodecOptions(dates: .iso8601)
         for seconds in [-62_135_596_800, 253_402_300_799, 253_402_300_800, 1e12, -1e12] {
             let date = Date(timeIntervalSince1970: seconds)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `containers that are done with are given back`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `finished containers are released`(coder: BinaryCoder) throws {
         final class Kept { weak var decoding: AnyObject? }
         struct Item: Decodable {
             static let key = CodingUserInfoKey(rawValue: "kept")

@@ -3,7 +3,7 @@ import Foundation
 import HoldfastCodecs
 import Testing
 
-/// Containers in every order and relation that `Codable` allows.
+/// Containers in every order and combination that `Codable` allows.
 @Suite struct CodecShapeTests {
     class Animal: Codable {
         var name = "Rex"
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `class hierarchies come back, with a map for the parent or without`(coder: BinaryCoder)
+    @Test(arguments: BinaryCoder.allCases) func `class hierarchies survive a round trip, with or without a nested map`(coder: BinaryCoder)
         throws
     {
         let (dog, cat) = (Dog(), Cat())
@@ -54,7 +54,7 @@ import Testing
         #expect(back.name == "Tom" && back.lives == 7)
     }
 
-    /// Writes to three containers in turn, and reads them in another order.
+    /// Encodes to three containers in turn and decodes them in another order.
     struct Woven: Codable, Equatable {
         var a = 1, b = 2, c = [3, 4, 5], d = "d"
         enum CodingKeys: CodingKey { case a, left, list, d }
@@ -88,10 +88,10 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `nested containers may be filled and read in turn`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `nested containers may be encoded and decoded in turn`(coder: BinaryCoder) throws {
         let expected: Value = ["left": ["b": 2], "list": [3, 4, ["deeper": 5]], "a": 1, "d": "d"]
         #expect(try coder.value(coder.encode(Woven())) == expected)
-        // The head of the list has three bytes, and moves what was written.
+        // The head of the list has three bytes and shifts the bytes that were written before.
         let many = Array(repeating: Woven(), count: 300)
         #expect(try coder.roundTrip(many) == many)
         #expect(try coder.roundTrip(["x": many]) == ["x": many])
@@ -110,7 +110,7 @@ import Testing
         #expect(try coder.decode([[Int]].self, coder.encode(Rows())) == (0..<300).map { [$0] })
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `an encoder that is handed out and not used leaves an empty map`(coder: BinaryCoder) throws
+    @Test(arguments: BinaryCoder.allCases) func `an unused super encoder leaves an empty map`(coder: BinaryCoder) throws
     {
         struct Reserved: Encodable {
             func encode(to encoder: any Encoder) throws {
@@ -122,7 +122,7 @@ import Testing
         #expect(try coder.value(coder.encode([Reserved()])) == [["a": [:], "d": "d"]])
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `an array may be read by value and as a whole in turn`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `an array may be decoded by element and as a whole in turn`(coder: BinaryCoder) throws {
         struct Both: Decodable {
             var items: [Int], all: [Int]
             init(from decoder: any Decoder) throws {
@@ -133,7 +133,7 @@ import Testing
                     items.append(try list.decode(Int.self))
                     _ = try decoder.singleValueContainer().decode([Int].self)
                 }
-                // The place is found again without being asked for.
+                // Decoding the whole array must not move the position of this container.
                 var again = try decoder.unkeyedContainer()
                 for item in items {
                     #expect(try again.decode(Int.self) == item)
@@ -147,7 +147,7 @@ import Testing
 
     struct Fields: Codable, Equatable { var a: Int, b: String?, c: [Int], d: Double? }
 
-    @Test(arguments: BinaryCoder.allCases) func `keys are found in any order, unknown ones passed over`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `keys are found in any order, and unknown ones are skipped`(coder: BinaryCoder) throws {
         let fields = Fields(a: 1, b: "b", c: [2], d: nil)
         let orders: [Value] = [
             ["a": 1, "b": "b", "c": [2]], ["c": [2], "b": "b", "a": 1],
@@ -159,13 +159,13 @@ import Testing
         #expect(try coder.decode([String: Fields].self, value: ["k": orders[1], "l": orders[2]]) == ["k": fields, "l": fields])
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `null and a missing key are the same to an optional`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `null and a missing key are the same for an optional`(coder: BinaryCoder) throws {
         #expect(try coder.decode(Fields.self, value: ["a": 1, "b": nil, "c": []]).b == nil)
         #expect(try coder.decode(Fields.self, value: ["a": 1, "c": []]).b == nil)
         #expect(try coder.decode([Int?].self, value: [1, nil, 2]) == [1, nil, 2])
     }
 
-    /// Tries one shape after the other, as hand-written types do.
+    /// Tries one shape after the other, like hand-written types.
     enum Either: Codable, Equatable {
         case number(Int), list([Int]), map([String: Int]), text(String)
         init(from decoder: any Decoder) throws {
@@ -191,15 +191,15 @@ import Testing
         }
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a failed try leaves the decoder where it was`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a failed attempt leaves the decoder at its position`(coder: BinaryCoder) throws {
         let all: [Either] = [.number(1), .list([1, 2]), .map(["a": 1]), .text("x"), .list([]), .number(-1)]
         #expect(try coder.roundTrip(all) == all)
         #expect(try coder.roundTrip(["k": all]) == ["k": all])
-        // An array that fails in its middle, and is a text's place no more.
+        // The list fails at its second element, and then the text fails, too.
         #expect(throws: DecodingError.self) { try coder.decode([Either].self, value: [[1, "x"]]) }
     }
 
-    /// Reads its type, then all of itself as that type, with the same decoder.
+    /// Decodes its type, then itself as that type, with the same decoder.
     struct Typed: Decodable, Equatable {
         var type: String, fields: Fields
         enum CodingKeys: CodingKey { case type, a }
@@ -217,7 +217,7 @@ import Testing
         #expect(typed.map(\.type) == ["t", "u"] && typed.map(\.fields.a) == [5, 6] && typed[1].fields.d == 1.5)
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `a decoder that outlives its decoding has nothing to read`(coder: BinaryCoder) throws {
+    @Test(arguments: BinaryCoder.allCases) func `a decoder cannot be used after its decoding has ended`(coder: BinaryCoder) throws {
         final class Keeper: Decodable {
             let decoder: any Decoder
             let fields: KeyedDecodingContainer<CodecStepKey>
@@ -226,11 +226,11 @@ import Testing
                 self.decoder = decoder
                 fields = try decoder.container(keyedBy: CodecStepKey.self)
                 inner = try fields.superDecoder(forKey: .a)
-                // So many that those which nobody has are given back.
+                // Enough of them, so that unused ones are released.
                 for _ in 0..<100 { _ = try fields.superDecoder(forKey: .a) }
             }
         }
-        // The bytes are still there, so that only the rule keeps them from being read.
+        // The bytes still exist, so only the rule prevents decoding.
         let bytes = try coder.encode(["a": [1, 2]])
         defer { #expect(!bytes.isEmpty) }
         let keeper = try coder.decode(Keeper.self, bytes)

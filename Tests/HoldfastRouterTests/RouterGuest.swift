@@ -6,9 +6,9 @@ import Logging
 import WAMPCore
 import WebSocketCore
 
-/// A client that says message by message what a test tells it to.
+/// A client that sends and receives single messages under the control of a test.
 final class RouterGuest: Sendable {
-    /// The router closed before what was awaited had come.
+    /// The router closed, or sent another message than expected.
     struct Ended: Error {}
 
     let connection: WebSocketConnection
@@ -43,7 +43,7 @@ final class RouterGuest: Sendable {
         throw Ended()
     }
 
-    /// Says hello, and tells what the router answers.
+    /// Says hello and returns the answer of the router.
     func hello(realm: String = "realm1", _ details: ValueMap = ValueMap()) async throws -> WAMPMessage {
         let roles: Value = [
             "publisher": [:], "subscriber": [:], "caller": ["features": ["call_canceling": true, "progressive_call_results": true]],
@@ -53,7 +53,7 @@ final class RouterGuest: Sendable {
         return try await next()
     }
 
-    /// Joins; the session's id.
+    /// Joins and returns the session id.
     @discardableResult
     func join(realm: String = "realm1", _ details: ValueMap = ValueMap()) async throws -> WAMPID {
         guard case .welcome(let session, _) = try await hello(realm: realm, details) else { throw Ended() }
@@ -77,7 +77,7 @@ final class RouterGuest: Sendable {
         try await say(.publish(request: request, options: options, topic: topic, WAMPArguments(list)))
     }
 
-    /// Publishes, and waits until the router has taken it.
+    /// Publishes and waits for the acknowledgement.
     func publishAcknowledged(_ request: WAMPID, _ topic: String, _ list: [Value] = []) async throws {
         try await publish(request, topic, list, acknowledge: true)
         guard case .published(request, _) = try await next() else { throw Ended() }
@@ -87,43 +87,43 @@ final class RouterGuest: Sendable {
         try await say(.call(request: request, options: ValueMap(), procedure: procedure, WAMPArguments(list)))
     }
 
-    /// The arguments of the next message, which is an event.
+    /// The arguments of the next message, which must be an event.
     func event() async throws -> [Value] {
         guard case .event(_, _, _, let arguments) = try await next() else { throw Ended() }
         return try arguments.list
     }
 
-    /// The arguments of the next message, which is the result of a call.
+    /// The arguments of the next message, which must be the result of a call.
     func result(of call: WAMPID) async throws -> [Value] {
         guard case .result(call, _, let arguments) = try await next() else { throw Ended() }
         return try arguments.list
     }
 
-    /// The URI of the next message, which is the error of a request.
+    /// The URI of the next message, which must be the error of a request.
     func error(of kind: WAMPRequestKind, _ request: WAMPID) async throws -> String {
         guard case .error(kind, request, _, let uri, _) = try await next() else { throw Ended() }
         return uri
     }
 
-    /// The reason of the next message, which is an ABORT.
+    /// The reason of the next message, which must be an ABORT.
     func abort() async throws -> String {
         guard case .abort(_, let reason, _) = try await next() else { throw Ended() }
         return reason
     }
 
-    /// The reason of the next message, which is a GOODBYE.
+    /// The reason of the next message, which must be a GOODBYE.
     func goodbye() async throws -> String {
         guard case .goodbye(_, let reason, _) = try await next() else { throw Ended() }
         return reason
     }
 
-    /// Answers the next message, which is an invocation, with its own arguments.
+    /// Answers the next message, which must be an invocation, with its own arguments.
     func answer() async throws {
         guard case .invocation(let request, _, _, let arguments) = try await next() else { throw Ended() }
         try await say(.yield(request: request, options: ValueMap(), arguments))
     }
 
-    /// Waits for the end; the code that the router closed with.
+    /// Waits for the end and returns the router's close code.
     func closeCode() async throws -> UInt16? {
         while (try? await next()) != nil {}
         return connection.closeRecord?.received?.code?.rawValue
@@ -135,7 +135,7 @@ struct RouterStage: Sendable {
     let router: WAMPRouter
     private let arrive: @Sendable (MemoryTransport) -> Void
 
-    /// A client that has connected, and said nothing.
+    /// A client that has connected and sent nothing.
     func guest(_ serialization: WAMPSerialization = .json) -> RouterGuest {
         let agreement = Agreement(subprotocol: serialization.subprotocol, response: ResponseHead(status: 101))
         let (client, server) = MemoryTransport.pair(agreement: agreement)
@@ -170,7 +170,7 @@ struct RouterStage: Sendable {
 }
 
 extension WAMPRouterConfiguration {
-    /// The defaults, without a word.
+    /// The defaults with a silent logger.
     static var quiet: WAMPRouterConfiguration { quiet() }
 
     static func quiet(_ policy: RouterPolicy = RouterPolicy(), _ change: (inout WAMPRouterConfiguration) -> Void = { _ in }) -> Self {

@@ -6,10 +6,10 @@ import Testing
 import WAMPCore
 import WebSocketCore
 
-/// What clients get of a router, over transports in memory.
+/// Clients of a router in memory.
 @Suite(.timeLimit(.minutes(1))) struct RouterInMemoryTests {
     @Test(arguments: WAMPSerialization.allCases)
-    func `an event reaches its subscribers, whatever they and the publisher speak`(_ spoken: WAMPSerialization) async throws {
+    func `an event reaches its subscribers in any combination of serializations`(_ spoken: WAMPSerialization) async throws {
         try await RouterStage.run { stage in
             var subscribers: [RouterGuest] = []
             for serialization in WAMPSerialization.allCases + WAMPSerialization.allCases {
@@ -39,7 +39,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `bytes come to a client that speaks JSON as the text that WAMP has for them`() async throws {
+    @Test func `bytes reach a JSON client in the text form of WAMP`() async throws {
         try await RouterStage.run { stage in
             let (subscriber, publisher) = (try await stage.member(.json), try await stage.member(.messagePack))
             _ = try await subscriber.subscribe(1, "com.app.bytes")
@@ -50,13 +50,13 @@ import WebSocketCore
         }
     }
 
-    @Test func `with the habit of nexus bytes come to a client that speaks JSON as Base64 alone, to one and to many`() async throws {
+    @Test func `with the quirk of nexus bytes reach one or several JSON clients as plain Base64`() async throws {
         var quirks = RouterPolicy.Quirks()
         quirks.writesPlainBase64 = true
         try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
             let (one, two, publisher) = (try await stage.member(.json), try await stage.member(.json), try await stage.member(.messagePack))
             let content: Value = [.bytes([0x10, 0xE2, 0xFF]), "text"]
-            // To one, and to several at once.
+            // To one client, and to several at once.
             for (request, subscribers) in [(WAMPID(1), [one]), (2, [one, two])] {
                 _ = try await subscribers.last?.subscribe(1, "com.app.bytes")
                 try await publisher.publish(request, "com.app.bytes", [content])
@@ -65,7 +65,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `with a habit of Crossbar a call of an invalid URI ends the connection with 1011`() async throws {
+    @Test func `with the quirk of Crossbar a call of an invalid URI closes the connection with 1011`() async throws {
         var quirks = RouterPolicy.Quirks()
         quirks.closesOnInvalidURIs = true
         try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
@@ -75,7 +75,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `with a habit of Crossbar a router that stops is gone without a close frame`() async throws {
+    @Test func `with the quirk of Crossbar a stopping router closes without a close frame`() async throws {
         var quirks = RouterPolicy.Quirks()
         quirks.goesWithoutGoodbye = true
         try await RouterStage.run(.quiet(RouterPolicy(quirks: quirks))) { stage in
@@ -85,7 +85,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a request whose id leaves some out ends the session with an ABORT, and the connection with 1002`() async throws {
+    @Test func `a skipped request id ends the session with ABORT and the connection with 1002`() async throws {
         try await RouterStage.run { stage in
             let guest = try await stage.member()
             try await guest.say(.subscribe(request: 2, options: ValueMap(), topic: "com.app.chat"))
@@ -95,14 +95,14 @@ import WebSocketCore
         }
     }
 
-    @Test func `with the quirks of Crossbar the same is taken`() async throws {
+    @Test func `with the quirks of Crossbar a skipped request id is accepted`() async throws {
         try await RouterStage.run(.quiet(RouterPolicy(quirks: .crossbar))) { stage in
             let guest = try await stage.member()
             _ = try await guest.subscribe(7, "com.app.chat")
         }
     }
 
-    @Test func `what cannot be read ends the session with an ABORT, and the connection with 1002`() async throws {
+    @Test func `an undecodable message ends the session with ABORT and the connection with 1002`() async throws {
         try await RouterStage.run { stage in
             let guest = try await stage.member()
             try await guest.connection.send(.text("[33,"))
@@ -111,7 +111,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `binary messages from a client that agreed on JSON, and texts from others, are a violation`() async throws {
+    @Test func `a message of the wrong kind for the agreed serialization is a violation`() async throws {
         try await RouterStage.run { stage in
             let json = try await stage.member(.json)
             try await json.connection.send(.binary(Array("[32,1,{},\"com.app.chat\"]".utf8)))
@@ -123,11 +123,11 @@ import WebSocketCore
         }
     }
 
-    /// Of three thousand bytes Base64 makes four.
+    /// Base64 turns three thousand bytes into four thousand characters.
     private static let small = WAMPRouterConfiguration.quiet { $0.server.limits.message = 4096 }
     private static let long: [Value] = [.bytes([UInt8](repeating: 7, count: 3060))]
 
-    @Test func `an event longer than what the router takes is not sent, and its subscriber gets the next`() async throws {
+    @Test func `an oversized event is not sent, and its subscriber gets the next one`() async throws {
         try await RouterStage.run(Self.small) { stage in
             let (json, cbor, publisher) = (
                 try await stage.member(.json), try await stage.member(.cbor), try await stage.member(.messagePack)
@@ -142,7 +142,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a call longer than what the router takes, and one with such a result, end with an error`() async throws {
+    @Test func `an oversized call and a call with an oversized result end with an error`() async throws {
         try await RouterStage.run(Self.small) { stage in
             let (json, cbor) = (try await stage.member(.json), try await stage.member(.cbor))
             _ = try await json.register(1, "com.app.json")
@@ -153,7 +153,7 @@ import WebSocketCore
             let options: ValueMap = ["receive_progress": true]
             try await json.say(.call(request: 2, options: options, procedure: "com.app.cbor", .none))
             guard case .invocation(let invocation, _, _, _) = try await cbor.next() else { throw RouterGuest.Ended() }
-            // Of a part the caller hears nothing, and the call goes on.
+            // An oversized progressive result is dropped, and the call continues.
             try await cbor.say(.yield(request: invocation, options: ["progress": true], WAMPArguments(Self.long)))
             try await cbor.say(.yield(request: invocation, options: ["progress": true], WAMPArguments(["short"])))
             #expect(try await json.result(of: 2) == ["short"])
@@ -162,7 +162,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that takes nothing is cut off, and nobody else waits for it`() async throws {
+    @Test func `a client that does not read is cut off and delays no other client`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.limits.waiting = 256 * 1024 }
         try await RouterStage.run(configuration) { stage in
             let (slow, quick, publisher) = (try await stage.member(), try await stage.member(), try await stage.member(.cbor))
@@ -176,18 +176,18 @@ import WebSocketCore
                 #expect(try await quick.event() == content)
             }
             #expect(stage.router.status.overruns == 1)
-            // It gets what its connection held, and then the reason.
+            // The client gets the messages in its connection and then the reason.
             #expect(try await slow.closeCode() == 1013)
             try await publisher.publishAcknowledged(request + 1, "com.app.flood", ["on"])
             #expect(try await quick.event() == ["on"])
         }
     }
 
-    @Test func `a client that never takes anything again does not hold its connection for ever`() async throws {
+    @Test func `a client that never reads again does not keep its connection open`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { ($0.limits.waiting, $0.limits.closeTimeout) = (256 * 1024, .milliseconds(1)) }
         try await RouterStage.run(configuration) { stage in
             let agreement = Agreement(subprotocol: "wamp.2.json", response: ResponseHead(status: 101))
-            // Its clock stands still: nothing but the router ends it.
+            // The manual clock stands still, so only the router ends the connection.
             let (client, server) = MemoryTransport.pair(agreement: agreement, clock: ManualClock())
             async let served: Void = stage.router.serve(transport: server)
             let slow = RouterGuest(WebSocketConnection(client), .json)
@@ -206,7 +206,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a router that stops says goodbye to all, and ends when they have answered`() async throws {
+    @Test func `a stopping router says goodbye to all clients and ends after their answers`() async throws {
         try await RouterStage.run { stage in
             let guests = [try await stage.member(), try await stage.member(.messagePack)]
             async let stop: Void = stage.router.stop()
@@ -220,7 +220,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that does not answer the goodbye holds up the end only for so long`() async throws {
+    @Test func `a client without an answer to GOODBYE delays the end for a limited time`() async throws {
         let clock = ManualClock()
         try await RouterStage.run(clock: clock) { stage in
             let guest = try await stage.member()
@@ -232,12 +232,12 @@ import WebSocketCore
         }
     }
 
-    @Test func `a session that is over leaves its subscriptions and registrations to nobody`() async throws {
+    @Test func `the subscriptions and registrations of an ended session are removed`() async throws {
         try await RouterStage.run { stage in
             let (gone, caller) = (try await stage.member(), try await stage.member())
             _ = try await gone.register(1, "com.app.echo")
             gone.connection.abort()
-            // The meta API counts it until the router knows.
+            // The meta API counts the session until the router knows.
             var request: WAMPID = 0
             repeat {
                 request += 1
@@ -248,7 +248,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that says nothing is not waited for for ever`() async throws {
+    @Test func `a client that sends nothing is dropped`() async throws {
         let clock = ManualClock()
         try await RouterStage.run(clock: clock) { stage in
             let guest = stage.guest()
@@ -261,7 +261,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `what a serialization has no form for arrives as what is nearest, and the call ends`() async throws {
+    @Test func `a value that a serialization cannot represent arrives as the nearest one, and the call ends`() async throws {
         try await RouterStage.run { stage in
             let (callee, caller) = (try await stage.member(.messagePack), try await stage.member(.json))
             _ = try await callee.register(1, "com.app.odd")
@@ -272,7 +272,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `of a client that publishes faster than the router works nothing is lost`() async throws {
+    @Test func `no message of a fast publisher is lost`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.limits.unheard = 1024 }
         try await RouterStage.run(configuration) { stage in
             let (subscriber, publisher) = (try await stage.member(), try await stage.member(.messagePack))

@@ -8,7 +8,7 @@ import WebSocketCore
 /// A router over real sockets, one test after the other.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct RouterOverSocketsTests {
     @Test(arguments: WAMPSerialization.allCases)
-    func `calls and events go over sockets in each serialization`(_ serialization: WAMPSerialization) async throws {
+    func `calls and events work over sockets in each serialization`(_ serialization: WAMPSerialization) async throws {
         try await WAMPRouter(.quiet).withRunning { server in
             let url = server.url("/ws")
             let (callee, caller) = (try await RouterGuest(url), try await RouterGuest(url, serialization))
@@ -24,7 +24,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a hundred subscribers get every event, in its order`() async throws {
+    @Test func `a hundred subscribers get every event in order`() async throws {
         let router = WAMPRouter(.quiet)
         try await router.withRunning { server in
             var guests: [RouterGuest] = []
@@ -44,7 +44,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that offers no serialization, or another path, does not get in`() async throws {
+    @Test func `a client without a known subprotocol or with another path is refused`() async throws {
         try await WAMPRouter(.quiet).withRunning { server in
             for (path, subprotocols, status) in [("/ws", [], 400), ("/ws", ["chat"], 400), ("/other", ["wamp.2.json"], 404)] {
                 var configuration = WebSocketConfiguration()
@@ -57,7 +57,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a message may be long once its sender has joined, and not before`() async throws {
+    @Test func `the limit of message length is higher after joining`() async throws {
         try await WAMPRouter(.quiet).withRunning { server in
             let long = Value.text(String(repeating: "x", count: 70_000))
             let stranger = try await RouterGuest(server.url())
@@ -79,7 +79,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a client that reads nothing is cut off, and the others get all`() async throws {
+    @Test func `a client that does not read is cut off, and the others get all events`() async throws {
         let router = WAMPRouter(.quiet { $0.limits.waiting = 256 * 1024 })
         try await router.withRunning { server in
             let (slow, quick, publisher) = (
@@ -100,7 +100,7 @@ import WebSocketCore
         }
     }
 
-    /// A client whose proxy says that it has this address.
+    /// A client whose proxy reports this address.
     private func guest(_ url: String, from chain: String?) async throws -> RouterGuest {
         var configuration = WebSocketConfiguration()
         configuration.subprotocols = [WAMPSerialization.json.subprotocol]
@@ -108,7 +108,7 @@ import WebSocketCore
         return RouterGuest(try await WebSocketConnection.connect(to: url, configuration: configuration), .json)
     }
 
-    @Test func `behind a proxy an address is what the proxy adds, not what the client says`() async throws {
+    @Test func `behind a proxy the client's address is the one that the proxy adds`() async throws {
         let router = WAMPRouter(
             .quiet {
                 $0.isBehindProxy = true
@@ -131,12 +131,12 @@ import WebSocketCore
     }
 
     @Test(arguments: [true, false])
-    func `behind a proxy who guesses keeps others from logging in only if the router is not told`(_ isTold: Bool) async throws {
+    func `failed logins block only their own address if the router knows about the proxy`(_ knowsProxy: Bool) async throws {
         var users = WAMPUsers(anonymousRole: nil)
         for name in ["ann", "bob"] { users.add(name, .ticket("sesame")) }
         let router = WAMPRouter(
             .quiet { [users] in
-                ($0.isBehindProxy, $0.authenticator) = (isTold, users)
+                ($0.isBehindProxy, $0.authenticator) = (knowsProxy, users)
                 $0.limits.failedLoginsPerAddress = .init(burst: 1, pause: .seconds(3600))
             })
         func login(_ name: String, _ ticket: String, from address: String, _ url: String) async throws -> WAMPMessage {
@@ -150,14 +150,14 @@ import WebSocketCore
             guard case .abort(_, WAMPURI.Error.authenticationFailed, _) = try await login("ann", "wrong", from: "10.0.0.1", server.url())
             else { throw RouterGuest.Ended() }
             switch try await login("bob", "sesame", from: "10.0.0.2", server.url()) {
-            case .welcome: #expect(isTold)
-            case .abort(_, let reason, _): #expect(!isTold && reason == WAMPURI.Error.unavailable)
+            case .welcome: #expect(knowsProxy)
+            case .abort(_, let reason, _): #expect(!knowsProxy && reason == WAMPURI.Error.unavailable)
             default: throw RouterGuest.Ended()
             }
         }
     }
 
-    @Test func `a cut is a lost connection, without a close frame`() async throws {
+    @Test func `a cut closes without a close frame`() async throws {
         let router = WAMPRouter(.quiet)
         try await router.withRunning { server in
             let guest = try await RouterGuest(server.url())
@@ -168,8 +168,8 @@ import WebSocketCore
         }
     }
 
-    @Test func `the end of the server says goodbye to every session first`() async throws {
-        // Nobody answers it here.
+    @Test func `a stopping server says goodbye to every session first`() async throws {
+        // No client answers here.
         let router = WAMPRouter(.quiet(RouterPolicy(goodbyePatience: .zero)))
         let guest = try await router.withRunning { server in
             let guest = try await RouterGuest(server.url())
@@ -180,7 +180,7 @@ import WebSocketCore
         #expect(try await guest.closeCode() == 1001)
     }
 
-    @Test func `pages of other origins may not connect, those of the router's own host and those that are named may`() async throws {
+    @Test func `only pages of the router's own host and of allowed origins may connect`() async throws {
         try await WAMPRouter(.quiet { $0.origins = ["https://example.org"] }).withRunning { server in
             let own = "http://\(server.host):8080"
             for (origin, isTaken) in [("https://evil.example", false), ("https://example.org", true), (own, true)] {

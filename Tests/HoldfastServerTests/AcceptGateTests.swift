@@ -6,7 +6,7 @@ import WebSocketCore
 
 @testable import HoldfastServer
 
-/// When a server stops taking connections for want of file descriptors, and when it goes on.
+/// When a server stops and resumes accepting connections because of file descriptors.
 @Suite struct AcceptGateTests {
     private let loop = EmbeddedEventLoop()
     private let gate: AcceptGate
@@ -17,7 +17,7 @@ import WebSocketCore
         listener = EmbeddedChannel(handler: gate, loop: loop)
     }
 
-    /// Whether the listener is read from; nil: the gate has said nothing yet, so it is.
+    /// Whether the gate reads from the listener; nil if it has not set that yet, which means yes.
     private var accepts: Bool? {
         listener.options.last { $0.option is ChannelOptions.Types.AutoReadOption }?.value as? Bool
     }
@@ -33,7 +33,7 @@ import WebSocketCore
         loop.run()
     }
 
-    @Test func `a connection that ends makes room for another`() {
+    @Test func `a closed connection makes room for another`() {
         let first = connection()
         #expect(accepts == nil)
         let second = connection()
@@ -48,7 +48,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [EMFILE, ENFILE, ENOBUFS, ENOMEM])
-    func `what the system refuses is asked for again after a pause`(code: CInt) {
+    func `accepting resumes after a pause when the system refused a connection`(code: CInt) {
         listener.pipeline.fireErrorCaught(IOError(errnoCode: code, reason: "accept"))
         #expect(accepts == false)
         loop.advanceTime(by: .milliseconds(249))
@@ -58,27 +58,27 @@ import WebSocketCore
         #expect(throws: IOError.self) { try listener.throwIfErrorCaught() }
     }
 
-    @Test func `the pause ends, and a full server is full all the same`() {
+    @Test func `after the pause a full server still accepts no connection`() {
         let first = connection()
         let second = connection()
         listener.pipeline.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
         close(first)
-        #expect(accepts == false, "the system has just refused one")
+        #expect(accepts == false, "the system has just refused a connection")
         let third = connection()
         loop.advanceTime(by: .seconds(1))
-        #expect(accepts == false, "there are two")
+        #expect(accepts == false, "there are two connections")
         close(second)
         #expect(accepts == true)
         close(third)
     }
 
-    @Test func `other errors are no reason to stop`() {
+    @Test func `other errors do not stop accepting`() {
         listener.pipeline.fireErrorCaught(IOError(errnoCode: ECONNABORTED, reason: "accept"))
         #expect(accepts == nil)
         #expect(throws: IOError.self) { try listener.throwIfErrorCaught() }
     }
 
-    @Test func `a server takes fewer connections than there are descriptors, and no address has most of them`() {
+    @Test func `the number of connections is below that of descriptors, and no address has most of them`() {
         func places(_ descriptors: Int, most: Int = 10_000, perAddress: Int? = 2100, http2: Bool = false) -> [Int?] {
             var configuration = WebSocketServerConfiguration()
             (configuration.maximumConnections, configuration.maximumConnectionsPerAddress) = (most, perAddress)

@@ -6,9 +6,9 @@ import Testing
 @testable import HoldfastServer
 
 extension SocketTests {
-    /// How many connections an address may have.
+    /// The limit of connections of one address.
     @Suite struct AddressLimitTests {
-        @Test func `of an IPv6 address the first half counts`() {
+        @Test func `an IPv6 address is counted by its first half`() {
             let one = SocketAddress.network(of: "2001:db8:1:2::7")
             #expect(SocketAddress.network(of: "2001:db8:1:2:ffff::1") == one && SocketAddress.network(of: "2001:db8:1:3::7") != one)
             #expect(SocketAddress.network(of: "fe80::1%eth0") == SocketAddress.network(of: "fe80::2"))
@@ -16,7 +16,7 @@ extension SocketTests {
             #expect(SocketAddress.network(of: "") == "")
         }
 
-        @Test func `who has as many as one may gets no more, until they have gone`() async throws {
+        @Test func `an address at its limit gets no further connection until one is closed`() async throws {
             try await WebSocketServer.echo { $0.maximumConnectionsPerAddress = 2 }.withRunning { server in
                 var peers: [ScriptedPeer] = []
                 for _ in 1...2 {
@@ -25,7 +25,7 @@ extension SocketTests {
                 }
                 let third = try await ScriptedPeer.connect(to: server.port)
                 #expect(await third.readToEnd().isEmpty)
-                // Their places are free when the server has closed them, too.
+                // The places are also free after the server closed the connections.
                 let channels = server.channels.all
                 for peer in peers { await peer.close() }
                 for channel in channels { try await channel.closeFuture.get() }

@@ -4,9 +4,9 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Few bytes that become many: what a handler does not take must not be held without bound.
+    /// Small compressed messages that become large: the server must limit what it holds for a handler.
     @Suite struct AmplificationTests {
-        /// 1 MiB in 1 KB, and a short message behind it, again and again: each read brings hundreds of them.
+        /// Repeats 1 MiB compressed to 1 KB and a short message, so that each read brings hundreds of them.
         private static func flood() -> [UInt8] {
             let (deflater, zeros) = (Deflater(parameters: DeflateParameters(), role: .client), [UInt8](repeating: 0, count: 1 << 20))
             return (0..<500).flatMap { number -> [UInt8] in
@@ -16,12 +16,12 @@ extension SocketTests {
             }
         }
 
-        /// A server that looks at nothing until the peer has sent more than it may hold.
+        /// A server that reads no message until the peer has sent more than the server may hold.
         private static func run(_ delivery: Delivery) async throws {
             let (goes, go) = AsyncStream.makeStream(of: Void.self)
             let configuration = WebSocketServerConfiguration.with { ($0.delivery, $0.timeouts.pingInterval) = (delivery, nil) }
             let server = WebSocketServer(configuration: configuration) { connection, _ in
-                // In vain, but it says that what has come so far was looked at.
+                // The ping gets no answer, but its timeout shows that the server has handled the bytes so far.
                 _ = try? await connection.ping(timeout: .milliseconds(300))
                 go.yield()
                 for try await _ in connection.messages {}
@@ -38,12 +38,12 @@ extension SocketTests {
             }
         }
 
-        @Test func `bombs with short messages between them are held back, whole`() async {
-            // In a process of its own, for its memory is measured.
+        @Test func `compressed bombs between short messages are held back when messages are delivered whole`() async {
+            // The test measures memory and needs a process of its own.
             await #expect(processExitsWith: .success) { try await Self.run(.messages) }
         }
 
-        @Test func `bombs with short messages between them are held back, in chunks`() async {
+        @Test func `compressed bombs between short messages are held back when messages are delivered in chunks`() async {
             await #expect(processExitsWith: .success) { try await Self.run(.chunks) }
         }
     }

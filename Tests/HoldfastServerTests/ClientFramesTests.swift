@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// What a client may not send, and what the server answers.
+    /// Invalid input of clients, and the answers of the server.
     @Suite struct ClientFramesTests {
         struct BadInput: CustomTestStringConvertible {
             let testDescription: String
@@ -30,7 +30,7 @@ extension SocketTests {
         ]
 
         @Test(arguments: badInputs, [true, false])
-        func `a client that breaks the rules is told which, and the handler too`(input: BadInput, withTheHandshake: Bool) async throws {
+        func `a protocol violation closes the connection and fails the handler`(input: BadInput, withTheHandshake: Bool) async throws {
             let (errors, failed) = AsyncStream.makeStream(of: (any Error).self)
             let server = WebSocketServer(configuration: .with { $0.limits.message = 1000 }) { connection, _ in
                 do { for try await _ in connection.messages {} } catch { failed.yield(error) }
@@ -52,8 +52,8 @@ extension SocketTests {
             }
         }
 
-        @Test func `a bomb of 256 MiB is stopped at the message limit with 1009, and takes little memory`() async {
-            // In a process of its own, for its memory is measured.
+        @Test func `a compressed bomb of 256 MiB is refused at the message limit with 1009 and uses little memory`() async {
+            // The test measures memory and needs a process of its own.
             await #expect(processExitsWith: .success) {
                 let size = 256
                 let (deflater, piece) = (Deflater(parameters: DeflateParameters(), role: .client), [UInt8](repeating: 0, count: 1 << 20))
@@ -72,7 +72,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a client that hangs up in the middle of a frame is a lost link`() async throws {
+        @Test func `a client that disconnects within a frame is a lost connection`() async throws {
             let (errors, failed) = AsyncStream.makeStream(of: WebSocketError.self)
             let server = WebSocketServer { connection, _ in
                 do throws(WebSocketError) { for try await _ in connection.messages {} } catch { failed.yield(error) }

@@ -1,7 +1,7 @@
 import HoldfastServer
 import Testing
 
-/// Who is next on an event loop.
+/// The order of clients on an event loop.
 @Suite struct FairQueueTests {
     @Test func `clients take turns, and each keeps its order`() {
         var queue = FairQueue<String, (client: String, number: Int)>()

@@ -7,18 +7,20 @@ import WebSocketNIO
 @testable import HoldfastServer
 
 extension SocketTests {
-    /// Another HTTP server on the same port.
+    /// A second HTTP server on the same port.
     @Suite struct GuestServerTests {
-        private final class Seat: Sendable {}
+        private final class Permit: Sendable {}
 
-        /// Says what was asked for, with the body; `/long` is 64 MB, `/refused` reads no body, `/held` waits until it may answer.
+        /// Echoes the request with its body.
+        ///
+        /// `/long` is 64 MB, `/refused` reads no body, and `/held` waits for the test.
         private func server(
-            seats: Bool = true, times: PlainGuests.Times = PlainGuests.Times(), held: AsyncStream<Void>? = nil,
+            hasPermit: Bool = true, times: PlainGuests.Times = PlainGuests.Times(), held: AsyncStream<Void>? = nil,
             _ configure: (inout WebSocketServerConfiguration) -> Void = { _ in }
         ) -> WebSocketServer {
             var server = WebSocketServer.echo(configure)
             var guests = GuestServer(
-                permit: { _ in seats ? Seat() : nil }, answer: { try? await Self.answer($0, held) },
+                permit: { _ in hasPermit ? Permit() : nil }, answer: { try? await Self.answer($0, held) },
                 turnAway: { head, _ in HTTPResponse(status: 503, text: "no permit for \(head.path)") })
             guests.times = times
             server.guests = guests
@@ -56,13 +58,13 @@ extension SocketTests {
         private static func get(_ path: String, _ fields: String = "") -> String { "GET \(path) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n" }
         private static let post = "POST /form HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b"
 
-        /// Reads an answer whose length is told.
+        /// Reads an answer with a Content-Length.
         private func read(_ peer: ScriptedPeer) async throws -> (head: ResponseHead, body: String) {
             let head = try await peer.readResponse()
             return (head, String(decoding: try await peer.read(Int(head.headers["Content-Length"] ?? "") ?? 0), as: UTF8.self))
         }
 
-        @Test func `a request for no websocket is the guest's, with its body, and others follow on its connection`() async throws {
+        @Test func `the guest gets a plain request with its body, and more requests on the connection`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 for _ in 1...3 {
@@ -77,7 +79,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `requests that come at once are answered one after the other`() async throws {
+        @Test func `pipelined requests are answered one after the other`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send((1...100).map { Self.get("/\($0)") + Self.post }.joined())
@@ -88,21 +90,21 @@ extension SocketTests {
             }
         }
 
-        @Test func `nothing is read while an answer is not`() async throws {
+        @Test func `the server reads no more requests while an answer is not read`() async throws {
             var times = PlainGuests.Times()
             times.write = .milliseconds(300)
             try await server(times: times).withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port, buffer: 4096)
                 try await peer.stopReading()
                 try await peer.send(Self.get("/long"))
-                // Until the server gives up, no more can be sent than the systems between the two hold.
+                // Until the deadline, only as much can be sent as the buffers of both systems hold.
                 var sent = 0
                 while sent < 256 << 20, (try? await peer.send([UInt8](repeating: 0, count: 1 << 20))) != nil { sent += 1 << 20 }
                 #expect(sent < 64 << 20)
             }
         }
 
-        @Test func `an answer that is not read is given up at its deadline`() async throws {
+        @Test func `an unread answer is dropped at its deadline`() async throws {
             var times = PlainGuests.Times()
             times.write = .milliseconds(50)
             try await server(times: times).withRunning { server in
@@ -114,7 +116,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a request that does not come whole is late, wherever it stops`() async throws {
+        @Test func `an incomplete request times out`() async throws {
             var times = PlainGuests.Times()
             times.request = .milliseconds(50)
             try await server(times: times).withRunning { server in
@@ -126,12 +128,12 @@ extension SocketTests {
             }
         }
 
-        @Test func `a connection is kept for longer than proxies keep one that they do not use`() {
+        @Test func `an idle connection is kept for longer than a proxy keeps its unused connections`() {
             // nginx, `keepalive_timeout` of an upstream: 60 s.
             #expect(PlainGuests.Times().idle > .seconds(60))
         }
 
-        @Test func `between requests a connection may be idle, and not for ever`() async throws {
+        @Test func `an idle connection is closed after its timeout`() async throws {
             var times = PlainGuests.Times()
             times.idle = .milliseconds(50)
             try await server(times: times).withRunning { server in
@@ -142,7 +144,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a connection may ask for a websocket at last`() async throws {
+        @Test func `a connection may be upgraded after plain requests`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send(Self.get("/"))
@@ -153,7 +155,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `also when it does not wait for the answer`() async throws {
+        @Test func `an upgrade may be pipelined behind a plain request`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 let request = try ScriptedPeer.upgradeRequest()
@@ -164,7 +166,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `an answer of unknown length comes in chunks, and to HTTP 1.0 until the connection closes`() async throws {
+        @Test func `an answer of unknown length is chunked, or with HTTP 1.0 ends with the connection`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send(Self.get("/stream"))
@@ -186,7 +188,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `who waits to be asked for a body is asked`() async throws {
+        @Test func `a client that expects 100 Continue gets it`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send("POST /form HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
@@ -196,7 +198,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a connection whose body was not read ends with the answer, unless all of it was there`() async throws {
+        @Test func `a connection with an unread body closes after the answer, unless the whole body had arrived`() async throws {
             try await server().withRunning { server in
                 let whole = try await ScriptedPeer.connect(to: server.port)
                 for _ in 1...2 {
@@ -216,14 +218,14 @@ extension SocketTests {
                 ("Content-Length: x", 400), ("Content-Length: 3\r\nContent-Length: 3", 400), ("Transfer-Encoding: gzip", 501),
                 ("Content-Length: 3\r\nTransfer-Encoding: chunked", 400),
             ])
-        func `a body that could be read in two ways never reaches it`(fields: String, status: Int) async throws {
+        func `a request with an ambiguous body never reaches the guest`(fields: String, status: Int) async throws {
             try await server().withRunning { server in
                 let (head, _) = try await ScriptedPeer.ask(server, "POST / HTTP/1.1\r\nHost: x\r\n\(fields)\r\n\r\nabc")
                 #expect(head.status == status && head.headers["Connection"] == "close")
             }
         }
 
-        @Test func `chunks that break a rule are an error, and the last of the connection`() async throws {
+        @Test func `invalid chunks are an error, after which the connection closes`() async throws {
             try await server().withRunning { server in
                 let request = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
                 let (head, body) = try await ScriptedPeer.ask(server, request)
@@ -231,7 +233,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `no answer becomes 500, and half an answer the end of the connection`() async throws {
+        @Test func `a missing answer becomes 500, and a partial one closes the connection`() async throws {
             try await server().withRunning { server in
                 #expect(try await ScriptedPeer.ask(server, Self.get("/silent")).head.status == 500)
                 let (head, body) = try await ScriptedPeer.ask(server, Self.get("/broken"))
@@ -239,21 +241,21 @@ extension SocketTests {
             }
         }
 
-        @Test func `who finds no permit is told so, and the connection closes`() async throws {
-            try await server(seats: false).withRunning { server in
+        @Test func `a request without a permit gets that answer, and the connection closes`() async throws {
+            try await server(hasPermit: false).withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a") + Self.get("/b"))
                 #expect(head.status == 503 && head.headers["Connection"] == "close" && body == "no permit for /a")
             }
         }
 
-        @Test func `also when there is no room for the connection itself`() async throws {
+        @Test func `a connection beyond the limit gets the same answer as a request without a permit`() async throws {
             try await server { $0.maximumConnections = 0 }.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, Self.get("/a"))
                 #expect(head.status == 503 && body == "no permit for /a")
             }
         }
 
-        @Test func `websockets open beside it`() async throws {
+        @Test func `WebSockets open beside plain connections`() async throws {
             try await server().withRunning { server in
                 let guest = try await ScriptedPeer.connect(to: server.port)
                 try await guest.send(Self.get("/"))
@@ -266,7 +268,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `what breaks the rules of HTTP never reaches it`() async throws {
+        @Test func `invalid HTTP never reaches the guest`() async throws {
             try await server().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send("GET / HTTP/1.1\r\nHost : x\r\n\r\n")
@@ -274,16 +276,16 @@ extension SocketTests {
             }
         }
 
-        @Test func `a head that does not end is dropped at the deadline of the handshake`() async throws {
+        @Test func `an incomplete head is dropped at the handshake deadline`() async throws {
             try await server { $0.timeouts.handshake = .milliseconds(100) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
-                // On a slow machine the deadline may come first.
+                // On a slow machine the deadline may pass before this.
                 try? await peer.send("GET / HTTP/1.1\r\n")
                 #expect(await peer.readToEnd().isEmpty)
             }
         }
 
-        @Test func `the server waits at its end for a request that is being answered, and it is the last`() async throws {
+        @Test func `shutdown waits for a request in progress, which is the last of its connection`() async throws {
             let (held, answering) = AsyncStream.makeStream(of: Void.self)
             let (servers, started) = AsyncStream.makeStream(of: RunningServer.self)
             async let released: Void = Self.release(answering, whenClosing: servers)
@@ -305,7 +307,7 @@ extension SocketTests {
             answering.yield()
         }
 
-        @Test func `a request that is never answered is dropped when the server's patience ends`() async throws {
+        @Test func `an unanswered request is dropped after the shutdown grace`() async throws {
             let (held, answering) = AsyncStream.makeStream(of: Void.self)
             let peer = try await server(held: held) { $0.shutdownGrace = .milliseconds(50) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)

@@ -4,9 +4,9 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Who gets in, who does not, and what the hook sees.
+    /// Accepted and refused handshakes, and the request that the hook gets.
     @Suite struct HandshakeTests {
-        @Test func `the hook sees the request, and the handler too`() async throws {
+        @Test func `the hook and the handler get the request`() async throws {
             let (requests, asked) = AsyncStream.makeStream(of: UpgradeRequest.self)
             let server = WebSocketServer { request in
                 asked.yield(request)
@@ -27,7 +27,7 @@ extension SocketTests {
                     #expect(request.headers["authorization"] == "Bearer x")
                     #expect(request.subprotocols == ["v1", "v2"])
                     #expect(request.remoteAddress?.contains("127.0.0.1") == true)
-                    #expect("\(request)" == "GET /room/7?…", "the rest may be secret")
+                    #expect("\(request)" == "GET /room/7?…", "the query may be secret")
                 }
             }
         }
@@ -46,7 +46,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a subprotocol that was not offered is the server's own mistake`() async throws {
+        @Test func `choosing a subprotocol that was not offered is an error of the server`() async throws {
             let server = WebSocketServer { _ in
                 .accept(subprotocol: "v9")
             } handler: { _, _ in
@@ -57,15 +57,15 @@ extension SocketTests {
             }
         }
 
-        @Test func `a hook that takes too long is given up, and told so`() async throws {
+        @Test func `a hook that takes too long is cancelled`() async throws {
             let (ends, ended) = AsyncStream.makeStream(of: Bool.self)
             let server = WebSocketServer(configuration: .with { $0.timeouts.handshake = .seconds(1) }) { _ in
-                // Ends when it is cancelled.
+                // The sleep ends with the cancellation.
                 try? await Task.sleep(for: .seconds(3600))
                 ended.yield(Task.isCancelled)
                 return .accept
             } handler: { _, _ in
-                Issue.record("nobody is left to serve")
+                Issue.record("the handshake has timed out")
             }
             try await server.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
@@ -78,7 +78,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `an old version is answered with 426 and the version spoken`() async throws {
+        @Test func `an old version gets 426 and the supported version`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 let head = try await peer.upgrade(headers: ["Sec-WebSocket-Version": "8"])
@@ -94,7 +94,7 @@ extension SocketTests {
                 ("a body", ["Content-Length": "5"], 400), ("a bad subprotocol", ["Sec-WebSocket-Protocol": "a b"], 400),
                 ("extensions that break the grammar", ["Sec-WebSocket-Extensions": ";;"], 400),
             ] as [(String, HeaderFields, Int)])
-        func `a bad request for an upgrade is refused`(name: String, headers: HeaderFields, status: Int) async throws {
+        func `an invalid upgrade request is refused`(name: String, headers: HeaderFields, status: Int) async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let request = String(decoding: try ScriptedPeer.upgradeRequest(headers: headers), as: UTF8.self)
                 #expect(try await ScriptedPeer.ask(server, request).head.status == status)
@@ -110,7 +110,7 @@ extension SocketTests {
                 ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
                 ("POST that asks for an upgrade", "POST / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 405),
             ])
-        func `what is no request is refused with a status, and the server goes on`(name: String, request: String, status: Int) async throws
+        func `invalid HTTP is refused with a status, and the server continues`(name: String, request: String, status: Int) async throws
         {
             try await WebSocketServer.echo { $0.limits.head = 1024 }.withRunning { server in
                 #expect(try await ScriptedPeer.ask(server, request).head.status == status)
@@ -125,26 +125,26 @@ extension SocketTests {
         }
 
         @Test(arguments: ["", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\nX: "])
-        func `a client that is slow with its request is hung up on at the deadline`(start: String) async throws {
+        func `a slow request is dropped at the deadline`(start: String) async throws {
             try await WebSocketServer.echo { ($0.timeouts.handshake, $0.limits.head) = (.milliseconds(100), .max) }.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 if !start.isEmpty {
                     try? await peer.send(start)
-                    // Slow, but never silent.
+                    // The client sends slowly but regularly.
                     while !Task.isCancelled, (try? await peer.send("x")) != nil {}
                 }
                 #expect(await peer.readToEnd().isEmpty)
             }
         }
 
-        @Test func `one client too many is answered with 503, and let in when another has left`() async throws {
+        @Test func `a connection beyond the limit gets 503, and is accepted after another has closed`() async throws {
             try await WebSocketServer.echo { $0.maximumConnections = 2 }.withRunning { server in
                 let first = try await ScriptedPeer.open(server)
                 let second = try await ScriptedPeer.open(server)
                 let error = await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: server.url()) }
                 #expect((error?.code, error?.httpStatus, error?.isRetryable) == (.refused, 503, true))
                 #expect(error?.responseHeaders["retry-after"] == "5")
-                // Where a page comes from does not matter then: a refusal for good would keep it away when there is room again.
+                // A full server does not check the origin, because a permanent refusal would keep the page away later.
                 var page = WebSocketConfiguration()
                 page.headers["Origin"] = "https://elsewhere.example"
                 let other = await #expect(throws: WebSocketError.self) {
@@ -155,7 +155,7 @@ extension SocketTests {
                 #expect(try await first.readClose().code == .normal)
                 #expect(await first.readToEnd().isEmpty)
                 await first.close()
-                // The server learns of the end of TCP in its own time.
+                // The server may notice the end of TCP later.
                 while true {
                     do {
                         try await WebSocketConnection.withConnection(to: server.url()) { _ in }

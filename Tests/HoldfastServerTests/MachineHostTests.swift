@@ -6,7 +6,7 @@ import NIOPosix
 import Testing
 import WebSocketRuntime
 
-/// What runs the machine of a server.
+/// The host that runs the machine of a server.
 @Suite(.timeLimit(.minutes(2))) struct MachineHostTests {
     private struct ID: HostedID {
         let number: UInt64
@@ -19,27 +19,27 @@ import WebSocketRuntime
         case stop
     }
 
-    /// One client: what it heard, and what was settled.
+    /// A client with the messages it received and the settled cost.
     ///
-    /// SAFETY: touched on the event loop of its port only.
+    /// SAFETY: touched only on the event loop of its port.
     private final class Client: HostedClient, @unchecked Sendable {
         var id: ID?
-        var heard: [String] = []
+        var received: [String] = []
         var settled = 0
-        /// What it had heard when something was settled.
-        var heardThen: [Int] = []
+        /// How many messages it had received at each settlement.
+        var receivedAtSettlement: [Int] = []
 
         func settled(_ cost: Int) {
             settled += cost
-            heardThen.append(heard.count)
+            receivedAtSettlement.append(received.count)
         }
     }
 
     private final class Nothing {}
 
-    /// Tells everybody what anybody says; its machine is in it.
+    /// A server that sends each message to all members.
     ///
-    /// SAFETY: touched on the host's event loop only, but for what is constant.
+    /// SAFETY: touched only on the host's event loop, except for constants.
     private final class Echo: HostedServer, @unchecked Sendable {
         typealias ID = MachineHostTests.ID
         typealias Input = MachineHostTests.Input
@@ -53,11 +53,11 @@ import WebSocketRuntime
 
         let host: MachineHost<Echo>
         let wakes = AsyncStream.makeStream(of: Moment.self)
-        /// Whom it tells.
+        /// The receivers of each message.
         var members: [ID] = []
-        /// How many inputs were heard when outputs were carried out.
+        /// How many inputs were handled at each time that outputs were performed.
         var turns: [Int] = []
-        var heard: [String] = []
+        var received: [String] = []
         var deadline: Moment?
         var stopsAtOnce = true
         private var said: [(ID, String)] = []
@@ -75,7 +75,7 @@ import WebSocketRuntime
         func handle(_ input: Input, at now: Moment) {
             switch input {
             case .said(let id, let text):
-                heard.append(text)
+                received.append(text)
                 said.append((id, text))
             case .alarm(let moment): deadline = moment
             case .stop: if stopsAtOnce { host.hasStopped() }
@@ -83,7 +83,7 @@ import WebSocketRuntime
         }
 
         func carryOut(at now: Moment) {
-            turns.append(heard.count)
+            turns.append(received.count)
             for (id, text) in said {
                 host.put(.answer("you said \(text)", to: id), for: id)
                 host.putEverywhere(.notify(text, to: members))
@@ -94,8 +94,8 @@ import WebSocketRuntime
         static func deliver(_ outputs: [Output], sentAt: NIODeadline, at port: HostPort<Echo>) {
             for output in outputs {
                 switch output {
-                case .answer(let text, let id): port[id]?.heard.append(text)
-                case .notify(let text, let members): for id in members where id.port == port.number { port[id]?.heard.append(text) }
+                case .answer(let text, let id): port[id]?.received.append(text)
+                case .notify(let text, let members): for id in members where id.port == port.number { port[id]?.received.append(text) }
                 }
             }
         }
@@ -104,7 +104,7 @@ import WebSocketRuntime
     private let group = MultiThreadedEventLoopGroup.singleton
     private func server(_ time: LinkTime = LinkTime(ContinuousClock())) -> Echo {
         var loops: [any EventLoop] = []
-        // The same loop may come twice: this one has ports on two.
+        // On one core the same loop comes twice and has two ports.
         while loops.count < 2 {
             let next = group.next()
             if !loops.contains(where: { $0 === next }) || loops.count == System.coreCount { loops.append(next) }
@@ -112,7 +112,7 @@ import WebSocketRuntime
         return Echo(loops, time)
     }
 
-    /// A client at a port, and its id.
+    /// A client at a port with its id.
     private func client(_ port: HostPort<Echo>) async throws -> (client: Client, id: ID) {
         let client = Client()
         let id = try await port.loop.submit {
@@ -122,12 +122,12 @@ import WebSocketRuntime
         return (client, try #require(id))
     }
 
-    /// Waits until what was sent to a port before is done.
+    /// Waits until the work of a port has this effect.
     private func pass(_ port: HostPort<Echo>, until isDone: @escaping @Sendable () -> Bool) async throws {
         while try await !port.loop.submit({ isDone() }).get() { await Task.yield() }
     }
 
-    @Test func `what a client says is told on all event loops, and what it costs is settled when all have heard it`() async throws {
+    @Test func `a message reaches all event loops, and its cost is settled after all have delivered it`() async throws {
         let server = server()
         let ports = try [#require(server.host.port(number: 0)), #require(server.host.port(number: 1))]
         let (here, there) = (try await client(ports[0]), try await client(ports[1]))
@@ -136,14 +136,14 @@ import WebSocketRuntime
             try await ports[1].loop.submit { ports[1].handle(.said(there.id, "\(number)"), of: there.id, cost: number) }.get()
             try await pass(ports[1]) { there.client.settled == (1...number).reduce(0, +) }
         }
-        #expect(try await ports[0].loop.submit { here.client.heard }.get() == ["1", "2", "3"])
-        let told = try await ports[1].loop.submit { (there.client.heard, there.client.heardThen) }.get()
-        #expect(told.0 == ["you said 1", "1", "you said 2", "2", "you said 3", "3"] && told.1 == [2, 4, 6])
+        #expect(try await ports[0].loop.submit { here.client.received }.get() == ["1", "2", "3"])
+        let messages = try await ports[1].loop.submit { (there.client.received, there.client.receivedAtSettlement) }.get()
+        #expect(messages.0 == ["you said 1", "1", "you said 2", "2", "you said 3", "3"] && messages.1 == [2, 4, 6])
         #expect(try await ports[0].loop.submit { here.client.settled }.get() == 0)
         server.host.finish { _ in }
     }
 
-    @Test func `who says much takes turns with the others, and with the loop`() async throws {
+    @Test func `a client with many messages takes turns with other clients and with the event loop`() async throws {
         let server = server()
         let (loud, calm) = (ID(count: 1, slot: 0, port: 0), ID(count: 1, slot: 1, port: 0))
         let mostInTurn = MachineHost<Echo>.mostInTurn
@@ -151,20 +151,20 @@ import WebSocketRuntime
         let calmly = HostedInput<Echo>(.said(calm, "calm"), of: calm)
         let (first, few) = try await server.host.loop.submit {
             server.host.take(all + [calmly])
-            let first = server.heard
-            // There is a line: even few inputs go to its end.
+            let first = server.received
+            // With a queue even few inputs go to its end.
             server.host.take([calmly])
-            return (first, server.heard)
+            return (first, server.received)
         }.get()
         #expect(first.contains("calm") && first.count <= mostInTurn + FairQueue<ID, Input>.inARow && few == first)
-        while try await server.host.loop.submit({ server.heard.count }).get() < 1002 { await Task.yield() }
-        let (heard, turns) = try await server.host.loop.submit { (server.heard, server.turns) }.get()
-        #expect(heard.filter { $0 != "calm" } == (1...1000).map { "loud \($0)" })
+        while try await server.host.loop.submit({ server.received.count }).get() < 1002 { await Task.yield() }
+        let (received, turns) = try await server.host.loop.submit { (server.received, server.turns) }.get()
+        #expect(received.filter { $0 != "calm" } == (1...1000).map { "loud \($0)" })
         #expect(zip(turns, [0] + turns).allSatisfy { $0 - $1 <= mostInTurn + FairQueue<ID, Input>.inARow } && turns.count > 3)
         server.host.finish { _ in }
     }
 
-    @Test func `the machine is woken at its deadline, and an earlier one takes its place`() async throws {
+    @Test func `the machine is woken at its deadline, and an earlier deadline replaces it`() async throws {
         let clock = ManualClock()
         let server = server(LinkTime(clock))
         server.host.submit([.alarm(Moment(.seconds(10)))])
@@ -179,7 +179,7 @@ import WebSocketRuntime
         server.host.finish { _ in }
     }
 
-    @Test func `a place is given again, and its former client is not found there`() async throws {
+    @Test func `a slot is reused, and the id of its former client is invalid`() async throws {
         let server = server()
         let port = try #require(server.host.port(of: server.host.loop))
         let (first, second) = (try await client(port), try await client(port))
@@ -194,7 +194,7 @@ import WebSocketRuntime
         server.host.finish { _ in }
     }
 
-    @Test func `a server that stops is waited for, but not for ever, and lets go of all at its end`() async throws {
+    @Test func `stopping waits for the server for a limited time, and finishing releases it`() async throws {
         weak var kept: Echo?
         do {
             let server = server()
@@ -209,7 +209,7 @@ import WebSocketRuntime
             server.host.finish { _ in end.finish() }
             for await _ in ends {}
             #expect(try await server.host.loop.submit { server.host.port(number: 0) == nil }.get())
-            // What comes late meets nobody.
+            // A late input has no effect.
             try await server.host.loop.submit { server.host.take([.stop]) }.get()
         }
         while kept != nil { await Task.yield() }

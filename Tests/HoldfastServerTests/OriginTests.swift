@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Which pages may open a WebSocket.
+    /// The pages that may open a WebSocket.
     @Suite struct OriginTests {
         private func status(_ server: RunningServer, origin: String?, host: String = "127.0.0.1") async throws -> Int {
             var headers: HeaderFields = ["Host": host]
@@ -12,7 +12,7 @@ extension SocketTests {
             return try await ScriptedPeer.connect(to: server.port).upgrade(headers: headers).status
         }
 
-        @Test func `by default those of the server's own host, and whoever is no page`() async throws {
+        @Test func `by default pages of the server's own host and clients without an origin may connect`() async throws {
             try await WebSocketServer.echo().withRunning { server async throws -> Void in
                 #expect(try await status(server, origin: nil) == 101)
                 #expect(try await status(server, origin: nil, host: "native.example") == 101)
@@ -23,7 +23,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `the refusal says why`() async throws {
+        @Test func `the refusal has a reason`() async throws {
             try await WebSocketServer.echo().withRunning { server async throws -> Void in
                 let headers: HeaderFields = ["Host": "evil.example", "Origin": "http://evil.example"]
                 let request = String(decoding: try ScriptedPeer.upgradeRequest(headers: headers), as: UTF8.self)
@@ -33,7 +33,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `and those that are allowed`() async throws {
+        @Test func `allowed origins may connect, too`() async throws {
             let server = WebSocketServer.echo { $0.origins.allowed = ["https://app.example"] }
             try await server.withRunning { server async throws -> Void in
                 #expect(try await status(server, origin: "https://app.example") == 101)
@@ -41,7 +41,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `the hook is not asked about others`() async throws {
+        @Test func `the hook is not called for other origins`() async throws {
             let server = WebSocketServer { _ in
                 .refuse(status: 418)
             } handler: { _, _ in
@@ -53,7 +53,7 @@ extension SocketTests {
         }
 
         @Test(arguments: [HTTPVersion.http1, .http2])
-        func `it is the same over both versions of HTTP`(version: HTTPVersion) async throws {
+        func `both versions of HTTP apply the same policy`(version: HTTPVersion) async throws {
             try await WebSocketServer.echo { $0.httpVersion = .automatic }.withRunning { server async throws -> Void in
                 var configuration = WebSocketConfiguration()
                 configuration.httpVersion = version
@@ -65,7 +65,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a server does not start with an origin that is none`() async throws {
+        @Test func `a server does not start with an invalid origin`() async throws {
             let server = WebSocketServer.echo { $0.origins.allowed = ["example.org"] }
             await #expect(throws: WebSocketError.self) { try await server.withRunning { _ in } }
         }

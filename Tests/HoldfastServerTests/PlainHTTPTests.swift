@@ -4,7 +4,7 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Requests for something else on the same port.
+    /// Other requests on the same port.
     @Suite struct PlainHTTPTests {
         @Test(
             arguments: [
@@ -30,7 +30,7 @@ extension SocketTests {
                 }
             }, handler: { _, _ in })
 
-        @Test func `or by the handler for them`() async throws {
+        @Test func `a handler may answer plain requests`() async throws {
             try await pages.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, "GET /health?deep=1 HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect((head.status, body) == (200, "well, GET deep=1"))
@@ -39,28 +39,28 @@ extension SocketTests {
             }
         }
 
-        @Test func `HEAD has the length of the body and not the body`() async throws {
+        @Test func `HEAD has the length of the body and no body`() async throws {
             try await pages.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, "HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect((head.status, head.headers["content-length"], body) == (200, "\("well, HEAD ".utf8.count)", ""))
             }
         }
 
-        @Test func `a HEAD that is refused has no body, either`() async throws {
+        @Test func `a refused HEAD has no body, either`() async throws {
             try await pages.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, "HEAD / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n")
                 #expect((head.status, body) == (405, ""))
             }
         }
 
-        @Test func `fields that would break out of their line become a 500 without a body`() async throws {
+        @Test func `fields with line breaks become a 500 without a body`() async throws {
             try await pages.withRunning { server in
                 let (head, body) = try await ScriptedPeer.ask(server, "GET /broken HTTP/1.1\r\nHost: x\r\n\r\n")
                 #expect((head.status, head.headers["injected"], body) == (500, nil, ""))
             }
         }
 
-        @Test func `what follows the request is dropped, and the answer still arrives`() async throws {
+        @Test func `bytes after the request are dropped, and the answer still arrives`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port)
                 try await peer.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n")

@@ -12,7 +12,7 @@ extension WebSocketServer {
 }
 
 extension WebSocketServerConfiguration {
-    /// The defaults, with these changes.
+    /// The default configuration with these changes.
     static func with(_ configure: (inout WebSocketServerConfiguration) -> Void) -> WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration()
         configure(&configuration)
@@ -21,7 +21,7 @@ extension WebSocketServerConfiguration {
 }
 
 extension ScriptedPeer {
-    /// Connects to a server and opens a WebSocket, byte for byte.
+    /// Connects to a server and opens a WebSocket with raw bytes.
     static func open(_ server: RunningServer, _ target: String = "/", headers: HeaderFields = [:]) async throws -> ScriptedPeer {
         let peer = try await connect(to: server.port)
         let response = try await peer.upgrade(target, headers: headers)
@@ -29,7 +29,7 @@ extension ScriptedPeer {
         return peer
     }
 
-    /// Connects to a server, sends this, and reads all that comes until the server hangs up.
+    /// Connects to a server, sends this, and reads until the server closes.
     static func ask(_ server: RunningServer, _ request: String) async throws -> (head: ResponseHead, body: String) {
         let peer = try await connect(to: server.port)
         try await peer.send(request)

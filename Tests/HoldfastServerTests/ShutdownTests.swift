@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Testing
 
 extension SocketTests {
-    /// How handlers, connections and the server end.
+    /// The end of handlers, connections and the server.
     @Suite struct ShutdownTests {
         struct Failed: Error {}
 
@@ -21,7 +21,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `what a handler sent leaves before its close frame`() async throws {
+        @Test func `the messages of a handler leave before its close frame`() async throws {
             let server = WebSocketServer { connection, _ in
                 for number in 1...3 { try await connection.send(.text("\(number)")) }
                 throw Failed()
@@ -33,7 +33,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a graceful shutdown says 1001 to every client, and waits for handlers`() async throws {
+        @Test func `a graceful shutdown sends 1001 to every client and waits for handlers`() async throws {
             let (starts, started) = AsyncStream.makeStream(of: Void.self)
             let (ends, ended) = AsyncStream.makeStream(of: Void.self)
             let server = WebSocketServer { connection, _ in
@@ -59,7 +59,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `a client that never answers the goodbye is dropped when the grace is over`() async throws {
+        @Test func `a client that does not answer the close frame is dropped after the grace period`() async throws {
             let configuration = WebSocketServerConfiguration.with {
                 ($0.timeouts.close, $0.shutdownGrace) = (.seconds(3600), .milliseconds(100))
             }
@@ -76,7 +76,7 @@ extension SocketTests {
             #expect(await peer.readToEnd().isEmpty)
         }
 
-        @Test func `a client that is still shaking hands is dropped`() async throws {
+        @Test func `a client in its handshake is dropped`() async throws {
             let configuration = WebSocketServerConfiguration.with { $0.timeouts.handshake = .seconds(3600) }
             let server = WebSocketServer(configuration: configuration) { _, _ in }
             let peer = try await server.withRunning { server in
@@ -87,12 +87,12 @@ extension SocketTests {
             #expect(await peer.readToEnd().isEmpty)
         }
 
-        @Test func `after the shutdown nobody listens`() async throws {
+        @Test func `the server does not listen after the shutdown`() async throws {
             let url = try await WebSocketServer.echo().withRunning { $0.url() }
             await #expect(throws: WebSocketError.self) { try await WebSocketConnection.connect(to: url) }
         }
 
-        @Test func `a server that is cancelled drops its clients`() async throws {
+        @Test func `a cancelled server drops its clients`() async throws {
             let (servers, listening) = AsyncStream.makeStream(of: RunningServer.self)
             let running = Task { try await WebSocketServer.echo().run { listening.yield($0) } }
             for await server in servers {
@@ -150,7 +150,7 @@ extension SocketTests {
             func run() async throws { try await cancelWhenGracefulShutdown { try await socket.run() } }
         }
 
-        /// A server that tells where it listens.
+        /// A server that reports its address.
         private struct Announcing: Service {
             let server: WebSocketServer
             let listening: AsyncStream<RunningServer>.Continuation
@@ -158,7 +158,7 @@ extension SocketTests {
             func run() async throws { try await server.run { listening.yield($0) } }
         }
 
-        @Test func `an address that is taken is an error`() async throws {
+        @Test func `an address in use is an error`() async throws {
             try await WebSocketServer.echo().withRunning { server in
                 let error = await #expect(throws: WebSocketError.self) {
                     try await WebSocketServer.echo { $0.port = server.port }.withRunning { _ in }

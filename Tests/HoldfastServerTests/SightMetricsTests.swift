@@ -8,7 +8,7 @@ import WebSocketNIO
 @testable import HoldfastServer
 
 extension SocketTests {
-    /// What a server counts and measures.
+    /// The metrics of a server.
     @Suite struct SightMetricsTests {
         private let metrics = TestMetrics()
 
@@ -18,14 +18,14 @@ extension SocketTests {
 
         private var open: Double? { metrics.meters(label: "holdfast_server_connections_open").first?.lastValue }
 
-        /// Waits until something is so that is about to be, on another thread; the limit only bounds a failure.
+        /// Waits for a condition that another thread fulfils; the limit only applies to a failure.
         private func eventually(_ isSo: () -> Bool) async -> Bool {
             let end = ContinuousClock.now + .seconds(40)
             while ContinuousClock.now < end, !isSo() { await Task.yield() }
             return isSo()
         }
 
-        @Test func `connections, their handshakes, what they carry and how they close are counted`() async throws {
+        @Test func `connections, handshakes, traffic and close codes are counted`() async throws {
             try await WebSocketServer.echo { $0.metrics = metrics }.withRunning { server in
                 let peer = try await ScriptedPeer.open(server)
                 let client = try await WebSocketConnection.connect(to: server.url())
@@ -46,7 +46,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `what a connection carries is told while it is open, by differences, and the rest at its end`() async throws {
+        @Test func `the traffic of an open connection is reported as differences, and the rest at its end`() async throws {
             let meters = try #require(ServerMeters(metrics))
             let server = WebSocketServer { connection, _ in
                 if let channel = connection.transport as? WebSocketChannel { meters.opened(channel) }
@@ -74,9 +74,9 @@ extension SocketTests {
             }
         }
 
-        @Test func `without a backend there is nothing to tell`() { #expect(ServerMeters(NOOPMetricsHandler.instance) == nil) }
+        @Test func `without a backend there are no meters`() { #expect(ServerMeters(NOOPMetricsHandler.instance) == nil) }
 
-        @Test func `codes of peers do not become series of their own`() async throws {
+        @Test func `private close codes share two series`() async throws {
             try await WebSocketServer.echo { $0.metrics = metrics }.withRunning { server in
                 for code in [3001, 3002, 4000, 4001, 4999] as [UInt16] {
                     let client = try await WebSocketConnection.connect(to: server.url())
@@ -88,7 +88,7 @@ extension SocketTests {
             #expect(metrics.counters(label: "holdfast_server_closes").count == 2)
         }
 
-        @Test func `refusals are counted by their reason, and plain requests are none`() async throws {
+        @Test func `refusals are counted by reason, without plain requests`() async throws {
             let server = WebSocketServer(configuration: .with { $0.metrics = metrics }) { request in
                 request.path == "/club" ? .refuse(status: 403) : .accept
             } handler: { connection, _ in
@@ -106,7 +106,7 @@ extension SocketTests {
             #expect(count("connections") == 0)
         }
 
-        @Test func `one too many, and one too slow, are refusals too`() async throws {
+        @Test func `a connection beyond the limit and a slow handshake count as refusals`() async throws {
             let options = WebSocketServerConfiguration.with {
                 ($0.metrics, $0.maximumConnections, $0.timeouts.handshake) = (metrics, 1, .milliseconds(500))
             }

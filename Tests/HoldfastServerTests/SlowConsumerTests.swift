@@ -4,22 +4,22 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Clients that do not keep up.
+    /// Clients that read too slowly.
     @Suite struct SlowConsumerTests {
-        private func flooding(_ policy: SlowConsumerPolicy, told: AsyncStream<WebSocketError>.Continuation) -> WebSocketServer {
+        private func flooding(_ policy: SlowConsumerPolicy, reports: AsyncStream<WebSocketError>.Continuation) -> WebSocketServer {
             let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.timeouts.pingInterval) = (policy, nil) }
             return WebSocketServer(configuration: configuration) { connection, _ in
                 do throws(WebSocketError) {
                     while true { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
                 } catch {
-                    told.yield(error)
+                    reports.yield(error)
                 }
             }
         }
 
-        @Test func `a client that reads nothing is dropped, and its handler told`() async throws {
-            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
-            try await flooding(.disconnect(after: .milliseconds(200)), told: told).withRunning { server in
+        @Test func `a client that does not read is dropped, and its handler gets an error`() async throws {
+            let (errors, reports) = AsyncStream.makeStream(of: WebSocketError.self)
+            try await flooding(.disconnect(after: .milliseconds(200)), reports: reports).withRunning { server in
                 let peer = try await ScriptedPeer.open(server)
                 try await peer.stopReading()
                 for await error in errors {
@@ -29,10 +29,10 @@ extension SocketTests {
             }
         }
 
-        @Test func `over TLS a client that reads nothing is dropped, and nobody else waits for it`() async throws {
+        @Test func `over TLS a client that does not read is dropped`() async throws {
             let certificates = try TestCertificates.shared()
             let identity = certificates.identity(nil)
-            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
+            let (errors, reports) = AsyncStream.makeStream(of: WebSocketError.self)
             let configuration = WebSocketServerConfiguration.with {
                 $0.tls = ServerTLSOptions(certificateChainFile: identity.certificate, privateKeyFile: identity.key)
                 ($0.slowConsumers, $0.timeouts.pingInterval) = (.disconnect(after: .milliseconds(200)), nil)
@@ -42,7 +42,7 @@ extension SocketTests {
                 do throws(WebSocketError) {
                     while true { try await connection.send(.binary([UInt8](repeating: 0, count: 1 << 20))) }
                 } catch {
-                    told.yield(error)
+                    reports.yield(error)
                 }
             }
             try await server.withRunning { server in
@@ -57,21 +57,21 @@ extension SocketTests {
             }
         }
 
-        @Test func `a client that reads slowly is not one that reads nothing`() async throws {
+        @Test func `a slow reader does not count as stalled`() async throws {
             let size = 48 << 20
             let configuration = WebSocketServerConfiguration.with {
                 ($0.slowConsumers, $0.timeouts.pingInterval) = (.disconnect(after: .seconds(1)), nil)
                 $0.compression = nil
             }
             let server = WebSocketServer(configuration: configuration) { connection, _ in
-                // One frame, which the system takes bit by bit.
+                // The system sends this frame in small parts.
                 try await connection.send(.binary([UInt8](repeating: 5, count: size)))
             }
             try await server.withRunning { server in
                 let peer = try await ScriptedPeer.connect(to: server.port, buffer: 256 << 10)
                 #expect(try await peer.upgrade().status == 101)
                 try await peer.stopReading()
-                // Takes little by little, for twice as long as one may who takes nothing.
+                // Reads small parts for twice the time after which a stalled client is dropped.
                 for _ in 1...20 {
                     try await peer.take(atLeast: 1 << 20)
                     try await Task.sleep(for: .milliseconds(100))
@@ -82,13 +82,13 @@ extension SocketTests {
             }
         }
 
-        @Test func `a client that is silent and answers no ping is dropped`() async throws {
-            let (errors, told) = AsyncStream.makeStream(of: WebSocketError.self)
+        @Test func `a client that answers no ping is dropped`() async throws {
+            let (errors, reports) = AsyncStream.makeStream(of: WebSocketError.self)
             let configuration = WebSocketServerConfiguration.with {
                 ($0.timeouts.pingInterval, $0.timeouts.ping) = (.milliseconds(20), .milliseconds(100))
             }
             let server = WebSocketServer(configuration: configuration) { connection, _ in
-                do throws(WebSocketError) { for try await _ in connection.messages {} } catch { told.yield(error) }
+                do throws(WebSocketError) { for try await _ in connection.messages {} } catch { reports.yield(error) }
             }
             try await server.withRunning { server in
                 let peer = try await ScriptedPeer.open(server)
@@ -101,7 +101,7 @@ extension SocketTests {
             }
         }
 
-        @Test func `with the policy to wait, the handler waits until the client reads`() async throws {
+        @Test func `with the wait policy the handler waits until the client reads`() async throws {
             let (sends, sent) = AsyncStream.makeStream(of: Int.self)
             let configuration = WebSocketServerConfiguration.with { ($0.slowConsumers, $0.compression) = (.wait, nil) }
             let (size, count) = (1 << 20, 40)

@@ -1,4 +1,4 @@
 import Testing
 
-/// Tests over real sockets, one after the other: some measure time, which the others would take from them.
+/// Tests over real sockets run one after the other, because some measure time.
 @Suite(.serialized, .timeLimit(.minutes(1))) enum SocketTests {}

@@ -4,17 +4,17 @@ import ScriptedPeers
 import Testing
 
 extension SocketTests {
-    /// Messages larger than anyone wants to hold.
+    /// Messages that are too large for memory.
     @Suite struct StreamingTests {
         static let size = 64 << 20
         static let pieceSize = 64 << 10
 
-        @Test func `64 MiB pass both ways and are never held whole`() async {
-            // In a process of its own, for its memory is measured.
+        @Test func `64 MiB pass both ways and are never held as a whole`() async {
+            // The test measures memory and needs a process of its own.
             await #expect(processExitsWith: .success) { try await Self.pass(compression: nil) }
         }
 
-        @Test func `64 MiB pass both ways compressed and are never held whole`() async {
+        @Test func `64 MiB pass both ways compressed and are never held as a whole`() async {
             await #expect(processExitsWith: .success) { try await Self.pass(compression: CompressionOptions()) }
         }
 
@@ -55,7 +55,7 @@ extension SocketTests {
     }
 }
 
-/// Pieces of a message in which each byte tells its place.
+/// Pieces of a message in which each byte depends on its position.
 private struct Numbers: AsyncSequence, AsyncIteratorProtocol {
     let count: Int
     private var next = 0

@@ -1,4 +1,4 @@
-/// What an app is told from anywhere, in its order.
+/// Collects lines from any thread, in order.
 struct Diary {
     private let lines: AsyncStream<String>
     let line: AsyncStream<String>.Continuation

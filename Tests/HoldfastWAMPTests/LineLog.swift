@@ -1,7 +1,7 @@
 import Logging
 import WebSocketRuntime
 
-/// A log whose lines a test looks at.
+/// A log that keeps its lines for a test.
 struct LineLog: LogHandler {
     let lines: LockedValue<[String]>
     var logLevel = Logger.Level.debug

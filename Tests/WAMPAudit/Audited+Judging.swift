@@ -90,12 +90,12 @@ extension Audited {
         case .failed(let handle, _): expect(live.removeValue(forKey: handle) != nil, "each request ends once")
         case .subscribed(let handle, _):
             expect(live[handle] == .listener, "only an active listener is told")
-            told.insert(handle)
+            active.insert(handle)
         case .unsubscribed(let handle): expect(live.removeValue(forKey: handle) == .leaver, "only a listener that left is told, and once")
         case .event(let handles, _, _, _, _), .gap(let handles, _):
             expect(!handles.isEmpty, "an event or gap has a listener")
             expect(Set(handles).count == handles.count, "each listener is told once")
-            for handle in handles { expect(live[handle] == .listener && told.contains(handle), "only a subscribed listener is told") }
+            for handle in handles { expect(live[handle] == .listener && active.contains(handle), "only a subscribed listener is told") }
         case .registered(let handle, _), .suspended(let handle): expect(live[handle] == .procedure, "only a procedure is told")
         case .invoked(let handle, let procedure, _, _):
             expect(live[procedure] == .procedure, "only a registered procedure is called")

@@ -20,7 +20,7 @@ package struct Audited<Client: Machine>: Machine where Client.Input == ClientInp
     /// What has begun and not ended.
     package internal(set) var live: [ClientHandle: Kind] = [:]
     var used: Set<ClientHandle> = []
-    var told: Set<ClientHandle> = []
+    var active: Set<ClientHandle> = []
     package internal(set) var isOpen = false
     /// HELLO was sent and not answered.
     var isGreeting = false
@@ -62,7 +62,7 @@ package struct Audited<Client: Machine>: Machine where Client.Input == ClientInp
         if isOver || hasLeft { expect(live.isEmpty, "nothing is left after the end: \(live)") }
         guard !isOpen || isOver else { return }
         if live.isEmpty { return expect(machine.deadline == nil, "an idle client has no deadline") }
-        let waits = live.contains { $0.value == .call || $0.value == .publication || !told.contains($0.key) && $0.value == .listener }
+        let waits = live.contains { $0.value == .call || $0.value == .publication || !active.contains($0.key) && $0.value == .listener }
         if waits { expect(machine.deadline != nil, "a pending request has a deadline") }
     }
 

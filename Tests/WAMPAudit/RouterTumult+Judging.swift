@@ -34,7 +34,7 @@ extension RouterTumult {
         case .unsubscribed(0, let details): clients[client]?.subscriptions.remove(WAMPID(details["subscription"]?.int ?? 0))
         case .unsubscribed(let id, _): answer(id, 34, client)
         case .event(let subscription, _, _, _):
-            if !state.subscriptions.contains(subscription), state.isJoined { complaints.append("an event without a subscription: \(message)") }
+            if !state.subscriptions.contains(subscription), state.isJoined { complaints.append("an unexpected event: \(message)") }
         case .registered(let id, let registration):
             answer(id, 64, client)
             clients[client]?.registrations.insert(registration)

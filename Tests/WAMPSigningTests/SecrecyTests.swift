@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Secrecy")
 struct SecrecyTests {
-    @Test("nothing that knows a secret tells it, neither described nor dumped")
+    @Test("descriptions and dumps of types with secrets contain none")
     func secrets() throws {
         let key = CryptosignKey()
         let client = ScramClient(user: "joe", password: "hush")
@@ -25,11 +25,11 @@ struct SecrecyTests {
         for thing in things {
             var text = "\(thing) \(String(reflecting: thing)) "
             dump(thing, to: &text)
-            for secret in secrets { #expect(!text.contains(secret), "\(type(of: thing)) tells") }
+            for secret in secrets { #expect(!text.contains(secret), "\(type(of: thing)) contains a secret") }
         }
     }
 
-    @Test("tickets are the same or not, whatever their lengths")
+    @Test("tickets are compared correctly for all lengths")
     func tickets() {
         #expect(Ticket.isGenuine("secret!!!", known: "secret!!!"))
         #expect(!Ticket.isGenuine("secret!!", known: "secret!!!"))

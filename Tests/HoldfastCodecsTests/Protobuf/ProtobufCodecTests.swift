@@ -4,7 +4,7 @@ import Testing
 import WebSocketCore
 
 @Suite struct ProtobufCodecTests {
-    @Test func `a value becomes a binary message and comes back`() throws {
+    @Test func `a value survives a round trip as a binary message`() throws {
         let codec = ProtobufCodec()
         let message = try codec.encode(ProtoOrder.sample)
         #expect(message == .binary([8, 7, 18, 4, 83, 65, 73, 76, 26, 4, 8, 19, 16, 5]))
@@ -12,7 +12,7 @@ import WebSocketCore
         #expect(codec.name == "protobuf")
     }
 
-    @Test func `or text by the JSON mapping`() throws {
+    @Test func `the JSON mapping gives a text message`() throws {
         let codec = ProtobufCodec(.json)
         let message = try codec.encode(ProtoOrder.sample)
         #expect(message == .text(#"{"id":"7","symbol":"SAIL","fills":[{"price":"-10","size":5}]}"#))
@@ -20,12 +20,12 @@ import WebSocketCore
         #expect(codec.name == "json")
     }
 
-    @Test func `both forms are read, whichever is written`() throws {
+    @Test func `both forms are decoded, whichever the codec encodes`() throws {
         #expect(try decoded(ProtobufCodec(.json).encode(ProtoOrder.sample), ProtobufCodec(.binary)) == .sample)
         #expect(try decoded(ProtobufCodec(.binary).encode(ProtoOrder.sample), ProtobufCodec(.json)) == .sample)
     }
 
-    @Test func `fields that are not known are kept in the binary format and ignored in JSON`() throws {
+    @Test func `unknown fields are kept in the binary format and ignored in JSON`() throws {
         let unknown: [UInt8] = [8, 7, 0x98, 0x06, 1]
         let order = try decoded(.binary(unknown), ProtobufCodec())
         #expect(order.id == 7)
@@ -38,24 +38,24 @@ import WebSocketCore
             .binary([]), .binary([8]), .binary([8, 7, 18, 200, 83]), .binary([8, 7, 18, 1, 0xFF]), .binary([0xFF]), .text(""), .text("{"),
             .text(#"{"symbol":"SAIL"}"#), .text(#"{"id":-1}"#),
         ] as [WebSocketCore.Message])
-    func `what is cut short, broken or without a required field is an error`(message: WebSocketCore.Message) {
+    func `a truncated or invalid message, or one without a required field, is an error`(message: WebSocketCore.Message) {
         #expect(throws: (any Error).self) { try decoded(message, ProtobufCodec()) }
     }
 
-    @Test func `a value without a required field cannot be written`() {
+    @Test func `a value without a required field cannot be encoded`() {
         for codec in [ProtobufCodec(), ProtobufCodec(.json)] {
             #expect(throws: (any Error).self) { try codec.encode(ProtoFill()) }
         }
     }
 
     @Test(arguments: [ProtobufCodec.Form.binary, .json])
-    func `messages within messages are read to a depth of a hundred`(form: ProtobufCodec.Form) throws {
+    func `nested messages are decoded to a depth of a hundred`(form: ProtobufCodec.Form) throws {
         let codec = ProtobufCodec(form)
         #expect(throws: Never.self) { try decoded(codec.encode(ProtoOrder.replacing(depth: 99)), codec) }
         #expect(throws: (any Error).self) { try decoded(codec.encode(ProtoOrder.replacing(depth: 101)), codec) }
     }
 
-    @Test func `no broken byte and no cut traps`() throws {
+    @Test func `changed and truncated bytes cause no trap`() throws {
         for codec in [ProtobufCodec(), ProtobufCodec(.json)] {
             let message = try codec.encode(ProtoOrder.sample)
             let (bytes, kind) = message.withBytes { ([UInt8]($0), message.kind) }
@@ -70,7 +70,7 @@ import WebSocketCore
         }
     }
 
-    /// What comes of it does not matter: it must only come.
+    /// Decodes and ignores the result; a trap would end the test.
     private func read(_ bytes: [UInt8], _ kind: MessageKind) {
         _ = try? bytes.withUnsafeBytes { try ProtobufCodec().decode(ProtoOrder.self, from: $0.bytes, kind) }
     }
@@ -92,7 +92,7 @@ extension ProtoOrder {
         ]
     }
 
-    /// An order that replaced one, which replaced one…, so many messages one within another.
+    /// An order that replaced another, and so on to this depth.
     static func replacing(depth: Int) -> ProtoOrder {
         var order = ProtoOrder.with { $0.id = 0 }
         for id in 1..<UInt64(depth) {

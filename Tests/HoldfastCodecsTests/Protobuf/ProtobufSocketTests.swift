@@ -16,7 +16,7 @@ import WebSocketCore
 
     private func peer() async throws -> MemoryTransport { try #require(await server.nextAttempt()).accept() }
 
-    @Test func `a message is sent in the binary format, or as the codec says`() async throws {
+    @Test func `a message is sent in the form of the codec, by default binary`() async throws {
         let peer = try await peer()
         try await socket.send(ProtoOrder.sample)
         try await socket.send(ProtoOrder.sample, as: ProtobufCodec(.json))
@@ -32,7 +32,7 @@ import WebSocketCore
         #expect(try await peer.receive() == .message(.text("next")))
     }
 
-    @Test func `a stream has what the peer sends, and what is no such message is told to who follows the events`() async throws {
+    @Test func `a stream delivers the peer's messages, and an undecodable one is an event of the connection`() async throws {
         var events = socket.events.makeAsyncIterator()
         var orders = socket.stream(of: ProtoOrder.self).makeAsyncIterator()
         let peer = try await peer()

@@ -6,7 +6,7 @@ import WAMPCore
 
 @testable import HoldfastRouter
 
-/// Whom the router has examined.
+/// The driver that runs authenticators for the router.
 @Suite(.timeLimit(.minutes(1))) struct AdmissionDeskTests {
     private struct Stubborn: WAMPAuthenticator {
         let isGivenUp: @Sendable () -> Void
@@ -18,14 +18,14 @@ import WAMPCore
         }
     }
 
-    @Test func `nothing is kept of a client whose hello and whose end come at once`() async {
+    @Test func `a client that disconnects during HELLO leaves no state`() async {
         let (gone, going) = AsyncStream.makeStream(of: Void.self)
         let configuration = WAMPRouterConfiguration.quiet { $0.authenticator = Stubborn { going.yield() } }
         let router = WAMPRouter(configuration, clock: ManualClock(), seed: 1)
         let connection = RouterConnection(count: 1, slot: 0, port: 0)
         let hello = WAMPMessage.hello(realm: "realm1", details: ["roles": ["caller": [:]]])
         router.core.host.submit([.opened(connection, transport: ValueMap()), .received(connection, hello), .closed(connection)])
-        // The clock stands still: its deadline does not end it.
+        // The manual clock stands still, so no deadline ends the client.
         for await _ in gone { break }
         withExtendedLifetime(router) {}
     }

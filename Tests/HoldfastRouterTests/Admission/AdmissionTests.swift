@@ -7,7 +7,7 @@ import Testing
 import WAMPCore
 import WAMPSigning
 
-/// Who is let in, and who may do what.
+/// Authentication and authorization of clients.
 @Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
     private static func users() throws -> WAMPUsers {
         var users = WAMPUsers(anonymousRole: nil)
@@ -23,7 +23,7 @@ import WAMPSigning
         return .quiet { $0.authenticator = users }
     }
 
-    /// Says hello as somebody, and answers the challenge.
+    /// Says hello with this name and answers the challenge.
     private func answer(
         _ guest: RouterGuest, _ name: String, _ method: String, _ prove: (ValueMap) throws -> String
     ) async throws -> WAMPMessage {
@@ -33,7 +33,7 @@ import WAMPSigning
         return try await guest.next()
     }
 
-    @Test func `a ticket lets its user in, with the role of that user`() async throws {
+    @Test func `a ticket authenticates its user with the user's role`() async throws {
         try await RouterStage.run(try Self.closed()) { stage in
             guard case .welcome(_, let details) = try await answer(stage.guest(), "ann", "ticket", { _ in "sesame" }) else {
                 throw RouterGuest.Ended()
@@ -43,7 +43,7 @@ import WAMPSigning
     }
 
     @Test(arguments: ["bob", "cat"])
-    func `a signature lets its user in, with and without a salt`(_ name: String) async throws {
+    func `a WAMP-CRA signature authenticates its user, with and without a salt`(_ name: String) async throws {
         try await RouterStage.run(try Self.closed()) { stage in
             let answer = try await answer(stage.guest(), name, "wampcra") { try ChallengeResponse.answer($0, secret: "hush") }
             guard case .welcome(_, let details) = answer else { throw RouterGuest.Ended() }
@@ -51,7 +51,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `guesses are slowed down, whether or not there is such a user, and a right proof is taken after that`() async throws {
+    @Test func `failed logins of a user are limited, known or not, and later a right ticket is accepted`() async throws {
         let clock = ManualClock()
         try await RouterStage.run(try Self.closed(), clock: clock) { stage in
             let details: ValueMap = ["authid": "ann", "authmethods": ["ticket"]]
@@ -67,7 +67,7 @@ import WAMPSigning
                     throw RouterGuest.Ended()
                 }
             }
-            // Others are not concerned.
+            // Other users are not affected.
             guard case .challenge = try await stage.guest().hello(["authid": "bob", "authmethods": ["wampcra"]]) else {
                 throw RouterGuest.Ended()
             }
@@ -79,7 +79,7 @@ import WAMPSigning
     }
 
     @Test(arguments: ["ticket", "wampcra"])
-    func `a wrong proof, one by another method, and one of nobody are refused alike`(_ method: String) async throws {
+    func `a wrong proof, another method and an unknown user get the same refusal`(_ method: String) async throws {
         try await RouterStage.run(try Self.closed()) { stage in
             var answers: [WAMPMessage] = []
             for name in ["ann", "bob", "dan"] {
@@ -94,7 +94,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `nobody in particular, and by no known method, is not let in where all are users`() async throws {
+    @Test func `a client without a known method is refused where anonymous clients are not allowed`() async throws {
         try await RouterStage.run(try Self.closed()) { stage in
             for details: ValueMap in [ValueMap(), ["authmethods": ["voice"], "authid": "ann"]] {
                 guard case .abort(_, let reason, _) = try await stage.guest().hello(details) else { throw RouterGuest.Ended() }
@@ -103,7 +103,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `a key lets its holder in, who need not say a name`() async throws {
+    @Test func `a key authenticates its user without an authid`() async throws {
         let key = CryptosignKey()
         var users = WAMPUsers()
         users.add("eve", .cryptosign(publicKey: key.publicKey))
@@ -130,7 +130,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `who cannot be examined in time is refused`() async throws {
+    @Test func `a client whose authenticator takes too long is refused`() async throws {
         let (clock, (asked, asking)) = (ManualClock(), AsyncStream.makeStream(of: Void.self))
         let configuration = WAMPRouterConfiguration.quiet { $0.authenticator = Stubborn { asking.yield() } }
         try await RouterStage.run(configuration, clock: clock) { stage in
@@ -143,7 +143,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `an examination is given up when its client goes`() async throws {
+    @Test func `an authenticator is cancelled when its client disconnects`() async throws {
         let ((asked, asking), (gone, going)) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
         let stubborn = Stubborn(isAsked: { asking.yield() }, isGivenUp: { going.yield() })
         try await RouterStage.run(.quiet { $0.authenticator = stubborn }) { stage in
@@ -160,7 +160,7 @@ import WAMPSigning
         func examine(_ applicant: WAMPApplicant) async throws -> WAMPAdmission { throw RouterGuest.Ended() }
     }
 
-    @Test func `who cannot be examined at all is refused, and not told why`() async throws {
+    @Test func `a client whose authenticator fails is refused without the cause`() async throws {
         try await RouterStage.run(.quiet { $0.authenticator = Broken() }) { stage in
             guard case .abort(let details, let reason, _) = try await stage.guest().hello() else { throw RouterGuest.Ended() }
             #expect(reason == WAMPURI.Error.authenticationFailed)
@@ -168,7 +168,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `what a session may not do is answered with an error, and the session goes on`() async throws {
+    @Test func `a forbidden request gets an error, and the session continues`() async throws {
         let configuration = WAMPRouterConfiguration.quiet {
             $0.authorization = { member, action, uri, _ in
                 member.authRole == "anonymous" && action == .publish && uri.hasPrefix("com.app.closed") ? .denied : .allowed
@@ -178,7 +178,7 @@ import WAMPSigning
             let guest = try await stage.member()
             try await guest.publish(1, "com.app.closed.topic", acknowledge: true)
             #expect(try await guest.error(of: .publish, 1) == WAMPURI.Error.notAuthorized)
-            // Without an acknowledgement nothing is said of it.
+            // Without acknowledgement a forbidden publication gets no answer.
             try await guest.publish(2, "com.app.closed.topic")
             _ = try await guest.subscribe(3, "com.app.closed.topic")
             try await guest.publishAcknowledged(4, "com.app.open")
@@ -186,7 +186,7 @@ import WAMPSigning
     }
 
     @Test(arguments: [true, false])
-    func `whether it is told who calls is for whoever runs the router to say`(_ discloses: Bool) async throws {
+    func `the operator decides whether callers are disclosed`(_ discloses: Bool) async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _, _ in .allowed(discloses: discloses) } }
         try await RouterStage.run(configuration) { stage in
             let (callee, caller) = (try await stage.member(), stage.guest())
@@ -195,12 +195,12 @@ import WAMPSigning
             let options: ValueMap = ["disclose_me": .bool(!discloses)]
             try await caller.say(.call(request: 1, options: options, procedure: "com.app.who", .none))
             guard case .invocation(_, _, let details, _) = try await callee.next() else { throw RouterGuest.Ended() }
-            let told: Value? = discloses ? Value(session) : Optional.none
-            #expect(details["caller"] == told)
+            let expected: Value? = discloses ? Value(session) : Optional.none
+            #expect(details["caller"] == expected)
         }
     }
 
-    @Test func `a rule is told whether a URI is a pattern, for that stands for more than it says`() async throws {
+    @Test func `the authorizer is told whether a URI is a pattern`() async throws {
         let configuration = WAMPRouterConfiguration.quiet { $0.authorization = { _, _, _, match in match == .exact ? .allowed : .denied } }
         try await RouterStage.run(configuration) { stage in
             let guest = try await stage.member()
@@ -215,7 +215,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `what a subscription brought is read only by who may subscribe`() async throws {
+    @Test func `only a session that may subscribe can read the history of a topic`() async throws {
         let trusted = LockedValue<WAMPID>(0)
         let configuration = WAMPRouterConfiguration.quiet(RouterPolicy(historyLength: 10)) {
             $0.authorization = { session, action, uri, match in
@@ -239,7 +239,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `a testament goes only where its session may publish`() async throws {
+    @Test func `a testament is published only if its session may publish to the topic`() async throws {
         let configuration = WAMPRouterConfiguration.quiet {
             $0.authorization = { _, action, uri, _ in action == .publish && uri == "com.app.closed" ? .denied : .allowed }
         }
@@ -252,7 +252,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `whoever allows topics is not asked for one that is too long`() async throws {
+    @Test func `the authorizer is not asked about a URI that is too long`() async throws {
         let configuration = WAMPRouterConfiguration.quiet {
             $0.authorization = { _, _, uri, _ in uri.utf8.count > 1024 ? .denied : .allowed }
         }
@@ -265,7 +265,7 @@ import WAMPSigning
     }
 
     @Test(arguments: [true, false])
-    func `whether a testament tells who left it is for whoever runs the router to say`(_ discloses: Bool) async throws {
+    func `the operator decides whether a testament discloses its session`(_ discloses: Bool) async throws {
         let configuration = WAMPRouterConfiguration.quiet {
             $0.authorization = { _, action, _, _ in action == .publish ? .allowed(discloses: discloses) : .allowed }
         }
@@ -279,8 +279,8 @@ import WAMPSigning
             _ = try await guest.result(of: 1)
             guest.connection.abort()
             guard case .event(_, _, let details, _) = try await heir.next() else { throw RouterGuest.Ended() }
-            let told: Value? = discloses ? Value(session) : Optional.none
-            #expect(details["publisher"] == told)
+            let expected: Value? = discloses ? Value(session) : Optional.none
+            #expect(details["publisher"] == expected)
         }
     }
 }

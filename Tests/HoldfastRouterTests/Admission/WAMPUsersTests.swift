@@ -5,7 +5,7 @@ import Testing
 import WAMPCore
 import WAMPSigning
 
-/// What the list of users asks of whom.
+/// The challenges and decisions of a list of users.
 @Suite struct WAMPUsersTests {
     private typealias Challenge = (
         method: String, extra: ValueMap, answer: @Sendable (String, ValueMap) async throws -> WAMPAdmission
@@ -21,12 +21,12 @@ import WAMPSigning
         return (method, extra, answer)
     }
 
-    /// Who was let in.
+    /// The authid of an accepted client, otherwise nil.
     private func name(_ admission: WAMPAdmission) -> String? {
         if case .accepted(let principal) = admission { principal.authID } else { nil }
     }
 
-    @Test(arguments: [0, 1]) func `a user with two keys gets in with either`(_ place: Int) async throws {
+    @Test(arguments: [0, 1]) func `a user with two keys is accepted with either`(_ place: Int) async throws {
         let keys = [CryptosignKey(), CryptosignKey()]
         var users = WAMPUsers()
         for key in keys { users.add("eve", .cryptosign(publicKey: key.publicKey)) }
@@ -39,7 +39,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `a new ticket takes the place of the old one`() async throws {
+    @Test func `a new ticket replaces the old one`() async throws {
         var users = WAMPUsers()
         users.add("ann", .ticket("old"))
         users.add("ann", .ticket("new"))
@@ -48,7 +48,7 @@ import WAMPSigning
         #expect(name(try await challenge.answer("old", ValueMap())) == nil)
     }
 
-    /// What a challenge of WAMP-CRA says beside its nonce.
+    /// The challenge text of WAMP-CRA without its nonce.
     private func shown(_ extra: ValueMap) throws -> [String: String] {
         let text = try #require(extra["challenge"]?.string)
         var shown = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]).mapValues { "\($0)" }
@@ -59,7 +59,7 @@ import WAMPSigning
     }
 
     @Test(arguments: [false, true])
-    func `who is on the list and who is not are challenged alike`(_ isSalted: Bool) async throws {
+    func `known and unknown users get the same form of challenge`(_ isSalted: Bool) async throws {
         var users = WAMPUsers()
         let salted = try ChallengeResponse.saltedSecret("hush", salt: "pepper", iterations: 2000)
         let secret = isSalted ? CRASecret(salted: salted, salt: "pepper", iterations: 2000) : CRASecret("hush")
@@ -72,7 +72,7 @@ import WAMPSigning
         var (known, unknown) = (try shown(challenges[0].extra), try shown(challenges[1].extra))
         #expect(known.removeValue(forKey: "authid") == "bob" && unknown.removeValue(forKey: "authid") == "dan")
         #expect(known == unknown && known["authrole"] == "backend")
-        // Nor by asking twice.
+        // A second request does not reveal it, either.
         let again = try await challenge(users, ["authid": "dan", "authmethods": ["wampcra"]])
         #expect(again.extra["salt"] == challenges[1].extra["salt"])
         let answer = try ChallengeResponse.answer(challenges[1].extra, secret: "hush")
@@ -80,7 +80,7 @@ import WAMPSigning
     }
 
     @Test(arguments: ScramDialect.allCases)
-    func `SCRAM is spoken as the keys were made for, and a hello without a nonce is refused`(_ dialect: ScramDialect) async throws {
+    func `SCRAM uses the dialect of the stored keys, and a HELLO without a nonce is refused`(_ dialect: ScramDialect) async throws {
         var users = WAMPUsers(anonymousRole: nil)
         users.add("ann", .scram(try ScramKeys(password: "sesame", dialect: dialect, hash: .pbkdf2(iterations: 1000))))
         let methods: Value = ["scram", "wamp-scram"]
@@ -92,7 +92,7 @@ import WAMPSigning
         #expect(reason == WAMPURI.Error.authenticationFailed)
     }
 
-    @Test func `only methods that a user has are asked for`() async throws {
+    @Test func `a client is challenged only by methods that the user has`() async throws {
         var users = WAMPUsers()
         users.add("ann", .ticket("sesame"))
         for name in ["ann", "dan"] {
@@ -101,7 +101,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `a hello costs little, however long its name and however many its methods`() async throws {
+    @Test func `an excessively long HELLO is refused without a lookup`() async throws {
         var users = WAMPUsers(anonymousRole: nil)
         users.add("ann", .ticket("sesame"))
         let (many, name) = (
@@ -110,12 +110,12 @@ import WAMPSigning
         let details: [ValueMap] = [["authid": "ann", "authmethods": many], ["authid": .text(name), "authmethods": ["ticket"]]]
         for details in details {
             guard case .refused = try await users.examine(WAMPApplicant(realm: "realm1", details: details)) else {
-                return #expect(Bool(false), "it is looked at")
+                return #expect(Bool(false), "a lookup was made")
             }
         }
     }
 
-    @Test func `a key that is nobody's is challenged like another`() async throws {
+    @Test func `an unknown key is challenged like a known one`() async throws {
         let key = CryptosignKey()
         var users = WAMPUsers()
         users.add("eve", .cryptosign(publicKey: CryptosignKey().publicKey))
@@ -128,7 +128,7 @@ import WAMPSigning
         }
     }
 
-    /// Lists of one user, ann, with one proof of each kind.
+    /// Lists of one user, ann, each with another kind of proof.
     private static let lists: [WAMPUsers] = {
         let salted = (try? ChallengeResponse.saltedSecret("hush", salt: "c0ffee==", iterations: 2000)) ?? ""
         let proofs: [WAMPUsers.Proof?] = [
@@ -144,7 +144,7 @@ import WAMPSigning
         }
     }()
 
-    @Test(arguments: 0..<6) func `nothing in a challenge tells who is on the list, whatever is offered`(_ number: Int) async throws {
+    @Test(arguments: 0..<6) func `no challenge reveals whether the user is known, for any offered methods`(_ number: Int) async throws {
         let users = try #require(Self.lists.count == 6 ? Self.lists[number] : nil)
         let methods = ["ticket", "wampcra", "cryptosign", "scram", "wamp-scram"]
         let nonce = ScramClient(user: "ann", password: "sesame").extra
@@ -162,7 +162,7 @@ import WAMPSigning
                     case .challenged(let method, let extra, let answer):
                         var shape = ["method": method]
                         for entry in extra.entries {
-                            // What is drawn or derived has the same length and padding, all else is the same.
+                            // Random and derived values must have the same length and padding, all others the same value.
                             let text = entry.value.string.map { "\($0.utf8.count)" + $0.filter { $0 == "=" } }
                             shape[entry.key.string ?? ""] = text ?? "\(entry.value)"
                         }
@@ -180,7 +180,7 @@ import WAMPSigning
         }
     }
 
-    @Test func `with a key the challenges of names that are not on the list are the same after a restart`() async throws {
+    @Test func `with a key the challenges for unknown names are the same after a restart`() async throws {
         func salts(_ key: [UInt8]?) async throws -> [Value?] {
             var users = WAMPUsers(anonymousRole: nil, decoyKey: key)
             for name in ["ann", "bob"] { users.add(name, .cra(CRASecret(salted: "x", salt: "\(name)4567", iterations: 2000))) }
@@ -195,17 +195,17 @@ import WAMPSigning
         #expect(kept == again && first != second)
     }
 
-    @Test func `a name with a character that nobody sees is nobody's`() async throws {
+    @Test func `a name with an invisible character is refused`() async throws {
         var users = WAMPUsers(anonymousRole: nil)
         for name in ["ann", "ann\u{200B}"] { users.add(name, .ticket("sesame")) }
         for name in ["ann\u{200B}", "\u{202E}nna"] {
             let details: ValueMap = ["authid": .text(name), "authmethods": ["ticket"]]
             let admission = try await users.examine(WAMPApplicant(realm: "realm1", details: details))
-            guard case .refused(WAMPURI.Error.authenticationFailed, _) = admission else { return #expect(Bool(false), "it is looked at") }
+            guard case .refused(WAMPURI.Error.authenticationFailed, _) = admission else { return #expect(Bool(false), "a lookup was made") }
         }
     }
 
-    @Test func `names that are not on the list are challenged like this or that user, each always alike`() async throws {
+    @Test func `unknown names are challenged like different users, and each name always alike`() async throws {
         var users = WAMPUsers(anonymousRole: "anonymous")
         users.add("ann", .ticket("sesame"))
         users.add("bob", .cra(CRASecret(salted: "x", salt: "0123abcd", iterations: 2000)))

@@ -5,7 +5,7 @@ import HoldfastTesting
 import Testing
 import WAMPCore
 
-/// What tests let go wrong, as clients see it.
+/// Faults as clients see them.
 @Suite(.timeLimit(.minutes(1))) struct RouterFaultsTests {
     private let clock = ManualClock()
 
@@ -18,7 +18,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a message that is dropped does not arrive, and the next does`() async throws {
+    @Test func `a dropped message does not arrive, and the next one does`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.drop(.result))
             for request in WAMPID(1)...2 {
@@ -30,7 +30,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a reply that is doubled arrives twice`() async throws {
+    @Test func `a doubled reply arrives twice`() async throws {
         try await run { stage, caller, callee in
             stage.router.faults.add(.double(.result))
             try await caller.call(1, "com.app.echo", [1])
@@ -40,7 +40,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a late message arrives after what followed it`() async throws {
+    @Test func `a late message arrives after later ones`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.late(.result, by: .seconds(2)))
             for request in WAMPID(1)...2 {
@@ -54,7 +54,7 @@ import WAMPCore
         }
     }
 
-    @Test func `what follows a delayed message waits with it`() async throws {
+    @Test func `later messages wait behind a delayed one`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.delay(.result, by: .seconds(2)))
             for request in WAMPID(1)...2 {
@@ -71,7 +71,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a client whose way is stalled gets all of it when that is released`() async throws {
+    @Test func `a stalled client gets all messages when the stall is released`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.stall(.result))
             for request in WAMPID(1)...3 {
@@ -84,7 +84,7 @@ import WAMPCore
         }
     }
 
-    @Test func `what clients send can be stalled as well, and keeps its order`() async throws {
+    @Test func `messages from clients can be stalled as well and keep their order`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.stall(.call))
             try await caller.call(1, "com.app.echo", [1])
@@ -98,7 +98,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a connection that is cut ends without a close, and its session with it`() async throws {
+    @Test func `a cut connection ends without a close frame, and its session with it`() async throws {
         try await run { stage, caller, callee in
             stage.router.faults.add(.cut(.call))
             try await caller.call(1, "com.app.echo")
@@ -107,7 +107,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a session that is killed is told so, and why`() async throws {
+    @Test func `a killed session gets the reason`() async throws {
         try await RouterStage.run(clock: clock) { stage in
             let guest = stage.guest()
             let session = try await guest.join()
@@ -119,7 +119,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a subscription that is revoked gets no more events, and its subscriber is told`() async throws {
+    @Test func `a revoked subscription gets no more events, and its subscriber is told`() async throws {
         try await RouterStage.run { stage in
             let (subscriber, publisher) = (stage.guest(), try await stage.member())
             let features: ValueMap = ["roles": ["subscriber": ["features": ["subscription_revocation": true]]]]
@@ -134,7 +134,7 @@ import WAMPCore
         }
     }
 
-    @Test func `what is revoked by its name is taken from whoever has it`() async throws {
+    @Test func `a revocation by name applies to every session that has it`() async throws {
         try await run { stage, caller, callee in
             stage.router.faults.revoke("com.app.echo", realm: "realm1")
             try await caller.call(1, "com.app.echo")
@@ -143,7 +143,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a fault that is taken back matches nothing`() async throws {
+    @Test func `a removed fault matches nothing`() async throws {
         try await run { stage, caller, callee in
             let fault = stage.router.faults.add(.drop(.result, times: 10))
             fault.remove()
@@ -154,7 +154,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a fault matches the messages that it names only`() async throws {
+    @Test func `a fault applies only to the messages it names`() async throws {
         try await run { stage, caller, callee in
             _ = try await callee.register(2, "com.app.other")
             var fault = RouterFault.drop(.call)
@@ -166,7 +166,7 @@ import WAMPCore
             try await caller.call(2, "com.app.echo")
             try await callee.answer()
             _ = try await caller.result(of: 2)
-            // The router misses this one, and the next is served.
+            // The router does not get this request and answers the next one.
             try await caller.call(3, "com.app.other")
             try await caller.call(4, "com.app.echo")
             try await callee.answer()
@@ -174,7 +174,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a request that is late is served late, and one that comes twice is served twice, without blame`() async throws {
+    @Test func `a late request is answered late, and a doubled one twice, without a violation`() async throws {
         try await run { stage, caller, _ in
             let late = stage.router.faults.add(.late(.subscribe, by: .seconds(2)))
             try await caller.say(.subscribe(request: 1, options: ValueMap(), topic: "com.app.late"))
@@ -190,7 +190,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a request that comes after its turn is asked for like any other`() async throws {
+    @Test func `a late request is authorized like any other`() async throws {
         let configuration = WAMPRouterConfiguration.quiet {
             $0.authorization = { _, _, uri, _ in uri == "com.app.closed" ? .denied : .allowed }
         }

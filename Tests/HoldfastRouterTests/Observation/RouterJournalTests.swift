@@ -8,9 +8,9 @@ import WAMPSigning
 
 @testable import HoldfastRouter
 
-/// What a router tells its log.
+/// The log of a router.
 @Suite(.timeLimit(.minutes(1))) struct RouterJournalTests {
-    /// Keeps what was logged.
+    /// Stores the logged lines.
     private struct Keeper: LogHandler {
         let lines: LockedValue<[String]>
         var logLevel: Logger.Level
@@ -24,7 +24,7 @@ import WAMPSigning
         func log(event: LogEvent) { lines.withLockedValue { $0.append("\(event.message)") } }
     }
 
-    /// What is logged while a user joins with a ticket, calls itself and hears of itself.
+    /// The log of a user that authenticates with a ticket, calls itself and gets its own event.
     private func lines(at level: Logger.Level) async throws -> [String] {
         let lines = LockedValue<[String]>([])
         var users = WAMPUsers()
@@ -61,7 +61,7 @@ import WAMPSigning
         return lines.withLockedValue(\.self)
     }
 
-    @Test func `each message is told in words, with names for numbers`() async throws {
+    @Test func `each message is described with names instead of ids`() async throws {
         let lines = try await lines(at: .trace)
         #expect(lines.contains { $0.contains("← CALL #3 com.app.echo") })
         #expect(lines.contains { $0.contains("→ INVOCATION") && $0.contains("com.app.echo") })
@@ -74,7 +74,7 @@ import WAMPSigning
         for words in named { #expect(lines.contains { $0.contains(words) }, "\(words)") }
     }
 
-    @Test func `what a client's numbers stand for is forgotten with it, and is no other's`() {
+    @Test func `the names of a client's ids are separate from those of others and removed with it`() {
         let lines = LockedValue<[String]>([])
         var journal = RouterJournal(Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .trace) })
         let (one, other) = (RouterConnection(1), RouterConnection(2))
@@ -92,17 +92,17 @@ import WAMPSigning
         for (line, name) in zip(lines.withLockedValue(\.self), names) { #expect(line.contains(name)) }
     }
 
-    @Test func `neither what messages carry nor what proves who somebody is gets into the log`() async throws {
+    @Test func `neither payloads nor secrets get into the log`() async throws {
         for line in try await lines(at: .trace) { #expect(!line.contains("secret") && !line.contains("sesame"), "\(line)") }
     }
 
-    @Test func `unless each message is asked for, only who comes and goes is told`() async throws {
+    @Test func `without the trace level the log has only joins and leaves`() async throws {
         let lines = try await lines(at: .info)
         #expect(lines.contains { $0.contains("joined realm1 as ann (user)") })
         #expect(!lines.contains { $0.contains("CALL") || $0.contains("EVENT") })
     }
 
-    @Test func `of a text that a client chose the start is told, and on the same line`() async throws {
+    @Test func `a text of a client is truncated and stays in one line`() async throws {
         let lines = LockedValue<[String]>([])
         let configuration = WAMPRouterConfiguration.quiet {
             $0.logger = Logger(label: "test") { _ in Keeper(lines: lines, logLevel: .info) }

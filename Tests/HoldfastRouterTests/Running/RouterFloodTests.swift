@@ -3,13 +3,13 @@ import HoldfastRouter
 import Testing
 import WAMPCore
 
-/// What clients can do to each other by sending more than others take.
+/// Clients that send more than others take.
 @Suite(.timeLimit(.minutes(1))) struct RouterFloodTests {
     private static let content: [Value] = [.text(String(repeating: "x", count: 32 * 1024))]
-    /// A quarter of a second is what a client is looked at for.
+    /// The rate of a client is checked after a quarter of a second.
     private static let configuration = WAMPRouterConfiguration.quiet { $0.limits.waiting = 256 * 1024 }
 
-    @Test func `a flood of calls does not cut off their callee, and what it has no room for is answered`() async throws {
+    @Test func `a flood of calls does not cut off the callee, and calls beyond its queue get an error`() async throws {
         try await RouterStage.run(Self.configuration) { stage in
             let (callee, caller, other) = (try await stage.member(), try await stage.member(), try await stage.member())
             _ = try await callee.register(1, "com.app.work")
@@ -21,10 +21,10 @@ import WAMPCore
             }
             try await flood
             #expect(refused > 1 && stage.router.status.overruns == 0 && stage.router.status.refusedMessages > 0)
-            // Nobody takes its procedure from it.
+            // The callee still has its registration.
             try await other.say(.register(request: 1, options: ValueMap(), procedure: "com.app.work"))
             #expect(try await other.error(of: .register, 1) == WAMPURI.Error.procedureAlreadyExists)
-            // The first calls wait for it.
+            // The first calls are still in its queue.
             try await callee.answer()
             while true {
                 let message = try await caller.next()
@@ -37,7 +37,7 @@ import WAMPCore
         }
     }
 
-    @Test func `who publishes faster than its subscriber takes events waits for it, and nothing is left out`() async throws {
+    @Test func `a publisher that is faster than its subscriber is paused, and no event is lost`() async throws {
         try await RouterStage.run(Self.configuration) { stage in
             let (subscriber, publisher) = (try await stage.member(), try await stage.member())
             _ = try await subscriber.subscribe(1, "com.app.flood")
@@ -52,7 +52,7 @@ import WAMPCore
         }
     }
 
-    @Test func `a caller that does not take the parts of its result gets no part after one that is missing`() async throws {
+    @Test func `a caller that does not read gets no progressive result after a missing one`() async throws {
         try await RouterStage.run(Self.configuration) { stage in
             let (callee, caller) = (try await stage.member(), try await stage.member())
             _ = try await callee.register(1, "com.app.parts")
@@ -73,7 +73,7 @@ import WAMPCore
                 number += 1
                 #expect(try arguments.list.first == .integer(number))
             }
-            // What ended it was the error.
+            // The loop ended with the error.
             #expect(number > 0 && number < 40)
             try await caller.call(2, "com.app.nothing")
             #expect(try await caller.error(of: .call, 2) == WAMPURI.Error.noSuchProcedure)

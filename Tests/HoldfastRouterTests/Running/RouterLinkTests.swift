@@ -9,15 +9,15 @@ import WebSocketNIO
 
 @testable import HoldfastRouter
 
-/// How much is taken of one client.
+/// Flow control for one client.
 @Suite(.timeLimit(.minutes(1))) struct RouterLinkTests {
-    /// Takes all, and knows whether more may come.
+    /// Accepts every message and knows whether reading is paused.
     ///
-    /// SAFETY: touched on the event loop of its link only, but for what is constant.
+    /// SAFETY: touched only on the event loop of its link, except for constants.
     private final class Exit: LinkOutput, @unchecked Sendable {
         let resumed: EventLoopPromise<Void>
         var isPaused = false
-        /// Whether it takes what it is told.
+        /// Whether it accepts messages.
         var takes = true
 
         init(_ loop: any EventLoop) { resumed = loop.makePromise() }
@@ -33,7 +33,7 @@ import WebSocketNIO
         }
     }
 
-    /// Whether more may come after each of some messages that come at once; then waits until more may come.
+    /// Whether reading is paused after each of these messages; then waits until it resumes.
     private func pauses(_ messages: [WAMPMessage], _ configuration: WAMPRouterConfiguration = .quiet) async throws -> [Bool] {
         let router = WAMPRouter(configuration, clock: ManualClock(), seed: 1)
         let port = try #require(router.core.host.port(number: 0))
@@ -50,13 +50,13 @@ import WebSocketNIO
         return withExtendedLifetime(router) { pauses }
     }
 
-    @Test func `nothing more is taken of a client that says more than the router has looked at, until it has`() async throws {
+    @Test func `reading from a client pauses while the router has too many unhandled bytes`() async throws {
         let publication = WAMPMessage.publish(request: 1, options: ValueMap(), topic: "a", .none)
         let configuration = WAMPRouterConfiguration.quiet { $0.limits.unheard = 1000 }
         #expect(try await pauses([WAMPMessage](repeating: publication, count: 4), configuration) == [false, false, false, true])
     }
 
-    @Test func `requests that bring about far more than they say are taken a few at a time`() async throws {
+    @Test func `reading pauses after a few requests with large results`() async throws {
         let plain = WAMPMessage.subscribe(request: 1, options: ["match": "prefix"], topic: "")
         #expect(try await !pauses([WAMPMessage](repeating: plain, count: 100)).contains(true))
         let replay = WAMPMessage.subscribe(request: 1, options: ["match": "prefix", "get_retained": true], topic: "")
@@ -65,7 +65,7 @@ import WebSocketNIO
         #expect(try await pauses([WAMPMessage](repeating: history, count: 20)).firstIndex(of: true) == 15)
     }
 
-    /// How many of so many messages of 32 KiB wait, for clients of an address that may have 256 KiB and 64 KiB for each client.
+    /// How many 32 KiB messages are queued for clients of an address with 256 KiB, of which each client gets 64 KiB.
     private func kept(_ counts: [Int], by sharers: Int? = nil, from addresses: [String?]) async throws -> [Int] {
         let router = WAMPRouter(.quiet { $0.limits.waitingPerAddress = 256 << 10 }, clock: ManualClock(), seed: 1)
         let port = try #require(router.core.host.port(number: 0))
@@ -83,12 +83,12 @@ import WebSocketNIO
         }.get()
     }
 
-    @Test func `what waits for all clients of an address has a bound, and other addresses have theirs`() async throws {
+    @Test func `the bytes queued for all clients of an address are limited, separately for each address`() async throws {
         #expect(try await kept([6, 6, 6, 6], from: ["a", "a", "a", "b"]) == [6, 3, 1, 6])
         #expect(try await kept([6, 6, 6], from: [nil, nil, nil]) == [6, 6, 6])
     }
 
-    @Test func `what many are told at once counts once`() async throws {
+    @Test func `a message that is shared by several clients counts once`() async throws {
         #expect(try await kept([6, 6, 6], by: 3, from: ["a", "a", "a"]) == [6, 6, 6])
     }
 }

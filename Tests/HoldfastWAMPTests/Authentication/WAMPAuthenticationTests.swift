@@ -10,7 +10,7 @@ import WAMPSigning
 struct WAMPAuthenticationTests {
     private struct TokenServiceIsDown: Error {}
 
-    @Test("each way is offered by its names on the wire, of several the best first")
+    @Test("each method is offered under its names on the wire, the strongest first")
     func methods() {
         let key = CryptosignKey()
         #expect(WAMPAuthentication.anonymous.methods == ["anonymous"])
@@ -26,7 +26,7 @@ struct WAMPAuthenticationTests {
         #expect(any.authRole == "admin")
     }
 
-    @Test("a ticket is shown as it is, and made anew for each joining")
+    @Test("a ticket is fetched anew for each join")
     func tickets() async throws {
         let made = LockedValue(0)
         let authentication = WAMPAuthentication.ticket(user: "joe") {
@@ -42,7 +42,7 @@ struct WAMPAuthenticationTests {
         }
     }
 
-    @Test("a ticket that cannot be made is the app's own error")
+    @Test("a failure to fetch a ticket is the error of the app")
     func provider() async {
         let authentication = WAMPAuthentication.ticket(user: "joe") { throw TokenServiceIsDown() }
         await #expect(throws: TokenServiceIsDown.self) {
@@ -50,7 +50,7 @@ struct WAMPAuthenticationTests {
         }
     }
 
-    @Test("a challenge of WAMP-CRA and one of Cryptosign are answered")
+    @Test("challenges of WAMP-CRA and Cryptosign are answered")
     func challenges() async throws {
         let key = CryptosignKey()
         let identification = WAMPIdentification(.any(of: .cra(user: "joe", secret: "s"), .cryptosign(key: key)))
@@ -62,7 +62,7 @@ struct WAMPAuthenticationTests {
         #expect(!identification.check(details: [:]))
     }
 
-    @Test("in either dialect of SCRAM both sides prove themselves, with a nonce that is used once", arguments: ScramDialect.allCases)
+    @Test("both SCRAM dialects authenticate both sides with a nonce that is used once", arguments: ScramDialect.allCases)
     func scram(dialect: ScramDialect) async throws {
         let authentication = WAMPAuthentication.scram(user: "joe", password: "p")
         let keys = try ScramKeys(password: "p", dialect: dialect, hash: .pbkdf2(iterations: 1000))
@@ -73,17 +73,17 @@ struct WAMPAuthenticationTests {
         let welcome = try #require(challenge.welcome(answer: proof.signature))
         #expect(identification.check(details: ["authextra": .map(welcome)]))
         #expect(!identification.check(details: ["authextra": [:]]))
-        // A challenge that another hello brought about is not ours.
+        // A challenge for another HELLO does not match.
         await #expect(throws: SigningError.foreignNonce) { try await other.prove(method: dialect.rawValue, extra: challenge.extra) }
     }
 
-    @Test("a method that was not offered gets no answer", arguments: ["ticket", "cryptosign", "scram", "anonymous", ""])
+    @Test("a challenge by a method that was not offered gets no answer", arguments: ["ticket", "cryptosign", "scram", "anonymous", ""])
     func notOffered(method: String) async {
         let identification = WAMPIdentification(.cra(user: "joe", secret: "s"))
         await #expect(throws: SigningError.notOffered(method)) { try await identification.prove(method: method, extra: ["challenge": "c"]) }
     }
 
-    @Test("what hashing a password may cost is the app's to say")
+    @Test("the app limits the cost of hashing a password")
     func costs() async throws {
         var authentication = WAMPAuthentication.cra(user: "joe", secret: "s")
         authentication.costs.iterations = 1...10
@@ -94,7 +94,7 @@ struct WAMPAuthenticationTests {
         _ = try await identification.prove(method: "wampcra", extra: ["challenge": "c", "salt": "pepper", "iterations": 10])
     }
 
-    @Test("nothing that is described or dumped tells a secret")
+    @Test("descriptions and dumps contain no secret")
     func secrecy() {
         let key = CryptosignKey()
         for authentication: WAMPAuthentication in [

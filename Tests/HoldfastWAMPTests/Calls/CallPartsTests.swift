@@ -6,8 +6,8 @@ import WebSocketRuntime
 import Testing
 import WAMPCore
 
-@Suite("Calls in parts", .timeLimit(.minutes(1))) struct CallPartsTests {
-    @Test("a result comes in parts, the last of which is the result")
+@Suite("Progressive calls", .timeLimit(.minutes(1))) struct CallPartsTests {
+    @Test("a call delivers progressive results and then the final one")
     func progressive() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let progress = try stage.wamp.callProgressively(Procedure<Int, Int>("com.app.count"), 3)
@@ -25,7 +25,7 @@ import WAMPCore
         #expect(isFinal == [false, false, true])
     }
 
-    @Test("a call whose parts nobody wants any more is cancelled")
+    @Test("a progressive call is cancelled when its results are released")
     func released() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         var progress: CallProgress<WAMPArguments>? = try stage.wamp.callProgressively("com.app.count", [3])
@@ -35,7 +35,7 @@ import WAMPCore
         #expect(try await peer.cancellation(of: call.request) == "killnowait")
     }
 
-    @Test("a loop over parts ends with the error of the call")
+    @Test("a loop over progressive results ends with the error of the call")
     func failing() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let progress = try stage.wamp.callProgressively("com.app.count", [3])
@@ -48,7 +48,7 @@ import WAMPCore
         #expect(error?.uri == "com.app.error.tired")
     }
 
-    @Test("a consumer that lets too many parts wait has its call cancelled, and is told")
+    @Test("a call with too many unread progressive results is cancelled with an error")
     func overrun() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let progress = try stage.wamp.callProgressively("com.app.count")
@@ -61,7 +61,7 @@ import WAMPCore
         #expect(count == 4096)
     }
 
-    @Test("input goes out in parts under one number, and the last one says so")
+    @Test("all parts of the input have one request id, and the last part ends the input")
     func inParts() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = try stage.wamp.callInParts("com.app.sum", [1])
@@ -79,7 +79,7 @@ import WAMPCore
         #expect(late?.code == .cancelled)
     }
 
-    @Test("whoever sends input of a call that has failed is told why")
+    @Test("sending input of a failed call throws the error of the call")
     func failedInput() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = try stage.wamp.callInParts("com.app.sum", [1])
@@ -92,7 +92,7 @@ import WAMPCore
         #expect(await #expect(throws: WAMPError.self) { try await other.send([2]) }?.code == .cancelled)
     }
 
-    @Test("more input waits with its sender for the session, and ends with the patience of its call")
+    @Test("sending input waits for the session up to the patience of the call")
     func inputWithoutSession() async throws {
         let stage = WAMPStage()
         let hasty = try stage.wamp.callInParts("com.app.hasty", [1], options: CallOptions(joinPatience: .seconds(3)))

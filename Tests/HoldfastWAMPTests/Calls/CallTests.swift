@@ -8,7 +8,7 @@ import Testing
 import WAMPCore
 
 @Suite("Calls", .timeLimit(.minutes(1))) struct CallTests {
-    @Test("arguments lie by their places, and the result is what was declared", arguments: WAMPSerialization.allCases)
+    @Test("arguments are positional, and the result has the declared type", arguments: WAMPSerialization.allCases)
     func positional(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         async let sum = stage.wamp.call(API.add, 23, 7)
@@ -20,7 +20,7 @@ import WAMPCore
         #expect(try await sum == 30)
     }
 
-    @Test("keywords, an object, several results and none lie where they were declared to", arguments: WAMPSerialization.allCases)
+    @Test("keywords, an object, several results and no result are encoded as declared", arguments: WAMPSerialization.allCases)
     func forms(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         async let users = stage.wamp.call(API.find, API.Query(name: "ann", limit: nil))
@@ -51,7 +51,7 @@ import WAMPCore
     }
 
     @Test(
-        "simple results are read as they stand, numbers also as the other kind, and what is missing or of another kind is an error",
+        "simple results convert between integers and floats; a missing value or another type is an error",
         arguments: WAMPSerialization.allCases)
     func simple(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
@@ -74,7 +74,7 @@ import WAMPCore
         }
     }
 
-    @Test("an untyped call takes values and gives arguments")
+    @Test("an untyped call takes values and returns arguments")
     func untyped() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let result = stage.wamp.call("com.app.mixed", [1, "two"], keywords: ["three": 3.5])
@@ -84,7 +84,7 @@ import WAMPCore
         #expect(try await result == WAMPArguments([true], keywords: ["k": [1, 2]]))
     }
 
-    @Test("bytes in JSON are read as the specification has them, and as plain Base64", arguments: ["\u{0}AQID", "AQID"])
+    @Test("bytes in JSON are decoded in the form of the specification and as plain Base64", arguments: ["\u{0}AQID", "AQID"])
     func bytes(_ text: String) async throws {
         let (stage, peer) = try await WAMPStage.joined(.json)
         async let data = stage.wamp.call(Procedure<Data, Data>("com.app.echo"), Data([1, 2, 3]))
@@ -94,7 +94,7 @@ import WAMPCore
         #expect(try await data == Data([1, 2, 3]))
     }
 
-    @Test("an error has its URI, its arguments, its request in words, and whether a retry makes sense")
+    @Test("an error has its URI, its arguments, a description of the request and whether it is retryable")
     func refused() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         for (uri, isRetryable) in [("com.app.error.sold_out", false), (WAMPURI.Error.unavailable, true)] {
@@ -112,7 +112,7 @@ import WAMPCore
         }
     }
 
-    @Test("a result of another type is told as that, and names the call")
+    @Test("a result of another type is an error that names the call")
     func undecodable() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -123,7 +123,7 @@ import WAMPCore
         #expect(error?.underlying is DecodingError)
     }
 
-    @Test("what cannot be sent fails at once, and wastes no number")
+    @Test("a request that cannot be encoded fails at once and uses no request id")
     func unsendable() async throws {
         let (stage, peer) = try await WAMPStage.joined(.json)
         let unwritable = await #expect(throws: WAMPError.self) { try await stage.wamp.call(API.bad, API.Bad()) }
@@ -139,7 +139,7 @@ import WAMPCore
         #expect(try await sum == 3)
     }
 
-    @Test("a timeout is kept here and forwarded, and the router is told")
+    @Test("the client enforces the timeout, forwards it, and sends CANCEL")
     func timeout() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = Task { try await stage.wamp.call(API.add, 1, 2, options: CallOptions(timeout: .seconds(5))) }
@@ -150,14 +150,14 @@ import WAMPCore
         #expect(error?.code == .timedOut)
         #expect(error?.wasSent == true)
         #expect(try await peer.cancellation(of: call.request) == "killnowait")
-        // A late reply is nobody's.
+        // A late reply is ignored.
         try await peer.answer(call, [3])
         async let other = stage.wamp.call(API.add, 3, 4)
         try await peer.answer(peer.call(), [7])
         #expect(try await other == 7)
     }
 
-    @Test("cancelling the task sends CANCEL in the mode of choice, and returns at once")
+    @Test("cancelling the task sends CANCEL with the chosen mode and returns at once")
     func cancelled() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let calling = Task { try await stage.wamp.call(API.add, 1, 2, options: CallOptions(cancelMode: .kill)) }
@@ -169,7 +169,7 @@ import WAMPCore
         #expect(try await peer.cancellation(of: call.request) == "kill")
     }
 
-    @Test("a call of a task that is cancelled already is never sent")
+    @Test("a call of a cancelled task is never sent")
     func cancelledBefore() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let calling = Task {
@@ -186,7 +186,7 @@ import WAMPCore
         #expect(try await sum == 7)
     }
 
-    @Test("a call whose connection is lost ends once, and says whether it was sent")
+    @Test("a call with a lost connection ends once and says whether it was sent")
     func lost() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -198,7 +198,7 @@ import WAMPCore
         #expect(error?.isRetryable == true)
     }
 
-    @Test("a call waits for the session, but not for ever, and not at all if told so")
+    @Test("a call waits for the session up to its patience, and not at all without one")
     func waiting() async throws {
         let stage = WAMPStage()
         let hasty = await #expect(throws: WAMPError.self) {
@@ -220,7 +220,7 @@ import WAMPCore
         #expect(try await patient.value == 7)
     }
 
-    @Test("each of many calls at once gets its own result")
+    @Test("each of many concurrent calls gets its own result")
     func many() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let router = Task {
@@ -237,7 +237,7 @@ import WAMPCore
         try await router.value
     }
 
-    @Test("the wait for room in a congested link is part of the timeout")
+    @Test("the wait for room in a congested connection counts against the timeout")
     func congested() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         let queue = DispatchQueue(label: "test")
@@ -254,7 +254,7 @@ import WAMPCore
         #expect(try await sum == 3)
     }
 
-    @Test("what a peer says stays in one line of the description, and is not without end")
+    @Test("the description of an error shows the peer's text in one line of limited length")
     func description() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let sum = Task { try await stage.wamp.call(API.add, 1, 2) }

@@ -9,7 +9,7 @@ import WAMPCore
 @Suite("Completion handlers", .timeLimit(.minutes(1))) struct CompletionTests {
     let queue = DispatchQueue(label: "test")
 
-    @Test("calls are sent in the order in which they were asked for, and told on the queue")
+    @Test("calls are sent in order, and their handlers run on the queue")
     func order() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (results, notify) = AsyncStream.makeStream(of: Int?.self)
@@ -28,7 +28,7 @@ import WAMPCore
         for number in 0..<20 { #expect(await iterator.next() == .some(number + 1)) }
     }
 
-    @Test("a call can be cancelled, and its handler is told once")
+    @Test("a cancelled call runs its handler once")
     func cancelled() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (results, notify) = AsyncStream.makeStream(of: WAMPError.Code?.self)
@@ -43,7 +43,7 @@ import WAMPCore
         #expect(await iterator.next() == .some(.cancelled))
     }
 
-    @Test("publishing, subscribing and offering work without a task")
+    @Test("publishing, subscribing and registering work without a task")
     func others() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (news, notify) = AsyncStream.makeStream(of: String.self)
@@ -66,7 +66,7 @@ import WAMPCore
         #expect(await iterator.next() == "hello")
         subscription.cancel()
         guard case .unsubscribe(let end, 5)? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
-        // What was told before the router answers would come first.
+        // News from before the answer of the router would come first.
         notify.yield("answering")
         try await peer.send(.unsubscribed(request: end, details: [:]))
         #expect(await iterator.next() == "answering")

@@ -6,12 +6,12 @@ import HoldfastWAMP
 import Testing
 import WAMPCore
 
-@Suite("Completion handlers of calls in parts", .timeLimit(.minutes(1))) struct PartsCompletionTests {
+@Suite("Completion handlers of progressive calls", .timeLimit(.minutes(1))) struct PartsCompletionTests {
     let queue = DispatchQueue(label: "test")
     static let count = Procedure<Int, Int>("com.app.count")
 
-    /// Told of a part, and of the end, on the queue.
-    private func tellers<Output: Sendable>(
+    /// A handler of parts and one of the end, which both run on the queue.
+    private func handlers<Output: Sendable>(
         _ line: AsyncStream<String>.Continuation
     ) -> (handle: @Sendable (Output) -> Void, end: @Sendable (Result<Output, WAMPError>) -> Void) {
         let queue = queue
@@ -30,12 +30,12 @@ import WAMPCore
         )
     }
 
-    @Test("parts of a result are told in their order, and then the result")
+    @Test("progressive results are delivered in order and before the final one")
     func progressive() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let diary = Diary()
-        let line = diary.line
-        let (handle, end) = tellers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
+        let recorder = Diary()
+        let line = recorder.line
+        let (handle, end) = handlers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
         stage.wamp.callProgressively(Self.count, 3, on: queue, handle: handle, completion: end)
         stage.wamp.callProgressively("com.app.none", on: queue) { _ in
         } completion: {
@@ -46,41 +46,41 @@ import WAMPCore
         let other = try await peer.call()
         for part in 1...2 { try await peer.answer(call, [.integer(Int64(part))], details: ["progress": true]) }
         try await peer.answer(call, [3])
-        for expected in ["part 1", "part 2", "result 3"] { #expect(await diary.next() == expected) }
+        for expected in ["part 1", "part 2", "result 3"] { #expect(await recorder.next() == expected) }
         try await peer.send(.error(.call, request: other.request, details: [:], uri: "com.app.error.none", .none))
-        #expect(await diary.next() == "none")
+        #expect(await recorder.next() == "none")
     }
 
-    @Test("a call in parts can be cancelled, and its handler is told once")
+    @Test("a cancelled progressive call runs its handler once")
     func cancelled() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let diary = Diary()
-        let line = diary.line
-        let (handle, end) = tellers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
+        let recorder = Diary()
+        let line = recorder.line
+        let (handle, end) = handlers(line) as (handle: @Sendable (Int) -> Void, end: @Sendable (Result<Int, WAMPError>) -> Void)
         let cancellation = stage.wamp.callProgressively(Self.count, 3, on: queue, handle: handle, completion: end)
         let call = try await peer.call()
         try await peer.answer(call, [1], details: ["progress": true])
-        #expect(await diary.next() == "part 1")
+        #expect(await recorder.next() == "part 1")
         cancellation.cancel()
         cancellation.cancel()
         #expect(try await peer.cancellation(of: call.request) == "killnowait")
-        #expect(await diary.next() == "cancelled")
+        #expect(await recorder.next() == "cancelled")
         stage.wamp.callProgressively(API.bad, API.Bad(), on: queue, handle: { _ in }) { _ in line.yield("bad") }
-        #expect(await diary.next() == "bad")
+        #expect(await recorder.next() == "bad")
     }
 
-    @Test("input goes out in parts without a task, in its order")
+    @Test("progressive input is sent in order without a task")
     func input() async throws {
         let (stage, peer) = try await WAMPStage.joined()
-        let diary = Diary()
-        let line = diary.line
+        let recorder = Diary()
+        let line = recorder.line
         let (handle, end) =
-            tellers(line) as (handle: @Sendable (WAMPArguments) -> Void, end: @Sendable (Result<WAMPArguments, WAMPError>) -> Void)
+            handlers(line) as (handle: @Sendable (WAMPArguments) -> Void, end: @Sendable (Result<WAMPArguments, WAMPError>) -> Void)
         let sum = stage.wamp.callInParts("com.app.sum", [1], on: queue, handle: handle, completion: end)
         sum.send([2], on: queue) { line.yield((try? $0.get()) == nil ? "not sent" : "sent") }
         sum.finish([3], on: queue) { line.yield((try? $0.get()) == nil ? "not finished" : "finished") }
-        #expect(await diary.next() == "sent")
-        #expect(await diary.next() == "finished")
+        #expect(await recorder.next() == "sent")
+        #expect(await recorder.next() == "finished")
         for number in 1...3 {
             let call = try await peer.call()
             #expect(call.request == 1)
@@ -91,11 +91,11 @@ import WAMPCore
                 try await peer.answer(call, [6])
             }
         }
-        #expect(await diary.next() == "part 1 arg")
-        #expect(await diary.next() == "result 1 arg")
+        #expect(await recorder.next() == "part 1 arg")
+        #expect(await recorder.next() == "result 1 arg")
     }
 
-    @Test("a part that finds too many before it is refused")
+    @Test("a part is refused when too many others are waiting")
     func crowded() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         let sum = stage.wamp.callInParts("com.app.sum", [1], on: queue) { _ in }

@@ -6,8 +6,8 @@ import HoldfastWAMP
 import Testing
 import WAMPCore
 
-@Suite("How deep and how long values of declared types may be", .timeLimit(.minutes(1))) struct TypedLimitsTests {
-    /// Arrays in arrays.
+@Suite("Limits of depth and length of typed values", .timeLimit(.minutes(1))) struct TypedLimitsTests {
+    /// Nested arrays.
     struct Nest: Codable, Sendable {
         var depth: Int
 
@@ -24,7 +24,7 @@ import WAMPCore
     }
     static let deep = Procedure<Nest, Nest>("com.app.deep")
 
-    @Test("the limits of the client hold for them, too", arguments: WAMPSerialization.allCases)
+    @Test("the limits of the client apply to typed values", arguments: WAMPSerialization.allCases)
     func depth(_ serialization: WAMPSerialization) async throws {
         var options = WAMPOptions()
         options.limits = CodecLimits(maximumDepth: 200)
@@ -35,7 +35,7 @@ import WAMPCore
         #expect(try await nest.depth == 150)
     }
 
-    @Test("what lies in itself without end is not sent", arguments: WAMPSerialization.allCases)
+    @Test("a value that is too deep is not sent", arguments: WAMPSerialization.allCases)
     func endless(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         let error = await #expect(throws: WAMPError.self) { try await stage.wamp.call(Self.deep, Nest(depth: 1000)) }
@@ -43,7 +43,7 @@ import WAMPCore
         withExtendedLifetime(peer) {}
     }
 
-    @Test("what an app sends may be as long as it likes")
+    @Test("the limit of length does not apply to sent values")
     func length() async throws {
         let long = Procedure<Data, Void>("com.app.long")
         let data = Data(count: 65 << 20)

@@ -4,8 +4,8 @@ import HoldfastWAMP
 import Testing
 import WAMPCore
 
-@Suite("What a router tells of itself", .timeLimit(.minutes(1))) struct MetaTests {
-    /// A router that knows ann, who is an admin, and bob, who is a user; and a client of each.
+@Suite("Meta API of a router", .timeLimit(.minutes(1))) struct MetaTests {
+    /// A router that knows ann, an admin, and bob, a user, with a client of each.
     private func world() async throws -> (world: RouterTests.World, ann: WAMPClient, bob: WAMPClient) {
         var configuration = WAMPRouterConfiguration()
         var users = WAMPUsers(anonymousRole: nil)
@@ -18,7 +18,7 @@ import WAMPCore
         return (world, ann, bob)
     }
 
-    /// The next event that is about a session.
+    /// The next meta event of a session.
     private func next<Content, Info>(
         _ iterator: inout Events<Content>.AsyncIterator, of session: WAMPID, _ pick: (Content) -> (WAMPID, Info)
     ) async throws -> Info? {
@@ -29,7 +29,7 @@ import WAMPCore
         return nil
     }
 
-    @Test("sessions are counted and listed by their roles")
+    @Test("sessions are counted and listed by role")
     func roles() async throws {
         let (world, ann, bob) = try await world()
         let (admin, user) = (try await ann.joined().id, try await bob.joined().id)
@@ -48,7 +48,7 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("subscriptions are found by their topic, and tell of themselves and of who has them")
+    @Test("subscriptions are found by topic, with their details and subscribers")
     func subscriptions() async throws {
         let (world, ann, bob) = try await world()
         let user = try await bob.joined().id
@@ -74,7 +74,7 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("registrations are found by their procedure, and tell of themselves and of who offers them")
+    @Test("registrations are found by procedure, with their details and callees")
     func registrations() async throws {
         let (world, ann, bob) = try await world()
         let user = try await bob.joined().id
@@ -101,7 +101,7 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("sessions are ended by who they are, by their role, or all but one, and come back")
+    @Test("sessions are killed by id, by authid, by role or all but one, and their clients join again")
     func kills() async throws {
         let (world, ann, bob) = try await world()
         try await ann.joined()
@@ -114,7 +114,7 @@ import WAMPCore
             let user = try await bob.joined().id
             #expect(try await kill() == 1)
             while bob.state.session == nil || bob.state.session?.id == user { await Task.yield() }
-            // The one before may still be about to go.
+            // The previous session may not have ended yet.
             while try await sessions.list(roles: ["user"]) != [bob.joined().id] { await Task.yield() }
         }
         #expect(try await sessions.kill(authID: "joe") == 0)
@@ -122,7 +122,7 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("who subscribes to it hears of every subscription, from its beginning to its end")
+    @Test("a subscriber of meta events sees the life of each subscription")
     func subscriptionEvents() async throws {
         let (world, ann, bob) = try await world()
         let user = try await bob.joined().id
@@ -141,7 +141,7 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("who subscribes to it hears of every registration, from its beginning to its end")
+    @Test("a subscriber of meta events sees the life of each registration")
     func registrationEvents() async throws {
         let (world, ann, bob) = try await world()
         let user = try await bob.joined().id
@@ -160,13 +160,13 @@ import WAMPCore
         withExtendedLifetime(world) {}
     }
 
-    @Test("who subscribes to it hears of sessions that join and leave")
+    @Test("a subscriber of meta events sees sessions join and leave")
     func sessionEvents() async throws {
         let (world, ann, bob) = try await world()
         var joined = try await ann.subscribe(SessionMeta.joined).makeAsyncIterator()
         var left = try await ann.subscribe(SessionMeta.left).makeAsyncIterator()
         let user = try await bob.joined().id
-        // Bob may have joined before ann listened: then it is heard of when he comes back.
+        // Bob may have joined before ann subscribed; then his next join is the event.
         try await ann.meta.sessions.kill(user, reason: WAMPURI.Close.systemShutdown)
         let who = try #require(try await next(&left, of: user) { ($0.0, ($0.1, $0.2)) })
         #expect(who == ("bob", "user"))

@@ -4,7 +4,7 @@ import Testing
 import WAMPCore
 
 @Suite("Subscriptions of a realm", .timeLimit(.minutes(1))) struct SubscriptionMetaTests {
-    @Test("past events are asked for by name, and taken as the arguments or as a list in the first one")
+    @Test("past events are requested by keywords and read from the arguments or from a list in the first one")
     func events() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let answers: [([Value], count: Int)] = [

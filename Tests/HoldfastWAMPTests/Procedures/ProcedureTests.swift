@@ -10,7 +10,7 @@ import WAMPCore
 @Suite("Procedures", .timeLimit(.minutes(1))) struct ProcedureTests {
     struct Unknown: Error { let secret = "hush" }
 
-    @Test("a handler gets its input and who calls, and its output is the result", arguments: WAMPSerialization.allCases)
+    @Test("a handler gets its input and the caller, and its output is the result", arguments: WAMPSerialization.allCases)
     func answered(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         async let registering = stage.wamp.register(API.add, options: RegisterOptions(sharing: .roundRobin)) { input, invocation in
@@ -24,7 +24,7 @@ import WAMPCore
         #expect(registered.options["invoke"] == "roundrobin")
         let registration = try await registering
         #expect(registration.isStanding)
-        // Numbers of invocations may be any.
+        // Invocation ids may be arbitrary.
         for (request, value) in [(WAMPID(41), Int64(1)), (7, 2)] {
             try await peer.invoke(3, request, [.integer(value), 10], details: ["caller": 12, "caller_authid": "bob"])
             #expect(try await peer.yield(of: request).list == [.integer(value + 10)])
@@ -35,7 +35,7 @@ import WAMPCore
         #expect(await registration.ended() == nil)
     }
 
-    @Test("what a handler throws becomes an error: its own as it is, any other without a word of it")
+    @Test("a handler's own error is sent as it is, any other error without its description")
     func failing() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.fail")) { input, _ in
@@ -62,7 +62,7 @@ import WAMPCore
         #expect(try await peer.failure(of: 4).uri == WAMPURI.Error.invalidArgument)
     }
 
-    @Test("a handler may call others, also the procedure that it answers")
+    @Test("a handler may call other procedures, also its own")
     func nested() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let wamp = stage.wamp
@@ -84,7 +84,7 @@ import WAMPCore
         #expect(try await peer.yield(of: 1).list == [6])
     }
 
-    @Test("INTERRUPT cancels the handler's task, and others go on")
+    @Test("INTERRUPT cancels the task of its handler and no other")
     func interrupted() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.wait")) { number, _ in
@@ -100,7 +100,7 @@ import WAMPCore
         #expect(try await peer.failure(of: 1).uri == WAMPURI.Error.canceled)
     }
 
-    @Test("a handler answers in parts where the caller wants that, and otherwise only at the end")
+    @Test("a handler sends progressive results only to a caller that wants them")
     func progress() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register(Procedure<Int, Int>("com.app.count")) { number, invocation in
@@ -120,7 +120,7 @@ import WAMPCore
         #expect(try await peer.yield(of: 2) == ([3], false))
     }
 
-    @Test("input that comes in parts goes to the handler that runs")
+    @Test("progressive input goes to the running handler")
     func inParts() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register("com.app.sum") { arguments, invocation in
@@ -136,7 +136,7 @@ import WAMPCore
         #expect(try await peer.yield(of: 1).list == [6])
     }
 
-    @Test("after a reconnect it is offered again with all options, and who is in the way is given time to go")
+    @Test("after a reconnect a procedure is registered again with all options and retried while the old registration remains")
     func reconnect() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register(API.ping, options: RegisterOptions(sharing: .last, other: ["x_key": 1])) { _, _ in }
@@ -162,7 +162,7 @@ import WAMPCore
         #expect(try await other.yield(of: 1).list == [])
     }
 
-    @Test("a handler whose connection is lost is cancelled, and what it answers goes nowhere")
+    @Test("a handler with a lost connection is cancelled, and its answer is dropped")
     func lost() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (ended, end) = AsyncStream.makeStream(of: Bool.self)
@@ -181,7 +181,7 @@ import WAMPCore
         await #expect(throws: WAMPError.self) { _ = try await pong.value }
     }
 
-    @Test("one that is finished answers the calls that run, and returns when it has")
+    @Test("a finished registration answers its running invocations before it returns")
     func finished() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -192,7 +192,7 @@ import WAMPCore
         try await peer.register(as: 3)
         let registration = try await registering
         try await peer.invoke(3, 1)
-        // What is answered after it is heard after the invocation.
+        // The invocation has arrived before this answer.
         async let pong = stage.wamp.call("com.app.other")
         try await peer.answer(peer.call())
         _ = try await pong
@@ -203,7 +203,7 @@ import WAMPCore
         await finishing
     }
 
-    @Test("a refused registration throws, with the URI of the router")
+    @Test("a refused registration throws the URI of the router")
     func refused() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let registering = Task { try await stage.wamp.register(API.ping) { _, _ in } }
@@ -214,7 +214,7 @@ import WAMPCore
         #expect(error?.request == "REGISTER com.app.ping")
     }
 
-    @Test("input that came as a whole has no further parts")
+    @Test("complete input has no further parts")
     func whole() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let registering = stage.wamp.register("com.app.count") { _, invocation in
@@ -228,7 +228,7 @@ import WAMPCore
         #expect(try await peer.yield(of: 1) == ([0], false))
     }
 
-    @Test("a handler that lets too many parts of its input wait is cancelled, and the caller gets an error and no wrong answer")
+    @Test("a handler with too many unread input parts is cancelled, and the caller gets an error")
     func overrun() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -248,7 +248,7 @@ import WAMPCore
         open.finish()
     }
 
-    @Test("finishing returns when the connection is lost, though a handler does not care that it is cancelled")
+    @Test("finishing returns after a loss, even if a handler ignores its cancellation")
     func finishedByLoss() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -258,7 +258,7 @@ import WAMPCore
         try await peer.register(as: 3)
         let registration = try await registering
         try await peer.invoke(3, 1)
-        // What is answered after it is heard after the invocation.
+        // The invocation has arrived before this answer.
         async let pong = stage.wamp.call("com.app.other")
         try await peer.answer(peer.call())
         _ = try await pong
@@ -269,7 +269,7 @@ import WAMPCore
         open.finish()
     }
 
-    @Test("a registration that is refused when the client comes back ends, and the log says why")
+    @Test("a registration that is refused after a reconnect ends, and the log has the reason")
     func refusedLater() async throws {
         let (log, lines) = LineLog.make()
         var options = WAMPOptions()

@@ -9,14 +9,14 @@ import WebSocketCore
 import WebSocketRuntime
 
 @Suite("Losses", .timeLimit(.minutes(1))) struct LossTests {
-    @Test("what was still here when the connection was lost is told as never sent")
+    @Test("requests that had not left when the connection was lost are reported as not sent")
     func unsent() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         let first = Task { try await stage.wamp.call(API.add, 1, 2) }
         _ = try await peer.call()
         let queue = DispatchQueue(label: "test")
         for number in 0..<100 { stage.wamp.publish(Topic<Int>("com.app.numbers"), number, on: queue) { _ in } }
-        // Nobody reads: what comes now waits behind the rest.
+        // The peer does not read, so later messages stay in the outbound queue.
         let publishing = Task {
             try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true, patience: .seconds(7)))
         }
@@ -37,7 +37,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test("a router that closes for a message it cannot take says so in the end of the client, and of every call")
+    @Test("a fatal close code of the router is the error of the client and of each call")
     func closed() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -57,7 +57,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test("why the connection was lost is told to every call, though another one follows")
+    @Test("each call fails with the close reason, also when the client reconnects")
     func goingAway() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -68,7 +68,7 @@ import WebSocketRuntime
         #expect(lost?.description.contains(": back soon") == true)
     }
 
-    @Test("a router that closes for too long a message is joined again, for nothing is sent twice")
+    @Test("the client reconnects after a message was too big, because nothing is sent twice")
     func tooLong() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         _ = await peer.transport.close(CloseFrame(.messageTooBig, reason: "too long"))
@@ -79,7 +79,7 @@ import WebSocketRuntime
         #expect(try await sum == 3)
     }
 
-    @Test("a client that is released leaves no session behind, though its socket is the app's")
+    @Test("a released client leaves its session, though the app keeps the socket")
     func released() async throws {
         let server = MemoryServer()
         var options = WebSocketOptions()
@@ -96,7 +96,7 @@ import WebSocketRuntime
         withExtendedLifetime(socket) {}
     }
 
-    @Test("a patience for ever is no longer than the system's clocks can wait")
+    @Test("an unlimited patience does not overflow the clock")
     func patience() async throws {
         let stage = WAMPStage()
         let joining = Task { try await stage.wamp.joined(within: .seconds(Int64.max)) }

@@ -9,9 +9,9 @@ import WAMPCore
 import WAMPSigning
 import WebSocketCore
 
-/// Clients of a real router, over memory.
+/// Clients of a real router in memory.
 @Suite("With a router", .timeLimit(.minutes(1))) struct RouterTests {
-    /// A router, and clients that it serves.
+    /// A router with clients.
     final class World: Sendable {
         let router: WAMPRouter
         private let serving: Task<Void, Never>
@@ -22,7 +22,7 @@ import WebSocketCore
             configuration.policy.allowsKilling = true
             let router = WAMPRouter(configuration)
             self.router = router
-            // SAFETY: cancelled with this object.
+            // SAFETY: the task is cancelled with this object.
             serving = Task { [attempts] in
                 await withDiscardingTaskGroup { group in
                     for await transport in attempts { group.addTask { await router.serve(transport: transport) } }
@@ -50,7 +50,7 @@ import WebSocketCore
         }
     }
 
-    @Test("calls, events, parts, errors and cancellation work between clients of any two serializations")
+    @Test("calls, events, progressive results, errors and cancellation work between any two serializations")
     func everything() async throws {
         let world = World()
         for (near, far) in zip(WAMPSerialization.allCases, [.cbor, .json, .messagePack] as [WAMPSerialization]) {
@@ -99,7 +99,7 @@ import WebSocketCore
         }
     }
 
-    @Test("an event comes back to its publisher only if it asks for that")
+    @Test("a publisher gets its own event only if it asks for it")
     func exclusion() async throws {
         let world = World()
         let wamp = world.client()
@@ -110,7 +110,7 @@ import WebSocketCore
         #expect(try await iterator.next()?.content == "for me")
     }
 
-    /// How the router knows a user, and how a client proves to be it, or to be another.
+    /// A method with its proof at the router, and a client with the right or a wrong secret.
     struct Method: Sendable, CustomTestStringConvertible {
         let name: String
         let proof: @Sendable () throws -> WAMPUsers.Proof
@@ -152,7 +152,7 @@ import WebSocketCore
         private static let key = CryptosignKey()
     }
 
-    @Test("who cannot prove itself is not let in, and who can is known", arguments: Method.all)
+    @Test("a client with a wrong secret is refused, and one with the right secret gets its role", arguments: Method.all)
     func authentication(_ method: Method) async throws {
         var configuration = WAMPRouterConfiguration()
         var users = WAMPUsers(anonymousRole: nil)
@@ -168,7 +168,7 @@ import WebSocketCore
         #expect(error?.code == .dismissed)
     }
 
-    @Test("the meta API tells of sessions, subscriptions and registrations, and ends a session, which comes back")
+    @Test("the meta API lists sessions, subscriptions and registrations, and a killed session joins again")
     func meta() async throws {
         let world = World()
         let (one, two) = (world.client(), world.client())
@@ -188,7 +188,7 @@ import WebSocketCore
         #expect(try await iterator.next()?.content.0 == victim.id)
     }
 
-    @Test("after every cut subscriptions and registrations stand again, and nothing is left hanging")
+    @Test("after each cut subscriptions and registrations are restored, and no call hangs")
     func cuts() async throws {
         let world = World()
         let (one, two) = (world.client(.json), world.client(.cbor))
@@ -199,7 +199,7 @@ import WebSocketCore
             let session = try await two.joined()
             let calls = (0..<50).map { number in Task { try await one.call(API.add, number, round) } }
             try await one.meta.sessions.kill(session.id, reason: WAMPURI.Close.systemShutdown)
-            // Each ends: with its result, or because the callee is gone.
+            // Each call ends with its result, or with an error because the callee is gone.
             for call in calls { _ = await call.result }
             while two.state.session?.id == session.id || two.state.session == nil { await Task.yield() }
             var sum: Int?
@@ -214,7 +214,7 @@ import WebSocketCore
         #expect(try await one.meta.registrations.list().exact.count == 1)
     }
 
-    @Test("a retained event comes to who subscribes later and asks for it")
+    @Test("a later subscriber that asks for the retained event gets it")
     func retained() async throws {
         let world = World()
         let (one, two) = (world.client(), world.client())
@@ -226,19 +226,19 @@ import WebSocketCore
         #expect(event.isRetained)
     }
 
-    @Test("a testament is published when its client is gone")
+    @Test("a testament is published after its client is gone")
     func testament() async throws {
         let world = World()
         let watcher = world.client()
         let events = try await watcher.subscribe(API.chat)
-        var dying: WAMPClient? = world.client()
-        try await dying?.addTestament(API.chat, "gone")
-        dying = nil
+        var leaving: WAMPClient? = world.client()
+        try await leaving?.addTestament(API.chat, "gone")
+        leaving = nil
         var iterator = events.makeAsyncIterator()
         #expect(try await iterator.next()?.content == "gone")
     }
 
-    @Test("the last events of a subscription are what the router keeps")
+    @Test("the router returns the last events of a subscription")
     func history() async throws {
         let world = World(WAMPRouterConfiguration(policy: RouterPolicy(historyLength: 10)))
         let (one, two) = (world.client(), world.client())

@@ -10,7 +10,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 @Suite("Sessions", .timeLimit(.minutes(1))) struct SessionTests {
-    @Test("it joins the realm, says who it is, and tells what the router can do")
+    @Test("the client joins the realm with its identity and reports the features of the router")
     func joining() async throws {
         let stage = WAMPStage()
         let peer = try await stage.answer()
@@ -26,7 +26,7 @@ import WebSocketRuntime
         #expect(stage.wamp.state.session == session)
     }
 
-    @Test("its states are told from connecting to closed")
+    @Test("the state goes from connecting to closed")
     func states() async throws {
         let stage = WAMPStage()
         let states = LockedValue<[String]>([])
@@ -55,7 +55,7 @@ import WebSocketRuntime
         guard case .closed(nil) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
     }
 
-    @Test("a ticket is shown afresh for each joining, and stands in no log and no description")
+    @Test("a ticket is fetched anew for each join and is in no log and no description")
     func ticket() async throws {
         let (log, lines) = LineLog.make()
         var options = WAMPOptions()
@@ -92,7 +92,7 @@ import WebSocketRuntime
         #expect(lines.withLockedValue(\.self).contains { $0.hasPrefix("→ AUTHENTICATE") })
     }
 
-    @Test("the log tells messages in words, and what they carry only if it is to")
+    @Test("the log describes messages, and shows payloads only on request")
     func words() async throws {
         for showsPayloads in [false, true] {
             let (log, lines) = LineLog.make()
@@ -116,7 +116,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test("a router that refuses for good ends the client, and says why to all who wait")
+    @Test("a final refusal ends the client, and all pending requests get the reason")
     func refusedForGood() async throws {
         let stage = WAMPStage()
         let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -133,7 +133,7 @@ import WebSocketRuntime
         #expect(later?.code == .dismissed)
     }
 
-    @Test("a router that shuts down, or breaks the protocol, is left and joined again")
+    @Test("the client leaves a router that shuts down or violates the protocol, and joins again")
     func again() async throws {
         let (stage, first) = try await WAMPStage.joined()
         try await first.send(.goodbye(details: [:], reason: WAMPURI.Close.systemShutdown, .none))
@@ -152,7 +152,7 @@ import WebSocketRuntime
         #expect(try await sum == 3)
     }
 
-    @Test("a task that runs a client leaves the realm when it is cancelled, and waits for the router's answer")
+    @Test("a cancelled run leaves the realm and waits for the answer of the router")
     func running() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let running = Task { try await stage.wamp.run() }
@@ -163,7 +163,7 @@ import WebSocketRuntime
         guard case .closed(nil) = stage.wamp.state, case .closed = stage.wamp.socket.state else { throw WAMPPeer.Mismatch(message: nil) }
     }
 
-    @Test("closing says goodbye, ends what waits, and does not wait for ever for an answer")
+    @Test("closing says goodbye, ends pending requests, and waits only a limited time for the answer")
     func closing() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let calling = Task { try await stage.wamp.call(API.add, 1, 2) }
@@ -177,14 +177,14 @@ import WebSocketRuntime
         #expect(await #expect(throws: WAMPError.self) { try await stage.wamp.call(API.ping) }?.code == .closed)
     }
 
-    @Test("closing without a connection is done at once")
+    @Test("closing without a connection returns at once")
     func closingEarly() async throws {
         let stage = WAMPStage()
         await stage.wamp.close()
         guard case .closed(nil) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
     }
 
-    @Test("what waits ends when the last reference to the client is gone")
+    @Test("pending requests end when the last reference to the client is released")
     func released() async throws {
         let server = MemoryServer()
         var socketOptions = WebSocketOptions()
@@ -202,7 +202,7 @@ import WebSocketRuntime
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("a server that agrees on no subprotocol of WAMP ends the client")
+    @Test("a server that agrees on no WAMP subprotocol ends the client")
     func subprotocol() async throws {
         let stage = WAMPStage()
         let attempt = try #require(await stage.server.nextAttempt())
@@ -212,7 +212,7 @@ import WebSocketRuntime
         withExtendedLifetime(transport) {}
     }
 
-    @Test("a router that never welcomes is left after the patience, and another connection is made")
+    @Test("a client that is not welcomed in time opens another connection")
     func silent() async throws {
         var options = WAMPOptions()
         options.joinPatience = .seconds(2)
@@ -225,7 +225,7 @@ import WebSocketRuntime
         await reading.value
     }
 
-    @Test("a testament is handed in again for each session")
+    @Test("a testament is added again in each session")
     func testament() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let adding: Void = stage.wamp.addTestament(API.chat, "gone", scope: .detached)
@@ -243,7 +243,7 @@ import WebSocketRuntime
         try await other.answer(again)
     }
 
-    @Test("the log knows the names of what is asked for after any number of publications")
+    @Test("the log knows the procedure of a result after any number of publications")
     func names() async throws {
         let (log, lines) = LineLog.make()
         var options = WAMPOptions()
@@ -258,7 +258,7 @@ import WebSocketRuntime
         #expect(lines.withLockedValue { $0.contains { $0.hasPrefix("← RESULT #4201 com.app.add") } })
     }
 
-    @Test("the socket's logger is WAMP's, too, unless it has one of its own")
+    @Test("the client uses the logger of the socket unless it has its own")
     func logger() async throws {
         for hasOwn in [false, true] {
             let ((log, lines), (other, others)) = (LineLog.make(), LineLog.make())
@@ -274,15 +274,15 @@ import WebSocketRuntime
             let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
             try await peer.welcome()
             try await wamp.joined()
-            func heardOf(_ lines: LockedValue<[String]>) -> Bool {
+            func hasJoined(_ lines: LockedValue<[String]>) -> Bool {
                 lines.withLockedValue { $0.contains { $0.hasPrefix("session 4711 has joined realm1") } }
             }
-            while !heardOf(lines), !heardOf(others), !Task.isCancelled { await Task.yield() }
-            #expect(heardOf(lines) != hasOwn && heardOf(others) == hasOwn)
+            while !hasJoined(lines), !hasJoined(others), !Task.isCancelled { await Task.yield() }
+            #expect(hasJoined(lines) != hasOwn && hasJoined(others) == hasOwn)
         }
     }
 
-    @Test("whoever waits for a session in vain is told why there is none")
+    @Test("a timeout while waiting for the session has the cause of the last failure")
     func inVain() async throws {
         let stage = WAMPStage()
         try #require(await stage.server.nextAttempt()).refuse(TransportError(.unreachable, "connection refused"))
@@ -299,7 +299,7 @@ import WebSocketRuntime
         #expect(call?.code == .notJoined && call?.description.contains("connection refused") == true)
     }
 
-    @Test("a proof that can never succeed ends the client, and says why")
+    @Test("a permanent failure to prove the identity ends the client with a reason")
     func hopeless() async throws {
         let stage = WAMPStage(authentication: .cra(user: "joe", secret: "hush"))
         let peer = try await stage.answer()
@@ -315,7 +315,7 @@ import WebSocketRuntime
         #expect(error?.isRetryable == false)
     }
 
-    @Test("a ticket that cannot be had is tried again, and what the app's error says stays out of the log")
+    @Test("a missing ticket is retried, and the content of the app's error stays out of the log")
     func noTicket() async throws {
         struct TokenServiceIsDown: Error { let url = "hush" }
         let (log, lines) = LineLog.make()
@@ -333,7 +333,7 @@ import WebSocketRuntime
         #expect(!all.joined().contains("hush"))
     }
 
-    @Test("why the router ended the session is told while the client waits, and not only that its connection was closed")
+    @Test("the state while reconnecting has the reason of the router, not only that the connection was closed")
     func cause() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         try await peer.send(.abort(details: ["message": "later"], reason: WAMPURI.Close.systemShutdown, .none))

@@ -7,7 +7,7 @@ import Testing
 import WAMPCore
 
 @Suite("Testaments", .timeLimit(.minutes(1))) struct TestamentTests {
-    /// Whoever is here goes on when the test says so.
+    /// An actor that resumes when the test resumes its queue.
     private actor Late {
         final class Executor: SerialExecutor {
             let queue = DispatchQueue(label: "late")
@@ -23,7 +23,7 @@ import WAMPCore
         func add(_ wamp: WAMPClient) async throws { try await wamp.addTestament(API.chat, "gone") }
     }
 
-    @Test("one that the router has taken is handed in again, however late the app goes on")
+    @Test("an accepted testament is added again, even if the app has not resumed yet")
     func taken() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let late = Late()
@@ -31,21 +31,21 @@ import WAMPCore
         let call = try await peer.call()
         late.executor.queue.suspend()
         try await peer.answer(call)
-        // What the router answers next comes behind it.
+        // The router's next answer follows that one.
         async let sum = stage.wamp.call(API.add, 2, 3)
         try await peer.answer(peer.call(), [5])
         #expect(try await sum == 5)
         peer.transport.cut()
         let attempt = try #require(await stage.nextAttempt())
         await stage.until { stage.wamp.state.session == nil }
-        let diary = Diary()
-        let line = diary.line
+        let recorder = Diary()
+        let line = recorder.line
         let queue = DispatchQueue(label: "test")
         stage.wamp.call("com.app.first", on: queue) { _ in line.yield("first") }
         let other = try await stage.answer(attempt)
         try await other.welcome()
         try await other.answer(other.call())
-        #expect(await diary.next() == "first")
+        #expect(await recorder.next() == "first")
         stage.wamp.call("com.app.second", on: queue) { _ in }
         let again = try await other.call()
         late.executor.queue.resume()
@@ -54,7 +54,7 @@ import WAMPCore
         try await adding.value
     }
 
-    @Test("one that the router refuses is not handed in again")
+    @Test("a refused testament is not added again")
     func refused() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let adding = Task { try await stage.wamp.addTestament(API.chat, "gone") }
@@ -68,7 +68,7 @@ import WAMPCore
         #expect(try await sum == 3)
     }
 
-    @Test("one is handed in again behind whatever waited for the session, however much that is")
+    @Test("a testament is added again after all requests that waited for the session")
     func crowded() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         async let adding: Void = stage.wamp.addTestament(API.chat, "gone")

@@ -29,7 +29,7 @@ import WebSocketCore
         return peer
     }
 
-    @Test("the connection opens with its first user, and closes a while after the last is gone")
+    @Test("the connection opens for the first lease and closes some time after the last is released")
     func leases() async throws {
         var one: WAMPLease? = connector.lease()
         let peer = try await accept()
@@ -45,13 +45,13 @@ import WebSocketCore
         guard case .goodbye? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
         try await peer.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none))
         #expect(try await peer.next() == nil)
-        // The next user gets another.
+        // The next lease gets another connection.
         let three = connector.lease()
         _ = try await accept()
         try await three.client.joined()
     }
 
-    @Test("a grace for ever is no longer than the system's clocks can wait")
+    @Test("an unlimited grace period does not overflow the clock")
     func forEver() async throws {
         let connector = WAMPConnector(closingAfter: .seconds(Int64.max), clock: grace) { [server, clock] in
             WAMPClient(over: WebSocket(clock: clock, connect: server.connect), realm: "realm1", clock: clock)
@@ -60,7 +60,7 @@ import WebSocketCore
         #expect(await grace.nextSleep() == .seconds(1 << 32))
     }
 
-    @Test("a user that comes in time keeps the connection")
+    @Test("a new lease within the grace period keeps the connection")
     func inTime() async throws {
         var one: WAMPLease? = connector.lease()
         let client = try #require(one?.client)

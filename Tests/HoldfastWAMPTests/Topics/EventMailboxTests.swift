@@ -5,14 +5,14 @@ import Testing
 import WAMPCore
 import WebSocketRuntime
 
-/// What becomes of events is told in `ValuesAndNotesTests`.
+/// `ValuesAndNotesTests` has the rules of the buffer.
 @Suite("Event mailboxes", .timeLimit(.minutes(1))) struct EventMailboxTests {
     private func mailbox(_ buffer: EventBuffer) -> EventMailbox { EventMailbox(buffer.line, time: LinkTime(ManualClock())) }
     private func event(_ number: WAMPID) -> ValuesAndNotes<RawEvent, EventGap>.Item {
         .value(RawEvent(publication: number, topic: "t", details: [:], arguments: .none))
     }
 
-    /// What a mailbox holds: publications, gaps as negative counts; nil at the end.
+    /// The content of a mailbox: publications, negative numbers of dropped events, and 0 for a note.
     private func take(_ mailbox: EventMailbox, _ count: Int) async throws -> [Int] {
         var taken: [Int] = []
         while taken.count < count, let item = try await mailbox.next() {
@@ -26,7 +26,7 @@ import WebSocketRuntime
     }
 
     @Test(
-        "the app says what gives way",
+        "the buffer policy decides which events are dropped",
         arguments: [
             (EventBuffer.dropOldest(capacity: 3), [-7, 8, 9, 10]), (.dropNewest(capacity: 2), [1, 2, -8]), (.fail(capacity: 2), [1, 2]),
         ])
@@ -37,7 +37,7 @@ import WebSocketRuntime
         #expect(try await take(mailbox, expected.count) == expected)
     }
 
-    @Test("one that is to fail does so behind what it holds, and nothing follows")
+    @Test("a mailbox with the fail policy fails after its stored events")
     func failing() async throws {
         let mailbox = mailbox(.fail(capacity: 2))
         for number in 1...3 { if mailbox.push(event(WAMPID(number))) { mailbox.finish(.failure(WAMPError(.overrun))) } }
@@ -47,7 +47,7 @@ import WebSocketRuntime
         #expect(error?.code == .overrun)
     }
 
-    @Test("whoever waits is woken by an event, by the end, and by its cancellation")
+    @Test("an event, the end and a cancellation each resume a waiting reader")
     func waking() async throws {
         let mailbox = mailbox(.dropOldest())
         async let taken = take(mailbox, 2)

@@ -7,8 +7,8 @@ import WAMPCore
     struct Joined: Codable, Hashable, Sendable { var userid: Int }
     enum Member: Hashable, Sendable { case joined(Joined), tagged([String]), renamed(String?), other(Value) }
 
-    /// The events of a topic of which this comes.
-    private func heard(_ events: [[Value]], _ types: EventTypes<Member>, _ serialization: WAMPSerialization) async throws -> [Member?] {
+    /// The content of these events, or nil where an event cannot be decoded.
+    private func contents(_ events: [[Value]], _ types: EventTypes<Member>, _ serialization: WAMPSerialization) async throws -> [Member?] {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         async let subscribing = stage.wamp.subscribe(Topic<Member>("com.app.members", form: types.form))
         try await peer.subscribe(as: 5)
@@ -21,7 +21,7 @@ import WAMPCore
         return members
     }
 
-    @Test("the number may stand in an array that is the only argument, and what it says there, too", arguments: WAMPSerialization.allCases)
+    @Test("the type number and the content may be in an array that is the only argument", arguments: WAMPSerialization.allCases)
     func array(_ serialization: WAMPSerialization) async throws {
         let types = EventTypes<Member>(at: .item(0))
             .with(50, as: Joined.self, in: .item(4)) { .joined($0) }
@@ -33,28 +33,28 @@ import WAMPCore
             [["x", 1]], [[]], [], [50, 1], [[50, 1, [:], [], "no object"]], [["0": 50]],
         ]
         #expect(
-            try await heard(events, types, serialization) == [
+            try await contents(events, types, serialization) == [
                 .joined(Joined(userid: 123)), .tagged(["a", "b"]), .renamed(nil), .renamed("ann"), .other("x"), .other(nil), .other(nil),
                 .other(nil), nil, .other(nil),
             ])
     }
 
-    @Test("the number may stand among the arguments, or under a name", arguments: WAMPSerialization.allCases)
+    @Test("the type may be a positional argument or a keyword", arguments: WAMPSerialization.allCases)
     func places(_ serialization: WAMPSerialization) async throws {
         let places = EventTypes<Member>(at: .place(0)).with(50, as: Joined.self, in: .place(4)) { .joined($0) }
         let (joined, ann): (Value, Value) = (["userid": 123], ["kind": "joined", "userid": 7])
         #expect(
-            try await heard([[50, 7_814_135, [:], [], joined], [51], []], places, serialization) == [
+            try await contents([[50, 7_814_135, [:], [], joined], [51], []], places, serialization) == [
                 .joined(Joined(userid: 123)), nil, nil,
             ])
         let keys = EventTypes<Member>(at: .key("kind")).with("joined", as: Joined.self, in: .place(0)) { .joined($0) }
-        #expect(try await heard([[ann, 1], [joined], [[ann]]], keys, serialization) == [.joined(Joined(userid: 7)), nil, nil])
-        // What stands beside the mark is meant, where nothing else is said.
+        #expect(try await contents([[ann, 1], [joined], [[ann]]], keys, serialization) == [.joined(Joined(userid: 7)), nil, nil])
+        // Without a position the content is decoded from the arguments around the type.
         let beside = EventTypes<Member>(at: .key("kind")).with("joined", as: Joined.self) { .joined($0) }
-        #expect(try await heard([[ann, 1], [joined]], beside, serialization) == [.joined(Joined(userid: 7)), nil])
+        #expect(try await contents([[ann, 1], [joined]], beside, serialization) == [.joined(Joined(userid: 7)), nil])
     }
 
-    @Test("a type's number or name may be a constant of the app's, and a whole number is the same however it is written")
+    @Test("the type may be a constant of the app, and an integral number matches in any form")
     func constants() async throws {
         enum Kind: Int { case joined = 50 }
         let (name, number, byte) = ("tagged", Kind.joined.rawValue, UInt8(52))
@@ -69,9 +69,9 @@ import WAMPCore
             [50, joined], [.float(50), joined], ["tagged", ["a"]], ["tag", ["a"]], [52, "ann"], [53, "bob"], [.float(50.5), joined],
             [54, "x"],
         ]
-        let heard = try await heard(events, types, .messagePack)
+        let received = try await contents(events, types, .messagePack)
         #expect(
-            heard == [
+            received == [
                 .joined(Joined(userid: 1)), .joined(Joined(userid: 1)), .tagged(["a"]), .tagged(["short", "a"]), .renamed("ann"),
                 .renamed("bob"), nil, nil,
             ])

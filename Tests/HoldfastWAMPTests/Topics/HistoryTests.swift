@@ -5,7 +5,7 @@ import Testing
 import WAMPCore
 
 @Suite("History of a router", .timeLimit(.minutes(1))) struct HistoryTests {
-    @Test("what a client published to others does not come to itself when it joins again, and what others did comes")
+    @Test("after a reconnect a client gets missed events of others, but not its own")
     func own() async throws {
         let world = RouterTests.World(WAMPRouterConfiguration(policy: RouterPolicy(historyLength: 10)))
         let (one, two) = (world.client(), world.client(.json))

@@ -7,7 +7,7 @@ import Testing
 import WAMPCore
 
 @Suite("Publishing", .timeLimit(.minutes(1))) struct PublishingTests {
-    @Test("without acknowledgement it returns when the event is on its way; with it, when the router has taken it")
+    @Test("publishing returns when the event was queued, or with acknowledgement when the router accepted it")
     func acknowledged() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         #expect(try await stage.wamp.publish(API.chat, "hi") == nil)
@@ -23,7 +23,7 @@ import WAMPCore
         #expect(try await publication == 99)
     }
 
-    @Test("exclusion, black and white lists, disclosure and retention are sent as the specification has them")
+    @Test("filters, disclosure and retention are sent in the form of the specification")
     func options() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let options = PublishOptions(
@@ -41,14 +41,14 @@ import WAMPCore
         #expect(sent["x_key"] == 1)
     }
 
-    @Test("nothing is published to a pattern")
+    @Test("publishing to a pattern is an error")
     func pattern() async throws {
         let (stage, _) = try await WAMPStage.joined()
         let error = await #expect(throws: WAMPError.self) { try await stage.wamp.publish(API.chat.matching("com.", .prefix), "hi") }
         #expect(error?.code == .invalidURI)
     }
 
-    @Test("an acknowledgement that never comes ends with the loss of the connection")
+    @Test("a missing acknowledgement ends with the loss of the connection")
     func lost() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let publication = Task { try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(isAcknowledged: true)) }
@@ -59,7 +59,7 @@ import WAMPCore
         #expect(error?.request == "PUBLISH com.app.chat")
     }
 
-    @Test("what is published in order by one task arrives in order, also while the connection takes nothing at once")
+    @Test("the events of one task keep their order, even on a slow connection")
     func order() async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.sendBuffer = 64
@@ -78,7 +78,7 @@ import WAMPCore
         try await publishing.value
     }
 
-    @Test("a publisher waits while very much waits to be sent, and goes on when its task is cancelled")
+    @Test("a publisher waits while the outbound queue is full and resumes when its task is cancelled")
     func congested() async throws {
         var configuration = WebSocketConfiguration()
         configuration.limits.sendBuffer = 64
@@ -98,19 +98,19 @@ import WAMPCore
             }
             return count
         }
-        // Nobody reads: the publisher gets so far, and no further.
+        // The peer does not read, so the publisher stops when the queue is full.
         await stage.until { stage.wamp.waitingToSend >= 512 }
         publishing.cancel()
         #expect(await publishing.value < 5000)
         withExtendedLifetime(peer) {}
     }
 
-    @Test("who waits for room goes on as soon as there is some, though the line is never empty")
+    @Test("a waiting publisher resumes when there is room, even if the queue never becomes empty")
     func room() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         let numbers = Topic<Int>("com.app.numbers")
         let queue = DispatchQueue(label: "test")
-        // Completion handlers never wait.
+        // Completion handlers do not wait for room.
         for number in 0..<2000 { stage.wamp.publish(numbers, number, on: queue) { _ in } }
         let publishing = Task { try await stage.wamp.publish(numbers, 2000, options: PublishOptions(patience: .seconds(7))) }
         while await stage.clock.nextSleep() != .seconds(7) {}
@@ -119,7 +119,7 @@ import WAMPCore
         #expect(stage.wamp.waitingToSend > 0)
     }
 
-    @Test("what the router sends is heard as soon as there is room, though an app that never waits keeps the line from being empty")
+    @Test("the client reads again when there is room, even if the app keeps the queue from becoming empty")
     func reading() async throws {
         let (stage, peer) = try await WAMPStage.narrow()
         async let subscribing = stage.wamp.subscribe(API.chat)
@@ -141,7 +141,7 @@ import WAMPCore
         try await router.value
     }
 
-    @Test("a publication that is cancelled says whether it had left")
+    @Test("a cancelled publication says whether it was sent")
     func cancelled() async throws {
         let stage = WAMPStage()
         let early = Task { try await stage.wamp.publish(API.chat, "hi", options: PublishOptions(patience: .seconds(7))) }

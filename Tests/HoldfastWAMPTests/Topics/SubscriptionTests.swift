@@ -8,7 +8,7 @@ import Testing
 import WAMPCore
 
 @Suite("Subscriptions", .timeLimit(.minutes(1))) struct SubscriptionTests {
-    @Test("an event is what was declared, with its publication and publisher", arguments: WAMPSerialization.allCases)
+    @Test("an event has the declared content, its publication and its publisher", arguments: WAMPSerialization.allCases)
     func typed(_ serialization: WAMPSerialization) async throws {
         let (stage, peer) = try await WAMPStage.joined(serialization)
         async let events = stage.wamp.subscribe(Topic<API.User>("com.app.users"))
@@ -25,7 +25,7 @@ import WAMPCore
         #expect(event.topic == "com.app.users")
     }
 
-    @Test("several subscribers of a topic share one subscription, and ending one never ends another")
+    @Test("several subscribers of a topic share one subscription, and ending one does not end another")
     func shared() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let first = stage.wamp.subscribe(API.chat)
@@ -38,7 +38,7 @@ import WAMPCore
             var iterator = events.makeAsyncIterator()
             #expect(try await iterator.next()?.content == "hi")
         }
-        // One goes by itself, one because nobody has it any more.
+        // One stream is ended, another is released.
         one.end()
         two = nil
         try await peer.event(5, 2, ["there"])
@@ -46,7 +46,7 @@ import WAMPCore
         #expect(try await ended.next() == nil)
         var last = three.makeAsyncIterator()
         #expect(try await last.next()?.content == "there")
-        // Nothing but this call was sent since the one SUBSCRIBE; the last one unsubscribes.
+        // After the single SUBSCRIBE only this call was sent; the last stream unsubscribes.
         async let pong: Void = stage.wamp.call(API.ping)
         try await peer.answer(peer.call())
         try await pong
@@ -55,7 +55,7 @@ import WAMPCore
         guard case .unsubscribe(_, subscription: 5)? = message else { throw WAMPPeer.Mismatch(message: message) }
     }
 
-    @Test("after a reconnect it stands again with all options, and the stream says where events may be missing")
+    @Test("after a reconnect the topic is subscribed again with all options, and the stream has a gap")
     func reconnect() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let options = SubscribeOptions(wantsRetained: true, other: ["x_key": "v"])
@@ -80,7 +80,7 @@ import WAMPCore
         #expect(two.content == WAMPArguments(["two"]))
     }
 
-    @Test("a slow subscriber is told what it missed, and holds up nobody")
+    @Test("a slow subscriber gets the number of dropped events and delays no other subscriber")
     func slow() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let subscribing = stage.wamp.subscribe(API.chat, buffer: .dropOldest(capacity: 2))
@@ -98,7 +98,7 @@ import WAMPCore
         #expect(four.content == "4")
     }
 
-    @Test("an event of another type is left out of the events, and told among the items")
+    @Test("an event of another type is missing from the events and an item of its own among the items")
     func undecodable() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let subscribing = stage.wamp.subscribe(Topic<Int>("com.app.numbers"))
@@ -114,7 +114,7 @@ import WAMPCore
         #expect(error.request == "EVENT com.app.numbers")
     }
 
-    @Test("a refused subscription throws, and one that is cancelled while it waits leaves nothing behind")
+    @Test("a refused subscription throws, and a cancelled one is unsubscribed")
     func refused() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         let subscribing = Task { try await stage.wamp.subscribe(API.chat) }
@@ -133,7 +133,7 @@ import WAMPCore
         guard case .unsubscribe(_, subscription: 6)? = message else { throw WAMPPeer.Mismatch(message: message) }
     }
 
-    @Test("streams end in peace when the client is closed")
+    @Test("streams end without an error when the client is closed")
     func closed() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         async let subscribing = stage.wamp.subscribe(API.chat)
@@ -149,7 +149,7 @@ import WAMPCore
         await closing
     }
 
-    @Test("events of several types on one topic are told apart by the number that they carry")
+    @Test("events of several types on one topic are decoded by their type number")
     func types() async throws {
         enum Ride: Hashable, Sendable { case moved(API.User), ended(id: Int, note: String), other(Value) }
         struct Ended: Decodable, Sendable {
@@ -182,7 +182,7 @@ import WAMPCore
         }
     }
 
-    @Test("what an event of no known type carries stays out of the log")
+    @Test("the content of an event of unknown type stays out of the log")
     func secret() async throws {
         let (log, lines) = LineLog.make()
         var options = WAMPOptions()

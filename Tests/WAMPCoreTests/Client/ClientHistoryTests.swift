@@ -6,12 +6,12 @@ import Testing
 @testable import WAMPCore
 
 @Suite struct ClientHistoryTests {
-    private let curious = SubscribeOptions(historyAfterGap: 10)
+    private let withHistory = SubscribeOptions(historyAfterGap: 10)
 
     /// A client with two listeners, of which 1 wants history; it has seen the publications 100 and 101 and has joined again.
     private func returned(_ details: ValueMap = ClientBench.everything) -> ClientBench {
         var bench = ClientBench.joined(details)
-        bench.handle(.listen(1, "com.chat", curious), .listen(2))
+        bench.handle(.listen(1, "com.chat", withHistory), .listen(2))
         bench.receive(.subscribed(request: 1, subscription: 5), .anEvent(5, 100), .anEvent(5, 101))
         bench.rejoin(details)
         _ = bench.look()
@@ -137,7 +137,7 @@ import Testing
 
     @Test func `a duplicate event is delivered once to a listener that wants history`() {
         var bench = ClientBench.joined()
-        bench.handle(.listen(1, "com.chat", curious), .listen(2, "com.other"))
+        bench.handle(.listen(1, "com.chat", withHistory), .listen(2, "com.other"))
         bench.receive(.subscribed(request: 1, subscription: 5), .subscribed(request: 2, subscription: 6))
         _ = bench.look()
         bench.receive(.anEvent(5, 1), .anEvent(5, 1), .anEvent(6, 1), .anEvent(6, 1))

@@ -134,12 +134,12 @@ import Testing
     }
 
     @Test func `the number of answered invocations whose input is still open is limited`() {
-        var book = InvocationTable()
+        var table = InvocationTable()
         for request in WAMPID(1)...1025 {
-            book.begin(.init(request: request, procedure: 1, wantsProgress: false, isOpen: true), as: ClientHandle(request))
-            _ = book.end(ClientHandle(request))
+            table.begin(.init(request: request, procedure: 1, wantsProgress: false, isOpen: true), as: ClientHandle(request))
+            _ = table.end(ClientHandle(request))
         }
-        let remembered = [1, 2, 1025].map { book.isUnread($0, hasMore: true) }
+        let remembered = [1, 2, 1025].map { table.isUnread($0, hasMore: true) }
         #expect(remembered == [false, true, true])
     }
 }

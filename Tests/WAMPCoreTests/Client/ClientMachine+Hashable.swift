@@ -7,7 +7,7 @@ import ProtocolCore
 /// Equality of clients for the exploration: equal clients behave the same from now on.
 extension ClientMachine: Hashable {
     private struct Image: Hashable {
-        struct Bell: Hashable {
+        struct DueAlarm: Hashable {
             let at: Moment
             let alarm: Alarm
         }
@@ -17,7 +17,7 @@ extension ClientMachine: Hashable {
         let ending: ClientEnding?
         let router: RouterTraits
         let numbers: RequestNumbers
-        let bells: [Bell]
+        let dueAlarms: [DueAlarm]
         let generator: SplitMix64
         let lastHandle: UInt64
         let requests: PendingRequests<WAMPID, SentRequest>
@@ -32,7 +32,7 @@ extension ClientMachine: Hashable {
     private var image: Image {
         Image(
             phase: phase, method: method, candidate: candidate, ending: ending, router: router, numbers: numbers,
-            bells: alarms.heap.sorted { ($0.at, $0.turn) < ($1.at, $1.turn) }.map { Image.Bell(at: $0.at, alarm: $0.alarm) },
+            dueAlarms: alarms.heap.sorted { ($0.at, $0.turn) < ($1.at, $1.turn) }.map { Image.DueAlarm(at: $0.at, alarm: $0.alarm) },
             generator: generator, lastHandle: lastHandle, requests: requests, sent: sent, line: line, topics: topics,
             procedures: procedures, invocations: invocations, testaments: testaments)
     }

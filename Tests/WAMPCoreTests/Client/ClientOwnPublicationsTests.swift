@@ -6,12 +6,12 @@ import Testing
 @testable import WAMPCore
 
 @Suite struct ClientOwnPublicationsTests {
-    private let curious = SubscribeOptions(historyAfterGap: 10)
+    private let withHistory = SubscribeOptions(historyAfterGap: 10)
 
     /// A client whose listener 1 wants the history of a topic or a pattern.
     private func listening(_ key: TopicKey = TopicKey("com.chat")) -> ClientBench {
         var bench = ClientBench.joined()
-        bench.handle(.subscribe(1, key, curious, patience: nil))
+        bench.handle(.subscribe(1, key, withHistory, patience: nil))
         bench.receive(.subscribed(request: 1, subscription: 5))
         _ = bench.look()
         return bench

@@ -5,11 +5,11 @@ import Testing
 /// The number of connections, and of bytes, that the router allows one address.
 @Suite struct AddressQuotaTests {
     @Test func `each address has its own quota, and a closed connection frees a place`() {
-        var seats = AddressQuota(most: 2)
-        #expect(seats.take("a") && seats.take("a") && !seats.take("a") && !seats.hasRoom(for: "a"))
-        #expect(seats.hasRoom(for: "b") && seats.take("b"))
-        seats.leave("a")
-        #expect(seats.hasRoom(for: "a") && seats.take("a") && !seats.take("a"))
+        var quota = AddressQuota(most: 2)
+        #expect(quota.take("a") && quota.take("a") && !quota.take("a") && !quota.hasRoom(for: "a"))
+        #expect(quota.hasRoom(for: "b") && quota.take("b"))
+        quota.leave("a")
+        #expect(quota.hasRoom(for: "a") && quota.take("a") && !quota.take("a"))
     }
 
     @Test func `a request for bytes gets all of them or none`() {
@@ -22,19 +22,19 @@ import Testing
     }
 
     @Test func `an address without connections is forgotten`() {
-        var seats = AddressQuota(most: 2)
-        for _ in 0..<2 { #expect(seats.take("a") == true) }
-        for _ in 0..<2 { seats.leave("a") }
-        #expect(seats.count == 0)
-        seats.leave("a")
-        #expect(seats.count == 0)
+        var quota = AddressQuota(most: 2)
+        for _ in 0..<2 { #expect(quota.take("a") == true) }
+        for _ in 0..<2 { quota.leave("a") }
+        #expect(quota.count == 0)
+        quota.leave("a")
+        #expect(quota.count == 0)
     }
 
     @Test func `clients without an address are not counted, and without a limit no client is`() {
-        var (seats, open) = (AddressQuota(most: 1), AddressQuota(most: nil))
-        for _ in 0..<3 { #expect(seats.take(nil) && open.take("a")) }
-        #expect(seats.count == 0 && open.count == 0)
-        #expect(seats.left(for: nil) == .max && open.left(for: "a") == .max)
+        var (quota, open) = (AddressQuota(most: 1), AddressQuota(most: nil))
+        for _ in 0..<3 { #expect(quota.take(nil) && open.take("a")) }
+        #expect(quota.count == 0 && open.count == 0)
+        #expect(quota.left(for: nil) == .max && open.left(for: "a") == .max)
         // A limit of 0 counts as 1, because a router with 0 would accept no client.
         var least = AddressQuota(most: 0)
         #expect(least.take("a") == true)

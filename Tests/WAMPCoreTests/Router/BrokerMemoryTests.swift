@@ -17,10 +17,10 @@ import Testing
         stage.publish(ann, "a", [:], 3)
         let request = stage.next(bob)
         stage.send(.subscribe(request: request, options: ["get_retained": true], topic: "a"), from: bob)
-        let heard = stage.heard(bob)
-        guard heard.count == 2, case .subscribed(request, let id) = heard[0], case .event(id, _, let details, let arguments) = heard[1]
+        let inbox = stage.received(bob)
+        guard inbox.count == 2, case .subscribed(request, let id) = inbox[0], case .event(id, _, let details, let arguments) = inbox[1]
         else {
-            Issue.record("\(heard)")
+            Issue.record("\(inbox)")
             return
         }
         #expect(try details == ["retained": true] && arguments.list == [2])

@@ -15,7 +15,7 @@ import Testing
             stage.publish(publisher, "a", [:], 1, "x")
             #expect(Set(stage.fanOuts.last ?? []) == Set(clients).subtracting([publisher]) && stage.fanOuts.last?.count == 4)
             for client in clients where client != publisher { #expect(try stage.events(client).map(\.list) == [[1, "x"]]) }
-            #expect(stage.heard(publisher).isEmpty)
+            #expect(stage.received(publisher).isEmpty)
         }
     }
 
@@ -31,7 +31,7 @@ import Testing
             } else {
                 subscribed[client] = try stage.subscribe(client, "a")
             }
-            for client in clients { let _ = stage.heard(client) }
+            for client in clients { let _ = stage.received(client) }
             stage.publish(publisher, "a")
             for client in clients { #expect(try stage.events(client).count == (subscribed[client] == nil ? 0 : 1)) }
         }
@@ -51,10 +51,10 @@ import Testing
         let _ = try stage.subscribe(bob, "a")
         stage.publish(ann, "a", ["acknowledge": true])
         let publication = try #require(try stage.events(bob).first?.publication)
-        #expect(stage.heard(ann) == [.published(request: 1, publication: publication)])
+        #expect(stage.received(ann) == [.published(request: 1, publication: publication)])
         stage.publish(ann, "a", ["acknowledge": false])
         stage.publish(ann, "nobody.hears", ["acknowledge": true])
-        #expect(stage.heard(ann).map(\.type) == [17])
+        #expect(stage.received(ann).map(\.type) == [17])
     }
 
     @Test("receivers are filtered by session, authid and role, and all filters must match") mutating func audience() throws {
@@ -101,7 +101,7 @@ import Testing
         let _ = try stage.subscribe(bob, "a")
         stage.publish(ann, "a", ["disclose_me": true, "acknowledge": true])
         stage.publish(ann, "a", ["disclose_me": true])
-        #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.discloseMeDisallowed])
+        #expect(stage.received(ann).map(\.reason) == [WAMPURI.Error.discloseMeDisallowed])
         #expect(try stage.events(bob).isEmpty)
     }
 

@@ -27,16 +27,16 @@ import Testing
         #expect(try stage.events(ann).count == 1)
         stage.unsubscribe(ann, id)
         stage.publish(bob, "a.b")
-        #expect(stage.heard(ann) == [.unsubscribed(request: 3, details: [:])])
+        #expect(stage.received(ann) == [.unsubscribed(request: 3, details: [:])])
         stage.unsubscribe(ann, id)
-        #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.noSuchSubscription] && stage.closed.isEmpty)
+        #expect(stage.received(ann).map(\.reason) == [WAMPURI.Error.noSuchSubscription] && stage.closed.isEmpty)
     }
 
     @Test("a session cannot end the subscription of another") mutating func others() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let id = try stage.subscribe(ann, "a.b")
         stage.unsubscribe(bob, id)
-        #expect(stage.heard(bob).map(\.reason) == [WAMPURI.Error.noSuchSubscription])
+        #expect(stage.received(bob).map(\.reason) == [WAMPURI.Error.noSuchSubscription])
         stage.publish(bob, "a.b")
         #expect(try stage.events(ann).map(\.subscription) == [id])
     }
@@ -62,7 +62,7 @@ import Testing
         stage.send(.subscribe(request: 1, options: [:], topic: uri), from: ann)
         stage.send(.publish(request: 2, options: ["acknowledge": true], topic: uri, .none), from: ann)
         stage.send(.publish(request: 3, options: [:], topic: uri, .none), from: ann)
-        #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.invalidURI, WAMPURI.Error.invalidURI] && stage.closed.isEmpty)
+        #expect(stage.received(ann).map(\.reason) == [WAMPURI.Error.invalidURI, WAMPURI.Error.invalidURI] && stage.closed.isEmpty)
     }
 
     @Test("strict URIs and a limit of length refuse more topics") mutating func strict() throws {
@@ -72,7 +72,7 @@ import Testing
         for uri in ["com.App", String(repeating: "a", count: 21)] {
             let request = stage.next(ann)
             stage.send(.subscribe(request: request, options: [:], topic: uri), from: ann)
-            #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.invalidURI])
+            #expect(stage.received(ann).map(\.reason) == [WAMPURI.Error.invalidURI])
         }
     }
 
@@ -80,7 +80,7 @@ import Testing
         let (ann, bob) = (stage.join(), stage.join())
         let _ = try stage.subscribe(ann, "wamp", ["match": "prefix"])
         for topic in ["wamp.session.on_join", "wamp"] { stage.publish(bob, topic, ["acknowledge": true]) }
-        #expect(stage.heard(bob).map(\.reason) == [WAMPURI.Error.invalidURI, WAMPURI.Error.invalidURI])
+        #expect(stage.received(bob).map(\.reason) == [WAMPURI.Error.invalidURI, WAMPURI.Error.invalidURI])
         #expect(try stage.events(ann).isEmpty)
         stage.publish(bob, "wampum")
         #expect(try stage.events(ann).count == 1)
@@ -95,10 +95,10 @@ import Testing
         let _ = try stage.subscribe(bob, "c")
         let request = stage.next(ann)
         stage.send(.subscribe(request: request, options: [:], topic: "c"), from: ann)
-        #expect(stage.heard(ann).map(\.reason) == [WAMPURI.Error.unavailable])
+        #expect(stage.received(ann).map(\.reason) == [WAMPURI.Error.unavailable])
         #expect(try stage.subscribe(ann, "a") == id)
         stage.unsubscribe(ann, id)
-        #expect(stage.heard(ann).count == 1)
+        #expect(stage.received(ann).count == 1)
         #expect(try stage.subscribe(ann, "c") != id)
     }
 
@@ -108,10 +108,10 @@ import Testing
         let (ann, bob) = (stage.join(roles: roles), stage.join())
         let id = try stage.subscribe(ann, "a")
         stage.give(.revoke(realm: "realm1", id: id, reason: "com.app.no"), .revoke(realm: "realm1", id: id, reason: "com.app.no"))
-        let told = WAMPMessage.unsubscribed(request: 0, details: ["subscription": Value(id), "reason": "com.app.no"])
-        #expect(stage.heard(ann) == (understands ? [told] : []))
+        let revocation = WAMPMessage.unsubscribed(request: 0, details: ["subscription": Value(id), "reason": "com.app.no"])
+        #expect(stage.received(ann) == (understands ? [revocation] : []))
         stage.publish(bob, "a")
-        #expect(stage.heard(ann).isEmpty)
+        #expect(stage.received(ann).isEmpty)
         #expect(try stage.subscribe(ann, "a") != id)
     }
 
@@ -120,7 +120,7 @@ import Testing
         let ann = stage.join()
         let id = try stage.subscribe(ann, "a")
         stage.give(.revoke(realm: "realm1", id: id, reason: "com.app.no"), .revoke(realm: "realm7", id: id, reason: ""))
-        #expect(stage.heard(ann).isEmpty && stage.router.realms[0]?.broker.isEmpty == true)
+        #expect(stage.received(ann).isEmpty && stage.router.realms[0]?.broker.isEmpty == true)
     }
 
     @Test("subscriptions can be looked up with their subscribers") mutating func lookup() throws {

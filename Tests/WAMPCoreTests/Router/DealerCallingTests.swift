@@ -56,7 +56,7 @@ struct DealerCallingTests {
     }
 
     @Test("a callee cannot answer an invocation of another callee")
-    func strangersAnswer() throws {
+    func answerOfAnotherCallee() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.a", by: callee)
         _ = try stage.offer("com.b", by: other)
@@ -97,12 +97,12 @@ struct DealerCallingTests {
         #expect(stage.call("com.a", ["receive_progress": true], by: caller).invocations == [[:]])
     }
 
-    @Test("the caller is disclosed if it or the callee asks for that and the router allows it")
+    @Test("the caller is named if it or the callee asks for that and the router allows it")
     func disclosure() throws {
-        let told: ValueMap = ["caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
+        let named: ValueMap = ["caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
         let cases: [(router: Bool?, callee: Bool, caller: Bool?, expected: ValueMap?)] = [
-            (nil, false, nil, [:]), (nil, false, true, told), (nil, false, false, [:]), (nil, true, nil, told), (nil, true, false, [:]),
-            (true, false, nil, told), (true, false, false, told), (false, false, nil, [:]), (false, false, true, nil),
+            (nil, false, nil, [:]), (nil, false, true, named), (nil, false, false, [:]), (nil, true, nil, named), (nil, true, false, [:]),
+            (true, false, nil, named), (true, false, false, named), (false, false, nil, [:]), (false, false, true, nil),
         ]
         for (router, wantsCaller, wish, expected) in cases {
             var stage = DealerStage { $0.discloses = router }
@@ -167,17 +167,17 @@ struct DealerCallingTests {
     @Test("when a caller leaves, its callees are interrupted if they support it, and their answers are dropped")
     func callerLeaves() throws {
         var stage = DealerStage()
-        let deaf = Participant.peer(3, [])
+        let plain = Participant.peer(3, [])
         _ = try stage.offer("com.a", by: callee)
-        _ = try stage.offer("com.b", by: deaf)
+        _ = try stage.offer("com.b", by: plain)
         _ = stage.call("com.a", by: caller)
         _ = stage.call("com.b", by: caller)
         let options: ValueMap = ["mode": "killnowait", "reason": .text(WAMPURI.Error.canceled)]
         #expect(stage.leave(caller) == [.send(.interrupt(request: 1, options: options), to: callee.connection)])
         #expect(stage.yield(1, by: callee).isEmpty)
-        #expect(stage.yield(1, by: deaf).isEmpty)
+        #expect(stage.yield(1, by: plain).isEmpty)
         _ = stage.leave(callee)
-        _ = stage.leave(deaf)
+        _ = stage.leave(plain)
         #expect(stage.dealer.isEmpty)
     }
 

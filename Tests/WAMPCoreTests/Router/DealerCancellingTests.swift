@@ -8,7 +8,7 @@ import Testing
 struct DealerCancellingTests {
     let caller = Participant.peer(1)
     let callee = Participant.peer(2)
-    let deaf = Participant.peer(3, [])
+    let plain = Participant.peer(3, [])
 
     @Test("skip: the caller gets the error at once, the callee hears nothing, and its result is dropped")
     func skip() throws {
@@ -68,9 +68,9 @@ struct DealerCancellingTests {
     }
 
     @Test("a callee that cannot be interrupted is skipped in every mode", arguments: CallOptions.CancelMode.allCases)
-    func deafCallee(mode: CallOptions.CancelMode) throws {
+    func calleeWithoutInterrupts(mode: CallOptions.CancelMode) throws {
         var stage = DealerStage()
-        _ = try stage.offer("com.a", by: deaf)
+        _ = try stage.offer("com.a", by: plain)
         _ = stage.call("com.a", by: caller)
         #expect(stage.cancel(1, mode, by: caller) == [canceled])
     }
@@ -106,9 +106,9 @@ struct DealerCancellingTests {
     }
 
     @Test("a callee that cannot be interrupted gets no INTERRUPT at the timeout")
-    func timeoutOfDeafCallee() throws {
+    func timeoutWithoutInterrupts() throws {
         var stage = DealerStage()
-        _ = try stage.offer("com.a", by: deaf)
+        _ = try stage.offer("com.a", by: plain)
         #expect(stage.call("com.a", ["timeout": 1000], by: caller).invocations == [[:]])
         #expect(stage.pass(.seconds(1)).types == [8])
     }

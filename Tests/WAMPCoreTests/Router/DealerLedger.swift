@@ -12,7 +12,7 @@ struct DealerLedger: Hashable {
         let request: WAMPID
     }
 
-    private(set) var breaches: [String] = []
+    private(set) var violations: [String] = []
     /// The pending calls, by caller.
     private(set) var calls: [WAMPID: Set<WAMPID>] = [:]
     /// The pending invocations, by callee; true if the callee was interrupted.
@@ -22,7 +22,7 @@ struct DealerLedger: Hashable {
 
     var isSettled: Bool { calls.values.allSatisfy(\.isEmpty) }
 
-    mutating func fault(_ words: String) { breaches.append(words) }
+    mutating func report(_ violation: String) { violations.append(violation) }
 
     mutating func joined(_ session: Participant) { living[session.connection] = session.session }
 
@@ -44,7 +44,7 @@ struct DealerLedger: Hashable {
     mutating func take(_ effects: [RouterEffect]) {
         for case .send(let message, let connection) in effects {
             guard let session = living[connection] else {
-                breaches.append("\(message) to a session that has left")
+                violations.append("\(message) to a session that has left")
                 continue
             }
             take(message, for: session)
@@ -54,26 +54,26 @@ struct DealerLedger: Hashable {
     private mutating func take(_ message: WAMPMessage, for session: WAMPID) {
         switch message {
         case .result(let request, let details, _):
-            if calls[session]?.contains(request) != true { breaches.append("RESULT of \(request), which does not wait") }
+            if calls[session]?.contains(request) != true { violations.append("RESULT of \(request), which is not pending") }
             if details["progress"]?.bool != true { calls[session]?.remove(request) }
         case .error(.call, let request, _, _, _):
-            if calls[session]?.remove(request) == nil { breaches.append("ERROR of \(request), which does not wait") }
+            if calls[session]?.remove(request) == nil { violations.append("ERROR of \(request), which is not pending") }
         case .invocation(let request, _, _, _):
             let key = Invocation(callee: session, request: request)
             if request == numbers[session, default: 0] + 1 {
                 (numbers[session], invocations[key]) = (request, false)
             } else if let isInterrupted = invocations[key] {
-                if isInterrupted { breaches.append("more input of \(request), which was interrupted") }
+                if isInterrupted { violations.append("more input of \(request), which was interrupted") }
             } else if request > numbers[session, default: 0] {
-                breaches.append("INVOCATION \(request) after \(numbers[session, default: 0])")
+                violations.append("INVOCATION \(request) after \(numbers[session, default: 0])")
             } else {
-                breaches.append("more input of \(request), which is answered")
+                violations.append("more input of \(request), which has been answered")
             }
         case .interrupt(let request, _):
             let key = Invocation(callee: session, request: request)
             switch invocations[key] {
-            case nil: breaches.append("INTERRUPT of \(request), which is answered")
-            case true?: breaches.append("INTERRUPT of \(request) again")
+            case nil: violations.append("INTERRUPT of \(request), which has been answered")
+            case true?: violations.append("INTERRUPT of \(request) again")
             case false?: invocations[key] = true
             }
         default: break

@@ -41,11 +41,11 @@ struct DealerPartsTests {
     func frozenOptions() throws {
         var stage = DealerStage()
         _ = try stage.offer("com.", ["match": "prefix"], by: callee)
-        let told: ValueMap = ["procedure": "com.a", "caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
+        let wanted: ValueMap = ["procedure": "com.a", "caller": Value(caller.session), "caller_authid": "user1", "caller_authrole": "role"]
         let first = stage.call("com.a", ["progress": true, "disclose_me": true], by: caller).invocations
         let last = stage.call("com.a", ["disclose_me": "no", "receive_progress": true, "timeout": -5], again: 1, by: caller).invocations
-        #expect(last == [told])
-        #expect(first.map { details in ValueMap(details.filter { $0.key != "progress" }) } == [told])
+        #expect(last == [wanted])
+        #expect(first.map { details in ValueMap(details.filter { $0.key != "progress" }) } == [wanted])
         #expect(stage.dealer.deadline == nil)
     }
 

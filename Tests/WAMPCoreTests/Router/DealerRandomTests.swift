@@ -13,11 +13,11 @@ struct DealerRandomTests {
         var world = World(seed: UInt64(seed))
         for step in 0..<2000 {
             world.step()
-            try #require(world.ledger.breaches.isEmpty, "seed \(seed), step \(step): \(world.ledger.breaches)")
+            try #require(world.tracker.violations.isEmpty, "seed \(seed), step \(step): \(world.tracker.violations)")
         }
         world.settle()
-        #expect(world.ledger.breaches.isEmpty, "seed \(seed): \(world.ledger.breaches)")
-        #expect(world.ledger.isSettled, "seed \(seed): \(world.ledger.calls)")
+        #expect(world.tracker.violations.isEmpty, "seed \(seed): \(world.tracker.violations)")
+        #expect(world.tracker.isSettled, "seed \(seed): \(world.tracker.calls)")
         #expect(world.stage.dealer.waitingCalls == 0 && world.stage.dealer.deadline == nil)
         world.leaveAll()
         #expect(world.stage.dealer.isEmpty, "seed \(seed)")
@@ -28,7 +28,7 @@ struct DealerRandomTests {
 /// Sessions that randomly join, register, call, answer, cancel and leave.
 private struct World {
     var stage = DealerStage { policy in (policy.maximumCalls, policy.maximumRegistrations) = (20, 6) }
-    var ledger = DealerLedger()
+    var tracker = DealerLedger()
     private(set) var called = 0
     /// The types of all messages sent.
     private(set) var kinds: Set<UInt64> = []
@@ -36,7 +36,7 @@ private struct World {
     private var sessions: [Participant] = []
     private var registrations: [WAMPID: [WAMPID]] = [:]
     private var openParts: [WAMPID: [(request: WAMPID, uri: String)]] = [:]
-    private var born: UInt64 = 0
+    private var lastSession: UInt64 = 0
 
     init(seed: UInt64) {
         chance = SeededGenerator(seed: seed)
@@ -62,8 +62,8 @@ private struct World {
     /// Each callee answers everything that is pending, and time passes.
     mutating func settle() {
         for session in sessions {
-            for request in ledger.waiting(of: session) {
-                ledger.answered(request, by: session)
+            for request in tracker.waiting(of: session) {
+                tracker.answered(request, by: session)
                 take(stage.yield(request, by: session))
             }
         }
@@ -74,20 +74,20 @@ private struct World {
 
     private mutating func take(_ effects: [RouterEffect]) {
         kinds.formUnion(effects.types)
-        ledger.take(effects)
+        tracker.take(effects)
     }
 
     private mutating func join() {
-        born += 1
+        lastSession += 1
         let abilities: [PeerAbilities] = [.everything, [.interrupts, .sendsParts], [.sendsParts, .lostRegistrations]]
-        let session = Participant.peer(born, abilities[Int.random(in: 0..<3, using: &chance)])
+        let session = Participant.peer(lastSession, abilities[Int.random(in: 0..<3, using: &chance)])
         sessions.append(session)
-        ledger.joined(session)
+        tracker.joined(session)
     }
 
     private mutating func leave(_ session: Participant) {
         sessions.removeAll { $0 == session }
-        ledger.left(session)
+        tracker.left(session)
         (registrations[session.session], openParts[session.session]) = (nil, nil)
         take(stage.leave(session))
     }
@@ -125,12 +125,12 @@ private struct World {
         if Int.random(in: 0..<3, using: &chance) == 0 { options["timeout"] = .integer(Int64.random(in: 0..<3000, using: &chance)) }
         if Int.random(in: 0..<4, using: &chance) == 0 { options["progress"] = true }
         let request = stage.next(of: session)
-        ledger.called(request, by: session)
+        tracker.called(request, by: session)
         if options["progress"] != nil { openParts[session.session, default: []].append((request, uri)) }
         called += 1
-        var breach: String?
-        take(stage.ask { breach = $0.call(request, options, uri, .none, isNew: true, by: session, at: $1, into: &$2) })
-        if let breach { Issue.record("\(breach)") }
+        var violation: String?
+        take(stage.ask { violation = $0.call(request, options, uri, .none, isNew: true, by: session, at: $1, into: &$2) })
+        if let violation { Issue.record("\(violation)") }
     }
 
     private mutating func callFurther(_ session: Participant) {
@@ -139,29 +139,29 @@ private struct World {
         else { return }
         let isLast = Bool.random(using: &chance)
         if isLast { openParts[session.session]?.remove(at: place) }
-        var breach: String?
+        var violation: String?
         take(
             stage.ask {
-                breach = $0.call(request, isLast ? [:] : ["progress": true], uri, .none, isNew: false, by: session, at: $1, into: &$2)
+                violation = $0.call(request, isLast ? [:] : ["progress": true], uri, .none, isNew: false, by: session, at: $1, into: &$2)
             })
-        if let breach { Issue.record("\(breach)") }
+        if let violation { Issue.record("\(violation)") }
     }
 
     private mutating func cancel(_ session: Participant) {
-        let waiting = ledger.calls[session.session]?.sorted() ?? []
+        let waiting = tracker.calls[session.session]?.sorted() ?? []
         let request = waiting.randomElement(using: &chance) ?? 1
         take(stage.cancel(request, CallOptions.CancelMode.allCases.randomElement(using: &chance), by: session))
     }
 
     private mutating func answer(_ session: Participant) {
-        guard let request = ledger.waiting(of: session).randomElement(using: &chance) else { return }
+        guard let request = tracker.waiting(of: session).randomElement(using: &chance) else { return }
         switch Int.random(in: 0..<4, using: &chance) {
         case 0: take(stage.yield(request, ["progress": true], by: session))
         case 1:
-            ledger.answered(request, by: session)
+            tracker.answered(request, by: session)
             take(stage.fail(request, "com.error", by: session))
         default:
-            ledger.answered(request, by: session)
+            tracker.answered(request, by: session)
             take(stage.yield(request, by: session))
             // A second answer is late and ignored.
             take(stage.yield(request, by: session))

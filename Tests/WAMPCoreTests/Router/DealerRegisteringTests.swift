@@ -37,7 +37,7 @@ struct DealerRegisteringTests {
     }
 
     @Test("a session can unregister only its own procedure, and only once")
-    func strangersRegistration() throws {
+    func registrationOfAnotherSession() throws {
         var stage = DealerStage()
         let registration = try stage.offer("com.add", by: callee)
         #expect(
@@ -189,9 +189,9 @@ struct DealerRegisteringTests {
     @Test("a revocation is announced to callees that support it, and the registration is gone for all")
     func revocation() throws {
         var stage = DealerStage()
-        let deaf = Participant.peer(4, .interrupts)
+        let plain = Participant.peer(4, .interrupts)
         let registration = try stage.offer("com.add", ["invoke": "first"], by: callee)
-        _ = try stage.offer("com.add", ["invoke": "first"], by: deaf)
+        _ = try stage.offer("com.add", ["invoke": "first"], by: plain)
         let revocation = stage.revoke(registration)
         #expect(revocation.wasThere)
         #expect(

@@ -12,11 +12,11 @@ struct MetaTumultTests {
         var chance = SeededGenerator(seed: UInt64(seed))
         var stage = MetaStage { ($0.historyLength, $0.maximumTestaments) = (3, 4) }
         var clients: [MetaStage.Client] = []
-        var (born, results, uris): (UInt64, Int, Set<String>) = (0, 0, [])
+        var (lastClient, results, uris): (UInt64, Int, Set<String>) = (0, 0, [])
         for step in 0..<600 {
             if clients.count < 3 {
-                born += 1
-                clients.append(stage.join(born, as: Bool.random(using: &chance) ? "user" : "admin"))
+                lastClient += 1
+                clients.append(stage.join(lastClient, as: Bool.random(using: &chance) ? "user" : "admin"))
             }
             let client = clients[Int.random(in: 0..<clients.count, using: &chance)]
             switch Int.random(in: 0..<10, using: &chance) {
@@ -48,7 +48,7 @@ struct MetaTumultTests {
                 try #require(
                     Set(effects.receivers).isSubset(of: there), "seed \(seed), step \(step): \(procedure) \(list) gives \(effects)")
                 clients.removeAll { effects.goodbyes.contains($0.connection) }
-                try #require(clients.contains(client), "nobody kills itself")
+                try #require(clients.contains(client), "a session cannot kill itself")
             }
         }
         for client in clients { _ = stage.put(.closed(client.connection)) }

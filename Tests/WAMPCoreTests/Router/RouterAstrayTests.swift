@@ -26,12 +26,12 @@ import Testing
     mutating func lost(message: WAMPMessage) {
         let client = stage.join()
         miss(message, client)
-        #expect(stage.heard(client).isEmpty)
+        #expect(stage.received(client).isEmpty)
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
-        #expect(stage.heard(client).map(\.type) == [33] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.type) == [33] && stage.closed.isEmpty)
     }
 
-    @Test("a request with a wrong id is a violation, dropped or not") mutating func breach() {
+    @Test("a request with a wrong id is a violation, dropped or not") mutating func violation() {
         let client = stage.join()
         miss(.subscribe(request: 2, options: [:], topic: "a"), client)
         #expect(stage.closed[client] == .violation)
@@ -42,7 +42,7 @@ import Testing
         stage.send(topic, from: client)
         again(topic, client)
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
-        #expect(stage.heard(client).map(\.type) == [33, 33, 33] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.type) == [33, 33, 33] && stage.closed.isEmpty)
     }
 
     @Test("a delayed request is answered when it arrives") mutating func late() {
@@ -51,7 +51,7 @@ import Testing
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
         again(topic, client)
         stage.send(.subscribe(request: 3, options: [:], topic: "c"), from: client)
-        let answered = stage.heard(client).map { if case .subscribed(let request, _) = $0 { request } else { 0 as WAMPID } }
+        let answered = stage.received(client).map { if case .subscribed(let request, _) = $0 { request } else { 0 as WAMPID } }
         #expect(answered == [2, 1, 3] && stage.closed.isEmpty)
     }
 
@@ -61,7 +61,7 @@ import Testing
         let (input, reason) = (topic, WAMPURI.Error.notAuthorized)
         stage.drive { $0.handleAgain(.forbidden(client, input, reason: reason), at: $1, into: &$2) }
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
-        #expect(stage.heard(client).map(\.type) == [8, 33] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.type) == [8, 33] && stage.closed.isEmpty)
     }
 
     @Test("a doubled call is made once, and its delayed parts are still input") mutating func calls() {
@@ -76,14 +76,14 @@ import Testing
         stage.send(last, from: caller)
         again(last, caller)
         again(part, caller)
-        #expect(stage.heard(callee).map(\.type) == [65, 68, 68, 68] && stage.closed.isEmpty)
+        #expect(stage.received(callee).map(\.type) == [65, 68, 68, 68] && stage.closed.isEmpty)
     }
 
     @Test("parts after a dropped first part are ignored") mutating func lostPart() {
         let client = stage.join(roles: ["caller": ["features": ["progressive_call_invocations": true]]])
         miss(.call(request: 1, options: ["progress": true], procedure: "a", .none), client)
         stage.send(.call(request: 1, options: [:], procedure: "a", .none), from: client)
-        #expect(stage.heard(client).isEmpty && stage.closed.isEmpty)
+        #expect(stage.received(client).isEmpty && stage.closed.isEmpty)
     }
 
     @Test("a request may be dropped after the largest id") mutating func wrap() {
@@ -92,7 +92,7 @@ import Testing
         miss(topic, client)
         stage.send(.subscribe(request: 2, options: [:], topic: "b"), from: client)
         again(topic, client)
-        #expect(stage.heard(client).map(\.type) == [33, 33] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.type) == [33, 33] && stage.closed.isEmpty)
     }
 
     @Test("outside a session dropped requests are not counted") mutating func outside() {
@@ -100,6 +100,6 @@ import Testing
         stage.give(.closed(gone))
         for client in [stranger, gone] { miss(topic, client) }
         again(topic, gone)
-        #expect(stage.closed.isEmpty && stage.heard(gone).isEmpty)
+        #expect(stage.closed.isEmpty && stage.received(gone).isEmpty)
     }
 }

@@ -14,10 +14,10 @@ import Testing
         stage.send(hello, from: client)
         guard case .hello(realm: "realm1", let details)? = stage.examined.last?.credentials else { Issue.record("not examined"); return }
         #expect(details["authmethods"] == ["ticket"] && details["later"] == 7)
-        #expect(stage.heard(client).isEmpty)
+        #expect(stage.received(client).isEmpty)
         stage.give(
             .examined(client, .accepted(RouterPrincipal(authID: "ann", authRole: "user", authMethod: "ticket", authProvider: "file"))))
-        let answer = stage.heard(client)
+        let answer = stage.received(client)
         guard case .welcome(let session, let welcome)? = answer.first, answer.count == 1 else { Issue.record("\(answer)"); return }
         #expect(session >= 1 && session <= .largestWAMPID)
         #expect(welcome["realm"] == "realm1" && welcome["authid"] == "ann" && welcome["authrole"] == "user")
@@ -34,7 +34,7 @@ import Testing
             var stage = RouterStage(policy)
             let client = stage.open()
             stage.give(.received(client, hello), .examined(client, .accepted(RouterPrincipal())))
-            guard case .welcome(_, let details)? = stage.heard(client).first else { throw RouterStage.Surprise(message: hello) }
+            guard case .welcome(_, let details)? = stage.received(client).first else { throw RouterStage.Surprise(message: hello) }
             return try #require(details["roles"]?[role]?["features"])
         }
         #expect(try features(RouterPolicy(), "broker")["event_history"] == nil)
@@ -61,7 +61,7 @@ import Testing
             let client = stage.open()
             stage.send(hello, from: client)
             stage.give(.examined(client, .accepted(principal)))
-            guard case .abort(let details, WAMPURI.Error.authenticationFailed, _)? = stage.heard(client).last else {
+            guard case .abort(let details, WAMPURI.Error.authenticationFailed, _)? = stage.received(client).last else {
                 Issue.record("welcome")
                 return
             }
@@ -74,11 +74,11 @@ import Testing
         let client = stage.open()
         stage.send(hello, from: client)
         stage.give(.examined(client, .challenged(method: "wampcra", extra: ["challenge": "x"])))
-        #expect(stage.heard(client) == [.challenge(method: "wampcra", extra: ["challenge": "x"])])
+        #expect(stage.received(client) == [.challenge(method: "wampcra", extra: ["challenge": "x"])])
         stage.send(.authenticate(signature: "s", extra: ["a": 1]), from: client)
         #expect(stage.examined.last?.credentials == .answer(signature: "s", extra: ["a": 1]))
         stage.give(.examined(client, .accepted(RouterPrincipal(authID: "ann"))))
-        #expect(stage.heard(client).map(\.type) == [2])
+        #expect(stage.received(client).map(\.type) == [2])
     }
 
     @Test("a wrong answer is refused with a reason, and the connection ends") mutating func wrongAnswer() {
@@ -88,7 +88,7 @@ import Testing
         stage.send(.authenticate(signature: "wrong", extra: [:]), from: client)
         stage.give(.examined(client, .refused(reason: WAMPURI.Error.authenticationDenied, message: "no such ticket")))
         let abort = WAMPMessage.abort(details: ["message": "no such ticket"], reason: WAMPURI.Error.authenticationDenied, .none)
-        #expect(stage.heard(client).last == abort)
+        #expect(stage.received(client).last == abort)
         #expect(stage.closed[client] == .goodbye && stage.news == [.refused(client, reason: WAMPURI.Error.authenticationDenied)])
         #expect(stage.router.isEmpty)
     }
@@ -97,7 +97,7 @@ import Testing
         stage = RouterStage(RouterPolicy(realms: ["realm2"]))
         let client = stage.open()
         stage.send(hello, from: client)
-        #expect(stage.examined.isEmpty && stage.heard(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
+        #expect(stage.examined.isEmpty && stage.received(client).map(\.reason) == [WAMPURI.Error.noSuchRealm])
         #expect(stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
@@ -108,7 +108,7 @@ import Testing
         let client = stage.open()
         stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
         // There may be room later, so the refusal is retryable.
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
+        #expect(stage.received(client).map(\.reason) == [WAMPURI.Error.unavailable])
         // Realm a still has a session, so another client may join it.
         stage.give(.closed(first))
         let late = stage.open()
@@ -130,7 +130,7 @@ import Testing
         // Now each realm has a session.
         let client = stage.open()
         stage.send(.hello(realm: "f", details: ["roles": RouterStage.roles]), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
+        #expect(stage.received(client).map(\.reason) == [WAMPURI.Error.unavailable])
         // A client that comes back finds its realm empty.
         stage.give(.closed(guests[2]))
         let late = stage.join("a")
@@ -147,7 +147,7 @@ import Testing
         let guests = ["a", "b"].map { stage.join($0, from: "6.6.6.6") }
         let client = stage.open(from: "6.6.6.6")
         stage.send(.hello(realm: "c", details: ["roles": RouterStage.roles]), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.unavailable])
+        #expect(stage.received(client).map(\.reason) == [WAMPURI.Error.unavailable])
         // An existing realm can be joined, and another address creates its own.
         _ = (stage.join("b", from: "6.6.6.6"), stage.join("d", from: "2.2.2.2"))
         stage.publish(guests[0], "kept", ["retain": true])
@@ -183,7 +183,7 @@ import Testing
     mutating func roles(details: Value) throws {
         let client = stage.open()
         stage.send(.hello(realm: "realm1", details: try #require(details.entries)), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.protocolViolation] && stage.closed[client] == .violation)
+        #expect(stage.received(client).map(\.reason) == [WAMPURI.Error.protocolViolation] && stage.closed[client] == .violation)
     }
 
     @Test("a client that does not join in time is dropped", arguments: 0...2) mutating func patience(step: Int) {
@@ -193,25 +193,25 @@ import Testing
         stage.pass(.milliseconds(9999))
         #expect(stage.closed.isEmpty)
         stage.pass(.milliseconds(1))
-        #expect(stage.closed[client] == .goodbye && stage.heard(client).last?.reason == WAMPURI.Error.timeout)
+        #expect(stage.closed[client] == .goodbye && stage.received(client).last?.reason == WAMPURI.Error.timeout)
         // The verdict is too late.
         stage.give(.examined(client, .accepted(RouterPrincipal())))
-        #expect(stage.heard(client).isEmpty && stage.router.isEmpty)
+        #expect(stage.received(client).isEmpty && stage.router.isEmpty)
     }
 
     @Test("an unexpected verdict changes nothing") mutating func verdicts() {
         let client = stage.join()
         stage.give(.examined(client, .refused(reason: "x", message: "")), .examined(RouterConnection(99), .accepted(RouterPrincipal())))
-        #expect(stage.heard(client).isEmpty && stage.closed.isEmpty)
+        #expect(stage.received(client).isEmpty && stage.closed.isEmpty)
         let silent = stage.open()
         stage.give(.examined(silent, .accepted(RouterPrincipal())))
-        #expect(stage.heard(silent).isEmpty && stage.router.sessionCount == 1)
+        #expect(stage.received(silent).isEmpty && stage.router.sessionCount == 1)
     }
 
     @Test("a client that aborts while it joins gets no answer") mutating func abort() {
         let client = stage.open()
         stage.send(hello, from: client)
         stage.send(.abort(details: [:], reason: "com.app.no", .none), from: client)
-        #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
+        #expect(stage.received(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 }

@@ -18,7 +18,7 @@ import Testing
     /// Whether a publication with `retain` was accepted.
     private func retains(_ client: RouterConnection, _ topic: String, _ stage: inout RouterStage) -> Bool {
         stage.publish(client, topic, ["retain": true, "acknowledge": true], Self.content)
-        switch stage.heard(client).last {
+        switch stage.received(client).last {
         case .published: return true
         case .error(.publish, _, _, WAMPURI.Error.unavailable, _): return false
         default:
@@ -44,7 +44,7 @@ import Testing
         // A refused event reaches no subscriber. Without acknowledgement its publisher gets no answer.
         #expect(try stage.events(bob).count == 6)
         stage.publish(ann, "a.t9", ["retain": true], Self.content)
-        #expect(try stage.heard(ann).isEmpty && stage.events(bob).isEmpty)
+        #expect(try stage.received(ann).isEmpty && stage.events(bob).isEmpty)
         // An event that is not to be retained is still published.
         stage.publish(ann, "a.t9", [:], Self.content)
         #expect(try stage.events(bob).count == 1)
@@ -84,11 +84,11 @@ import Testing
         for number in 0..<20 {
             let _ = try stage.subscribe(client, "b.s\(number)")
             stage.send(.register(request: stage.next(client), options: [:], procedure: "b.p\(number)"), from: client)
-            guard case .registered? = stage.heard(client).last else { return #expect(Bool(false), "p\(number) is refused") }
+            guard case .registered? = stage.received(client).last else { return #expect(Bool(false), "p\(number) is refused") }
         }
         let arguments = WAMPArguments(["a.t", .array([Self.content]), [:]])
         stage.send(.call(request: stage.next(client), options: [:], procedure: "wamp.session.add_testament", arguments), from: client)
-        #expect(stage.heard(client).last?.reason == nil)
+        #expect(stage.received(client).last?.reason == nil)
         #expect(stage.router.kept <= 40_000)
     }
 
@@ -131,7 +131,7 @@ import Testing
         for number in 0..<3 {
             let _ = try stage.subscribe(client, "b.s\(number)")
             stage.send(.register(request: stage.next(client), options: [:], procedure: "b.p\(number)"), from: client)
-            guard case .registered? = stage.heard(client).last else { return #expect(Bool(false), "p\(number) is refused") }
+            guard case .registered? = stage.received(client).last else { return #expect(Bool(false), "p\(number) is refused") }
         }
         #expect(retains(client, "v.t2", &stage) && stage.router.kept <= 88_000)
         #expect(try replayed("v.", &stage, realm: "victim").count == 3)
@@ -143,7 +143,7 @@ import Testing
         let long = String(repeating: "a.", count: 20)
         func refused(_ message: WAMPMessage) -> Bool {
             stage.send(message, from: client)
-            return stage.heard(client).last?.reason == WAMPURI.Error.unavailable
+            return stage.received(client).last?.reason == WAMPURI.Error.unavailable
         }
         var subscriptions: [WAMPID] = []
         for number in 0..<2 { subscriptions.append(try stage.subscribe(client, long + "s\(number)", ["match": "wildcard"])) }
@@ -177,7 +177,7 @@ import Testing
         let before = stage.router.kept
         func waits(_ caller: RouterConnection) -> Bool {
             stage.send(.call(request: stage.next(caller), options: [:], procedure: "com.app.go", .none), from: caller)
-            return stage.heard(caller).last?.reason != WAMPURI.Error.unavailable
+            return stage.received(caller).last?.reason != WAMPURI.Error.unavailable
         }
         for _ in 0..<64 { #expect(waits(ann) && waits(bob)) }
         #expect(stage.router.kept == before)
@@ -186,11 +186,11 @@ import Testing
         #expect((0..<4).map { _ in waits(bob) } == [true, true, true, false])
         #expect(stage.router.kept == before + 8 * 532)
         // The second session has room only after all calls of the first are answered.
-        let invocations = stage.heard(callee).compactMap { message -> WAMPID? in
+        let invocations = stage.received(callee).compactMap { message -> WAMPID? in
             if case .invocation(let request, _, _, _) = message { request } else { nil }
         }
         for request in invocations.prefix(133) { stage.send(.yield(request: request, options: [:], .none), from: callee) }
-        #expect(stage.heard(ann).count { if case .result = $0 { true } else { false } } == 69)
+        #expect(stage.received(ann).count { if case .result = $0 { true } else { false } } == 69)
         #expect(stage.router.kept == before + 3 * 532)
         #expect((0..<3).map { _ in waits(bob) } == [true, true, true])
         // Calls also stop counting when the caller leaves.
@@ -208,7 +208,7 @@ import Testing
         stage.give(.closed(bob))
         #expect(stage.router.kept == before)
         stage.send(.register(request: stage.next(ann), options: [:], procedure: "com.app.work"), from: ann)
-        guard case .registered(_, let registration)? = stage.heard(ann).last else { return #expect(Bool(false), "refused") }
+        guard case .registered(_, let registration)? = stage.received(ann).last else { return #expect(Bool(false), "refused") }
         #expect(stage.router.kept > before)
         stage.send(.unregister(request: stage.next(ann), registration: registration), from: ann)
         #expect(stage.router.kept == before)
@@ -258,7 +258,7 @@ import Testing
         let kept = members.map { one in (0..<5).count { retains(one, "a.t\($0)", &stage) } }
         #expect(kept == [5, 1, 0, 0])
         stage.publish(members[3], "a.t", ["retain": true, "acknowledge": true], Self.content)
-        guard case .error(_, _, _, _, let arguments)? = stage.heard(members[3]).last else { return #expect(Bool(false), "kept") }
+        guard case .error(_, _, _, _, let arguments)? = stage.received(members[3]).last else { return #expect(Bool(false), "kept") }
         #expect(try arguments.list.first?.string?.contains(isUser ? "this user" : "clients of this address") == true)
         // Another user at another address has its own limit.
         let honest = stage.join("r0", as: "ann", by: "ticket", from: "10.0.1.1")

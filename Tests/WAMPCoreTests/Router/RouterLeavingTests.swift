@@ -13,7 +13,7 @@ import Testing
         let client = stage.join()
         let id = try stage.session(of: client)
         stage.send(bye, from: client)
-        #expect(stage.heard(client) == [.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none)])
+        #expect(stage.received(client) == [.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none)])
         #expect(stage.closed[client] == .goodbye && stage.news.last == .left(id, realm: "realm1", reason: WAMPURI.Close.closeRealm))
         #expect(stage.router.isEmpty)
     }
@@ -24,10 +24,10 @@ import Testing
         let first = try stage.session(of: client)
         for _ in 0..<3 {
             stage.send(bye, from: client)
-            #expect(stage.heard(client) == [.goodbye(details: [:], reason: WAMPURI.Close.normal, .none)] && stage.closed.isEmpty)
+            #expect(stage.received(client) == [.goodbye(details: [:], reason: WAMPURI.Close.normal, .none)] && stage.closed.isEmpty)
             stage.send(.hello(realm: "realm1", details: ["roles": RouterStage.roles]), from: client)
             stage.give(.examined(client, .accepted(RouterPrincipal())))
-            #expect(try stage.session(of: client) != first && stage.heard(client).map(\.type) == [2])
+            #expect(try stage.session(of: client) != first && stage.received(client).map(\.type) == [2])
         }
         stage.send(bye, from: client)
         stage.pass(.seconds(10))
@@ -39,15 +39,15 @@ import Testing
         let topic = try stage.subscribe(other, "a")
         let id = try stage.session(of: client)
         stage.give(.kill(session: id, reason: "com.app.enough", message: "go"))
-        #expect(stage.heard(client) == [.goodbye(details: ["message": "go"], reason: "com.app.enough", .none)])
+        #expect(stage.received(client) == [.goodbye(details: ["message": "go"], reason: "com.app.enough", .none)])
         stage.publish(client, "a")
         stage.send(.welcome(session: 1, details: [:]), from: client)
-        #expect(try stage.events(other).isEmpty && stage.heard(client).isEmpty && stage.closed.isEmpty && topic > 0)
+        #expect(try stage.events(other).isEmpty && stage.received(client).isEmpty && stage.closed.isEmpty && topic > 0)
         stage.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none), from: client)
-        #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye)
+        #expect(stage.received(client).isEmpty && stage.closed[client] == .goodbye)
         // A session is killed only once.
         stage.give(.kill(session: id, reason: "com.app.enough", message: nil))
-        #expect(stage.heard(client).isEmpty)
+        #expect(stage.received(client).isEmpty)
     }
 
     @Test("a client that does not answer GOODBYE is dropped") mutating func goodbyePatience() throws {
@@ -62,7 +62,7 @@ import Testing
     @Test("ABORT ends the session and the connection without an answer") mutating func abort() {
         let client = stage.join()
         stage.send(.abort(details: [:], reason: "com.app.crash", .none), from: client)
-        #expect(stage.heard(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
+        #expect(stage.received(client).isEmpty && stage.closed[client] == .goodbye && stage.router.isEmpty)
     }
 
     @Test("a lost connection leaves no state behind") mutating func loss() throws {
@@ -72,7 +72,7 @@ import Testing
         stage.give(.closed(client), .closed(client))
         #expect(stage.news.last == .left(id, realm: "realm1", reason: nil))
         stage.publish(other, "a", ["exclude_me": false])
-        #expect(stage.heard(client).isEmpty)
+        #expect(stage.received(client).isEmpty)
         #expect(try stage.events(other).count == 1)
         stage.give(.closed(other))
         #expect(stage.router.isEmpty)
@@ -82,7 +82,7 @@ import Testing
         let client = stage.join()
         let id = try stage.session(of: client)
         stage.give(.overrun(client), .overrun(client))
-        #expect(stage.closed[client] == .overrun && stage.heard(client).isEmpty && stage.router.isEmpty)
+        #expect(stage.closed[client] == .overrun && stage.received(client).isEmpty && stage.router.isEmpty)
         #expect(stage.news.contains(.overrun(id, realm: "realm1")))
     }
 
@@ -90,7 +90,7 @@ import Testing
         let (stranger, polite, rude) = (stage.open(), stage.join(), stage.join())
         let topics = try [polite, rude].map { try stage.subscribe($0, "wamp.session.on_leave") }
         stage.give(.stop, .stop)
-        for client in [polite, rude] { #expect(stage.heard(client).map(\.reason) == [WAMPURI.Close.systemShutdown]) }
+        for client in [polite, rude] { #expect(stage.received(client).map(\.reason) == [WAMPURI.Close.systemShutdown]) }
         #expect(Set(topics).count == 1 && stage.closed == [stranger: .stopping] && !stage.news.contains(.stopped))
         stage.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none), from: polite)
         #expect(stage.closed[polite] == .stopping && stage.closed[rude] == nil)

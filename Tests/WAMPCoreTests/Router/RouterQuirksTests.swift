@@ -17,7 +17,7 @@ import Testing
         let (caller, callee) = (stage.join(), stage.join(as: "ann", role: "backend"))
         stage.send(.register(request: 1, options: [:], procedure: "a"), from: callee)
         stage.send(.call(request: 1, options: ["receive_progress": true], procedure: "a", .none), from: caller)
-        #expect(stage.heard(callee).map(\.type) == [65, 68])
+        #expect(stage.received(callee).map(\.type) == [65, 68])
         return (caller, callee, try stage.session(of: callee))
     }
 
@@ -26,10 +26,10 @@ import Testing
         var stage = stage { $0.closesOnInvalidURIs = true }
         let (client, other) = (stage.join(), stage.join())
         stage.send(.call(request: 1, options: [:], procedure: "a..b", .none), from: client)
-        #expect(stage.closed == [client: .failure] && stage.heard(client).isEmpty && stage.router.sessionCount == 1)
+        #expect(stage.closed == [client: .failure] && stage.received(client).isEmpty && stage.router.sessionCount == 1)
         // A valid URI without a registration gets an error.
         stage.send(.call(request: 1, options: [:], procedure: "a.b", .none), from: other)
-        #expect(stage.heard(other).map(\.reason) == [WAMPURI.Error.noSuchProcedure])
+        #expect(stage.received(other).map(\.reason) == [WAMPURI.Error.noSuchProcedure])
     }
 
     @Test("a violation may close the connection without ABORT, before and after joining")
@@ -38,7 +38,7 @@ import Testing
         let (stranger, client) = (stage.open(), stage.join())
         for connection in [stranger, client] {
             stage.send(.subscribe(request: 7, options: [:], topic: "a"), from: connection)
-            #expect(stage.closed[connection] == .violation && stage.heard(connection).isEmpty)
+            #expect(stage.closed[connection] == .violation && stage.received(connection).isEmpty)
         }
     }
 
@@ -47,10 +47,10 @@ import Testing
         var stage = stage { $0.goesWithoutGoodbye = true }
         let (stranger, client, killed) = (stage.open(), stage.join(), stage.join())
         stage.give(.kill(session: try stage.session(of: killed), reason: WAMPURI.Close.killed, message: nil))
-        _ = stage.heard(killed)
+        _ = stage.received(killed)
         stage.give(.stop)
         #expect(stage.closed == [stranger: .cut, client: .cut, killed: .cut])
-        #expect([stranger, client, killed].allSatisfy { stage.heard($0).isEmpty })
+        #expect([stranger, client, killed].allSatisfy { stage.received($0).isEmpty })
         #expect(stage.news.last == .stopped && stage.router.isEmpty)
     }
 
@@ -66,7 +66,7 @@ import Testing
         stage.send(.yield(request: 1, options: [:], .none), from: callee)
         stage.send(.error(.invocation, request: 2, details: [:], uri: "a.b", .none), from: callee)
         #expect(
-            stage.heard(caller) == [
+            stage.received(caller) == [
                 .result(request: 1, details: parts, .none), .result(request: 1, details: names, .none),
                 .error(.call, request: 2, details: names, uri: "a.b", .none),
             ])
@@ -79,7 +79,7 @@ import Testing
             let client = stage.open()
             stage.send(.hello(realm: "realm1", details: ["roles": RouterStage.roles]), from: client)
             stage.give(.examined(client, .refused(reason: reason, message: "")))
-            return stage.heard(client).last?.reason
+            return stage.received(client).last?.reason
         }
         #expect(reasons == ["com.app.no", WAMPURI.Error.authenticationDenied])
     }
@@ -102,8 +102,8 @@ import Testing
         stage.send(.call(request: 6, options: calling, procedure: "b", .none), from: caller)
         stage.send(.yield(request: 1, options: ["progress": 7], .none), from: caller)
         stage.send(.cancel(request: 1, options: ["mode": 1]), from: caller)
-        #expect(stage.heard(caller).map(\.type) == [17, 33, 65, 68, 50, 8])
-        #expect(stage.heard(callee).map(\.type) == [69] && stage.closed.isEmpty)
+        #expect(stage.received(caller).map(\.type) == [17, 33, 65, 68, 50, 8])
+        #expect(stage.received(callee).map(\.type) == [69] && stage.closed.isEmpty)
     }
 
     @Test("the presets match the observed behaviour of the two routers")

@@ -88,7 +88,7 @@ struct RouterStage {
     }
 
     /// The messages that a client received since the last call.
-    mutating func heard(_ connection: RouterConnection) -> [WAMPMessage] { said.removeValue(forKey: connection) ?? [] }
+    mutating func received(_ connection: RouterConnection) -> [WAMPMessage] { said.removeValue(forKey: connection) ?? [] }
 
     /// The id of a client's next request.
     mutating func next(_ connection: RouterConnection) -> WAMPID {
@@ -121,7 +121,7 @@ struct RouterStage {
 
     /// The events that a client received since the last call; other messages are discarded.
     mutating func events(_ connection: RouterConnection) throws -> [Event] {
-        try heard(connection).compactMap {
+        try received(connection).compactMap {
             guard case .event(let subscription, let publication, let details, let arguments) = $0 else { return nil }
             return Event(subscription: subscription, publication: publication, details: details, list: try arguments.list)
         }

@@ -9,7 +9,7 @@ import Testing
     private var stage = RouterStage()
 
     private mutating func expectViolation(_ client: RouterConnection, _ comment: String = "") {
-        #expect(stage.heard(client).last?.reason == WAMPURI.Error.protocolViolation, "\(comment)")
+        #expect(stage.received(client).last?.reason == WAMPURI.Error.protocolViolation, "\(comment)")
         #expect(stage.closed[client] == .violation, "\(comment)")
         guard case .violation(client, _)? = stage.news.last(where: { if case .violation = $0 { true } else { false } }) else {
             Issue.record("no news of a violation: \(comment)")
@@ -17,7 +17,7 @@ import Testing
         }
         // Later messages get no answer.
         stage.send(.publish(request: 1, options: ["acknowledge": true], topic: "a", .none), from: client)
-        #expect(stage.heard(client).isEmpty, "\(comment)")
+        #expect(stage.received(client).isEmpty, "\(comment)")
     }
 
     private static let late: [WAMPMessage] = [
@@ -69,7 +69,7 @@ import Testing
         let client = stage.join()
         stage.send(.subscribe(request: 1, options: [:], topic: "a"), from: client)
         stage.send(.publish(request: 2, options: ["acknowledge": true], topic: "a", .none), from: client)
-        #expect(stage.heard(client).map(\.type) == [33, 17])
+        #expect(stage.received(client).map(\.type) == [33, 17])
         stage.send(.unsubscribe(request: id, subscription: 1), from: client)
         expectViolation(client)
     }
@@ -80,7 +80,7 @@ import Testing
         for request in [.largestWAMPID, 1, 2] as [WAMPID] {
             stage.send(.publish(request: request, options: ["acknowledge": true], topic: "a", .none), from: client)
         }
-        #expect(stage.heard(client).map(\.type) == [17, 17, 17])
+        #expect(stage.received(client).map(\.type) == [17, 17, 17])
     }
 
     @Test("with a quirk of other routers any request id is accepted") mutating func lenience() {
@@ -89,7 +89,7 @@ import Testing
         for request in [7, 7, 0, 3] as [WAMPID] {
             stage.send(.publish(request: request, options: ["acknowledge": true], topic: "a", .none), from: client)
         }
-        #expect(stage.heard(client).map(\.type) == [17, 17, 17, 17] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.type) == [17, 17, 17, 17] && stage.closed.isEmpty)
     }
 
     @Test("an undecodable message is a violation, before and after joining") mutating func garbage() {
@@ -123,7 +123,7 @@ import Testing
     @Test("an unknown match policy is refused and no violation") mutating func unknownMatch() {
         let client = stage.join()
         stage.send(.subscribe(request: 1, options: ["match": "regex"], topic: "a"), from: client)
-        #expect(stage.heard(client).map(\.reason) == [WAMPURI.Error.invalidArgument] && stage.closed.isEmpty)
+        #expect(stage.received(client).map(\.reason) == [WAMPURI.Error.invalidArgument] && stage.closed.isEmpty)
     }
 
     @Test("a request that the operator forbids counts and gets an error") mutating func forbidden() {
@@ -135,7 +135,7 @@ import Testing
         stage.give(.forbidden(client, .call(request: 4, options: [:], procedure: "a", .none), reason: reason))
         stage.give(.forbidden(client, .register(request: 5, options: [:], procedure: "a"), reason: reason))
         let expected = [(WAMPRequestKind.subscribe, 1), (.publish, 3), (.call, 4), (.register, 5)]
-        #expect(stage.heard(client) == expected.map { .error($0.0, request: WAMPID($0.1), details: [:], uri: reason, .none) })
+        #expect(stage.received(client) == expected.map { .error($0.0, request: WAMPID($0.1), details: [:], uri: reason, .none) })
         stage.give(.forbidden(client, .subscribe(request: 7, options: [:], topic: "a"), reason: reason))
         expectViolation(client)
     }
@@ -149,9 +149,9 @@ import Testing
         let part = WAMPMessage.call(request: 1, options: ["progress": true], procedure: "a", .none)
         stage.send(part, from: caller)
         stage.give(.forbidden(caller, part, reason: WAMPURI.Error.notAuthorized))
-        #expect(stage.heard(caller).map(\.type) == [8])
-        #expect(stage.heard(callee).map(\.type) == [65, 68, 69])
+        #expect(stage.received(caller).map(\.type) == [8])
+        #expect(stage.received(callee).map(\.type) == [65, 68, 69])
         stage.send(.yield(request: 1, options: [:], .none), from: callee)
-        #expect(stage.heard(caller).isEmpty && stage.closed.isEmpty)
+        #expect(stage.received(caller).isEmpty && stage.closed.isEmpty)
     }
 }

@@ -9,19 +9,19 @@ import WAMPAudit
     func promises(keeps: Bool) {
         var seen: Set<String> = []
         for seed in 1...50 as ClosedRange<UInt64> {
-            var tumult = RouterTumult(Choices(seed: seed), keeps: keeps)
-            for _ in 0..<600 { tumult.happen() }
-            tumult.rest()
-            #expect(tumult.complaints.isEmpty, "seed \(seed): \(tumult.complaints.prefix(3))")
+            var simulation = RouterTumult(Choices(seed: seed), keeps: keeps)
+            for _ in 0..<600 { simulation.happen() }
+            simulation.rest()
+            #expect(simulation.complaints.isEmpty, "seed \(seed): \(simulation.complaints.prefix(3))")
             if keeps {
-                let realm = tumult.router.realms[0]
-                #expect(tumult.router.peers.isEmpty && tumult.router.sessions.isEmpty, "seed \(seed)")
+                let realm = simulation.router.realms[0]
+                #expect(simulation.router.peers.isEmpty && simulation.router.sessions.isEmpty, "seed \(seed)")
                 #expect(realm?.dealer.isEmpty != false && realm?.broker.held.isEmpty != false, "seed \(seed)")
                 #expect((realm?.broker.subscriptions.count ?? 0) <= 2 && realm?.broker.subscriptions.count == realm?.broker.lingering.count)
             } else {
-                #expect(tumult.router.isEmpty, "seed \(seed)")
+                #expect(simulation.router.isEmpty, "seed \(seed)")
             }
-            seen.formUnion(tumult.seen)
+            seen.formUnion(simulation.seen)
         }
         let expected = [
             "WELCOME", "GOODBYE", "ABORT", "PUBLISHED", "SUBSCRIBED", "UNSUBSCRIBED", "EVENT", "REGISTERED", "UNREGISTERED", "INVOCATION",

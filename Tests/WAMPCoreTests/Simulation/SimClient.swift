@@ -6,18 +6,18 @@ final class SimClient {
     struct TopicListener {
         let key: TopicKey
         /// Whether it is subscribed, as far as the app was told.
-        var stands = false
-        var hasStood = false
+        var isActive = false
+        var hasBeenActive = false
         /// The last event on each connection of a publisher.
         var last: [UInt64: Int64] = [:]
         /// All publications that it received.
-        var heard: Set<Int64> = []
+        var received: Set<Int64> = []
     }
 
     /// A procedure of the app.
     struct Procedure {
         let uri: String
-        var stands = false
+        var isActive = false
     }
 
     /// A call or a publication that has not ended.

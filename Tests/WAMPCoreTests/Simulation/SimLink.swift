@@ -18,7 +18,7 @@ final class SimLink {
     /// Nothing arrives any more, though the ends may not know it yet.
     var isCut = false
     /// The additional latency of each message.
-    var drag: Int64 = 0
+    var extraLatency: Int64 = 0
 
     init(_ connection: RouterConnection, _ client: SimClient, routerLife: Int, _ serialization: WAMPSerialization) {
         (self.connection, self.client, life) = (connection, client, client.life)

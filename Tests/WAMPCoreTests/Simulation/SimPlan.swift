@@ -8,7 +8,7 @@ struct SimPlan {
 
     var clients = 3
     /// How long faults happen, in milliseconds.
-    var hostile: Int64 = 15_000
+    var faultDuration: Int64 = 15_000
     /// The kinds of faults that happen.
     var faults: [Fault] = []
     /// The mean time between two faults, in milliseconds.
@@ -27,7 +27,7 @@ struct SimPlan {
 
     init(using random: inout SeededGenerator) {
         clients = Int.random(in: 2...4, using: &random)
-        hostile = Int64.random(in: 4000...20_000, using: &random)
+        faultDuration = Int64.random(in: 4000...20_000, using: &random)
         // Each kind is in half of the simulations, so that some lack a kind that hides others.
         faults = Fault.allCases.filter { _ in Bool.random(using: &random) }
         faultEvery = Int64.random(in: 300...4000, using: &random)

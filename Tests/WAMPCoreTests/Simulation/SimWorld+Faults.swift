@@ -4,7 +4,7 @@ import MachineCore
 
 // The faults.
 extension SimWorld {
-    func haveFault() {
+    func injectFault() {
         guard let fault = pick(plan.faults) else { return }
         let open = links.values.filter { $0.isOpenAtClient && $0.client.link === $0 }.sorted { $0.connection.number < $1.connection.number }
         switch fault {
@@ -19,7 +19,7 @@ extension SimWorld {
         case .slowLink:
             guard let link = pick(open) else { return }
             count(.slowLinks)
-            link.drag = link.drag > 0 ? 0 : jitter(1500)
+            link.extraLatency = link.extraLatency > 0 ? 0 : jitter(1500)
         case .routerDies:
             guard isRouterUp else { return }
             count(.routerDeaths)

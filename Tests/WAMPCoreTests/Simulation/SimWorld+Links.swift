@@ -17,14 +17,14 @@ extension SimWorld {
         let link = SimLink(RouterConnection(lastConnection), client, routerLife: routerLife, serialization)
         links[link.connection] = link
         client.link = link
-        rise(link, .open)
+        sendUp(link, .open)
         drive(client) { $0.handle(.opened([:]), at: $1, into: &$2) }
     }
 
     func reconnect(_ client: SimClient) {
         guard !client.isConnecting, !client.hasLeft else { return }
         client.isConnecting = true
-        agenda.plan(.connect(client), at: now + 20 + jitter(isHostile ? 1500 : 200))
+        agenda.plan(.connect(client), at: now + 20 + jitter(hasFaults ? 1500 : 200))
     }
 
     /// Passes an input to a client's machine and performs its effects.
@@ -39,13 +39,13 @@ extension SimWorld {
         switch effect {
         case .send(let message):
             notify("client \(client.number) → \(message)")
-            guard let link = client.link else { return complain("client \(client.number) sends \(message) without a connection") }
-            if case .publish(_, _, _, let arguments) = message, let id = SimPayload(arguments)?.id { roads[id] = link.connection.number }
-            rise(link, .message(carried(message, link)))
+            guard let link = client.link else { return report("client \(client.number) sends \(message) without a connection") }
+            if case .publish(_, _, _, let arguments) = message, let id = SimPayload(arguments)?.id { origins[id] = link.connection.number }
+            sendUp(link, .message(carried(message, link)))
         case .event(.challenged(let handle, let method, _)):
             count(.challenges)
             let answer =
-                oneIn(8) && isHostile
+                oneIn(8) && hasFaults
                 ? ClientCommand.unproven(handle, "no ticket") : .proven(handle, signature: "ticket of \(method)", extra: [:])
             agenda.plan(.input(client, life: client.life, .command(answer)), at: now + jitter(100))
         case .event(.welcomed(let handle, _)):
@@ -58,10 +58,10 @@ extension SimWorld {
 
     private func drop(_ client: SimClient, _ ending: ClientEnding) {
         notify("client \(client.number) drops: \(ending)")
-        if case .violation(let how) = ending { complain("client \(client.number) reports a violation by the router: \(how)") }
+        if case .violation(let how) = ending { report("client \(client.number) reports a violation by the router: \(how)") }
         if let link = client.link {
             link.isOpenAtClient = false
-            rise(link, .end)
+            sendUp(link, .end)
             client.link = nil
         }
         client.isFinished = ending.isFinal
@@ -72,7 +72,7 @@ extension SimWorld {
     /// The app makes a new machine; all requests of the last one must have ended.
     private func renew(_ client: SimClient) {
         let left = client.requests.keys.sorted() + client.listeners.keys.sorted() + client.procedures.keys.sorted()
-        if !left.isEmpty { complain("client \(client.number) has ended, and its handles \(left) have not") }
+        if !left.isEmpty { report("client \(client.number) has ended, and its handles \(left) have not") }
         client.life += 1
         client.machine = ClientMachine(policy: SimClient.policy(client.number), seed: random.next())
         (client.isFinished, client.isJoined) = (false, false)
@@ -90,8 +90,8 @@ extension SimWorld {
 
     private func follow(_ effect: RouterEffect) {
         switch effect {
-        case .send(let message, let connection): sink(message, to: connection)
-        case .sendToAll(let message, let connections): for connection in connections { sink(message, to: connection) }
+        case .send(let message, let connection): deliver(message, to: connection)
+        case .sendToAll(let message, let connections): for connection in connections { deliver(message, to: connection) }
         case .examine(let connection, let credentials):
             let verdict: RouterVerdict =
                 switch credentials {
@@ -106,21 +106,21 @@ extension SimWorld {
                 }
             agenda.plan(.verdict(connection, verdict, routerLife: routerLife), at: now + jitter(30))
         case .close(let connection, let closing):
-            guard let link = links[connection], link.isOpenAtRouter else { return complain("the router closes a closed connection") }
+            guard let link = links[connection], link.isOpenAtRouter else { return report("the router closes a closed connection") }
             notify("router closes \(connection.number): \(closing)")
             link.isOpenAtRouter = false
-            fall(link, .end)
-        case .news(.violation(let connection, let how)): complain("client at \(connection.number) violates the protocol: \(how)")
+            sendDown(link, .end)
+        case .news(.violation(let connection, let how)): report("client at \(connection.number) violates the protocol: \(how)")
         case .news(let news):
             notify("router: \(news)")
             if news == .stopped { killRouter() }
         }
     }
 
-    private func sink(_ message: WAMPMessage, to connection: RouterConnection) {
-        guard let link = links[connection], link.isOpenAtRouter else { return complain("the router sends \(message) to nobody") }
+    private func deliver(_ message: WAMPMessage, to connection: RouterConnection) {
+        guard let link = links[connection], link.isOpenAtRouter else { return report("the router sends \(message) to nobody") }
         notify("router → \(link.client.number): \(message)")
-        fall(link, .message(carried(message, link)))
+        sendDown(link, .message(carried(message, link)))
     }
 
     /// The message as it arrives, encoded and decoded.
@@ -128,7 +128,7 @@ extension SimWorld {
         guard let bytes = try? message.encoded(as: link.serialization), let read = try? wampMessage(bytes, link.serialization),
             read == message
         else {
-            complain("\(message.debugDescription) is not decoded to the same in \(link.serialization)")
+            report("\(message.debugDescription) is not decoded to the same in \(link.serialization)")
             return message
         }
         return read
@@ -137,18 +137,18 @@ extension SimWorld {
     // MARK: Links
 
     /// Sends an item to the router.
-    private func rise(_ link: SimLink, _ item: SimLink.Item) {
-        link.lastUp = max(link.lastUp, now + 1 + jitter(plan.latency) + link.drag)
-        agenda.plan(.landsAtRouter(link, item), at: link.lastUp)
+    private func sendUp(_ link: SimLink, _ item: SimLink.Item) {
+        link.lastUp = max(link.lastUp, now + 1 + jitter(plan.latency) + link.extraLatency)
+        agenda.plan(.arrivesAtRouter(link, item), at: link.lastUp)
     }
 
     /// Sends an item to the client.
-    private func fall(_ link: SimLink, _ item: SimLink.Item) {
-        link.lastDown = max(link.lastDown, now + 1 + jitter(plan.latency) + link.drag)
-        agenda.plan(.landsAtClient(link, item), at: link.lastDown)
+    private func sendDown(_ link: SimLink, _ item: SimLink.Item) {
+        link.lastDown = max(link.lastDown, now + 1 + jitter(plan.latency) + link.extraLatency)
+        agenda.plan(.arrivesAtClient(link, item), at: link.lastDown)
     }
 
-    func landAtRouter(_ link: SimLink, _ item: SimLink.Item) {
+    func arriveAtRouter(_ link: SimLink, _ item: SimLink.Item) {
         guard isRouterUp, link.routerLife == routerLife, !link.isCut else { return }
         switch item {
         case .open:
@@ -161,7 +161,7 @@ extension SimWorld {
         }
     }
 
-    func landAtClient(_ link: SimLink, _ item: SimLink.Item) {
+    func arriveAtClient(_ link: SimLink, _ item: SimLink.Item) {
         guard link.isOpenAtClient, link.client.link === link, !link.isCut else { return }
         switch item {
         case .open: break

@@ -11,8 +11,8 @@ final class SimWorld {
     /// A planned event.
     enum Event {
         case connect(SimClient)
-        case landsAtRouter(SimLink, SimLink.Item)
-        case landsAtClient(SimLink, SimLink.Item)
+        case arrivesAtRouter(SimLink, SimLink.Item)
+        case arrivesAtClient(SimLink, SimLink.Item)
         /// One end of a cut link notices that.
         case ends(SimLink, atClient: Bool)
         case input(SimClient, life: Int, ClientInput)
@@ -23,7 +23,7 @@ final class SimWorld {
 
     let plan: SimPlan
     /// Whether each step is printed.
-    let isTold: Bool
+    let isVerbose: Bool
     var random: SeededGenerator
     var now: Int64 = 0
     var agenda = SimAgenda<Event>()
@@ -34,7 +34,7 @@ final class SimWorld {
     var links: [RouterConnection: SimLink] = [:]
     var lastConnection: UInt64 = 0
     var lastHandle: UInt64 = 0
-    var isHostile = true
+    var hasFaults = true
     /// The faults have ended, and every request must succeed.
     var isProbing = false
     /// The publications that all listeners of their topic must receive.
@@ -43,17 +43,17 @@ final class SimWorld {
     var calls: [Int64: (client: Int64, uri: String)] = [:]
     /// How often each call reached a callee, and the publications that any listener received.
     var invoked: [Int64: Int] = [:]
-    var heard: Set<Int64> = []
+    var received: Set<Int64> = []
     /// The connection of each publication; publications of different connections have no order.
-    var roads: [Int64: UInt64] = [:]
+    var origins: [Int64: UInt64] = [:]
     /// Requests that ended before they were sent, as far as their client knows.
     var unsent: Set<Int64> = []
     var counts: [SimCount: Int64] = [:]
     var violations: [String] = []
     var steps = 0
 
-    init(seed: UInt64, plan: SimPlan, isTold: Bool = false) {
-        (self.plan, self.isTold) = (plan, isTold)
+    init(seed: UInt64, plan: SimPlan, isVerbose: Bool = false) {
+        (self.plan, self.isVerbose) = (plan, isVerbose)
         random = SeededGenerator(seed: seed &* 31 &+ 7)
         router = RouterMachine(policy: Self.policy(plan), seed: seed)
         for number in 1...plan.clients {
@@ -84,8 +84,8 @@ final class SimWorld {
         return lastHandle
     }
     func count(_ what: SimCount, _ number: Int64 = 1) { counts[what, default: 0] += number }
-    func notify(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
-    func complain(_ text: String) {
+    func notify(_ text: @autoclosure () -> String) { if isVerbose { print("\(now) \(text())") } }
+    func report(_ text: String) {
         notify("!!! \(text)")
         if violations.count < 20 { violations.append("\(now) ms: \(text)") }
     }
@@ -113,15 +113,15 @@ final class SimWorld {
         guard let next = ([agenda.next, routerDue] + dues).compactMap(\.self).min(), next < end else { return false }
         now = max(now, next)
         steps += 1
-        if steps > 400_000 { complain("the simulation does not end") }
+        if steps > 400_000 { report("the simulation does not end") }
         if let routerDue, routerDue <= now {
             let before = router.deadline
             drive { $0.wake(at: $1, into: &$2) }
-            if router.deadline == before { complain("the router's deadline \(String(describing: before)) does not change") }
+            if router.deadline == before { report("the router's deadline \(String(describing: before)) does not change") }
         } else if let place = dues.firstIndex(where: { $0.map { $0 <= now } ?? false }) {
             let before = clients[place].machine.deadline
             drive(clients[place]) { $0.wake(at: $1, into: &$2) }
-            if clients[place].machine.deadline == before { complain("client \(place + 1)'s deadline does not change") }
+            if clients[place].machine.deadline == before { report("client \(place + 1)'s deadline does not change") }
         } else if let event = agenda.pop() {
             happen(event)
         }
@@ -131,8 +131,8 @@ final class SimWorld {
     private func happen(_ event: Event) {
         switch event {
         case .connect(let client): connect(client)
-        case .landsAtRouter(let link, let item): landAtRouter(link, item)
-        case .landsAtClient(let link, let item): landAtClient(link, item)
+        case .arrivesAtRouter(let link, let item): arriveAtRouter(link, item)
+        case .arrivesAtClient(let link, let item): arriveAtClient(link, item)
         case .input(let client, let life, let input):
             guard client.life == life else { return }
             drive(client) { $0.handle(input, at: $1, into: &$2) }
@@ -140,12 +140,12 @@ final class SimWorld {
             guard isRouterUp, life == routerLife else { return }
             drive { $0.handle(.examined(connection, verdict), at: $1, into: &$2) }
         case .acts(let client):
-            guard isHostile else { return }
+            guard hasFaults else { return }
             act(client)
             agenda.plan(.acts(client), at: now + 1 + jitter(2 * plan.actionEvery))
         case .fault:
-            guard isHostile else { return }
-            haveFault()
+            guard hasFaults else { return }
+            injectFault()
             agenda.plan(.fault, at: now + 1 + jitter(2 * plan.faultEvery))
         case .routerStarts: startRouter()
         case .ends(let link, let atClient): if atClient { endAtClient(link) } else { endAtRouter(link) }

@@ -18,14 +18,14 @@ import WAMPCore
         let environment = ProcessInfo.processInfo.environment
         let isSanitized = environment["HOLDFAST_SANITIZED"] != nil
         let seeds: ClosedRange<UInt64>
-        let told = environment["SEED"].flatMap(UInt64.init)
-        if let told { seeds = told...told } else { seeds = 1...(environment["RUNS"].flatMap(UInt64.init) ?? (isSanitized ? 10 : 50)) }
+        let replay = environment["SEED"].flatMap(UInt64.init)
+        if let replay { seeds = replay...replay } else { seeds = 1...(environment["RUNS"].flatMap(UInt64.init) ?? (isSanitized ? 10 : 50)) }
         var (totals, steps, failures): ([SimCount: Int64], Int, Int) = ([:], 0, 0)
         for seed in seeds where failures < 5 {
             var random = SeededGenerator(seed: seed)
-            let world = SimWorld(seed: seed, plan: SimPlan(using: &random), isTold: told != nil)
-            world.run(until: world.plan.hostile)
-            if world.violations.isEmpty { world.heal() }
+            let world = SimWorld(seed: seed, plan: SimPlan(using: &random), isVerbose: replay != nil)
+            world.run(until: world.plan.faultDuration)
+            if world.violations.isEmpty { world.recover() }
             steps += world.steps
             for (what, number) in world.counts { totals[what, default: 0] += number }
             if !world.violations.isEmpty {

@@ -6,7 +6,7 @@ import Testing
 @Suite("PBKDF2")
 struct PBKDF2Tests {
     /// RFC 7914 §11.
-    @Test("the vectors of RFC 7914 come out")
+    @Test("the test vectors of RFC 7914 match")
     func vectors() throws {
         #expect(
             Hexadecimal.text(try PBKDF2.key(password: Array("passwd".utf8), salt: Array("salt".utf8), iterations: 1, length: 64))
@@ -18,7 +18,7 @@ struct PBKDF2Tests {
                 + "a1d425a1225833549adb841b51c9b3176a272bdebba1d078478f62b397f33c8d")
     }
 
-    @Test("a task that is cancelled hashes no further")
+    @Test("a cancelled task stops hashing")
     func cancellation() async {
         let task = Task { () throws(SigningError) -> [UInt8] in
             withUnsafeCurrentTask { $0?.cancel() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WAMPSigning
 
-/// What Autobahn|Python 26.10.2 answers to a challenge of Crossbar's form.
+/// Compares with the answers of Autobahn|Python 26.10.2 to challenges in Crossbar's form.
 @Suite("WAMP-CRA")
 struct ChallengeResponseTests {
     static let challenge = """
@@ -11,13 +11,13 @@ struct ChallengeResponseTests {
         "nonce": "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=", "timestamp": "2026-11-22T08:00:00.000Z"}
         """
 
-    @Test("a challenge is signed as Autobahn signs it")
+    @Test("a challenge gets the same signature as from Autobahn")
     func plain() throws {
         let answer = try ChallengeResponse.answer(["challenge": .text(Self.challenge)], secret: "secret123")
         #expect(answer == "XOAxp9zVrLlQBSY75P2wogFEVrZvT+ZmY+wVFyqUIgY=")
     }
 
-    @Test("a salted challenge is signed as Autobahn signs it, also where the usual costs are left out")
+    @Test("a salted challenge gets the same signature as from Autobahn, also with default costs")
     func salted() throws {
         let extra: ValueMap = ["challenge": .text(Self.challenge), "salt": "salt123", "iterations": 1000, "keylen": 32]
         #expect(try ChallengeResponse.answer(extra, secret: "secret123") == "GQyfszlOlkO/vuaurRg6tp7qvhqzLBLXw0Tr2EMp0ok=")
@@ -25,7 +25,7 @@ struct ChallengeResponseTests {
         #expect(try ChallengeResponse.answer(short, secret: "secret123") == "GQyfszlOlkO/vuaurRg6tp7qvhqzLBLXw0Tr2EMp0ok=")
     }
 
-    @Test("a secret is salted as Autobahn salts it, for keys of one block of the hash and of more")
+    @Test("a secret is salted as by Autobahn, for keys of one hash block and of more")
     func derived() throws {
         #expect(try ChallengeResponse.saltedSecret("secret123", salt: "salt123") == "Eu7CQLfR+/Ffb+275A4s9/6H/RGKYxM4s6IMrsNKzC8=")
         #expect(
@@ -33,7 +33,7 @@ struct ChallengeResponseTests {
                 == "NbdqMOe7Z4hNS2uHhxcn1KGkggp0HT+98+xx56Ci4OLOivXV1xeh9V043IbmQeDH")
     }
 
-    @Test("a challenge that asks for minutes of work, or for next to none, is refused")
+    @Test("a challenge with an excessive or a trivial cost is refused")
     func costs() {
         for iterations in [1, 999, 1_000_001, Int.max] {
             #expect(throws: SigningError.cost("iterations", iterations)) {
@@ -47,14 +47,14 @@ struct ChallengeResponseTests {
         }
     }
 
-    @Test("a challenge without its text, or with a salt that is none, is refused")
+    @Test("a challenge without its text or with an invalid salt is refused")
     func malformed() {
         #expect(throws: SigningError.field("challenge")) { try ChallengeResponse.answer([:], secret: "x") }
         #expect(throws: SigningError.field("challenge")) { try ChallengeResponse.answer(["challenge": 7], secret: "x") }
         #expect(throws: SigningError.field("salt")) { try ChallengeResponse.answer(["challenge": "c", "salt": 7], secret: "x") }
     }
 
-    @Test("a router's challenge is answered by its secret, plain and salted, and by no other")
+    @Test("a router accepts only the right secret, plain and salted")
     func router() throws {
         let salted = CRASecret(salted: try ChallengeResponse.saltedSecret("right", salt: "pepper"), salt: "pepper")
         for secret in [CRASecret("right"), salted] {
@@ -65,14 +65,14 @@ struct ChallengeResponseTests {
         }
     }
 
-    @Test("no two challenges are the same, and the answer to one is none to another")
+    @Test("challenges differ, and the answer to one does not match another")
     func fresh() throws {
         let challenges = (0..<8).map { _ in CRAChallenge(authID: "joe", authRole: "user", secret: CRASecret("right")) }
         #expect(Set(challenges.map { $0.extra }).count == challenges.count)
         #expect(!challenges[1].isAnswered(by: try ChallengeResponse.answer(challenges[0].extra, secret: "right")))
     }
 
-    @Test("a router's challenge says in JSON for whom it is")
+    @Test("a router's challenge names the client in JSON")
     func contents() throws {
         let challenge = CRAChallenge(session: 7, authID: "joe \"x\"", authRole: "user", secret: CRASecret("right"), time: "now")
         let text = try #require(challenge.extra["challenge"]?.string)

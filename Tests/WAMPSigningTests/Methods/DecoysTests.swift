@@ -3,7 +3,7 @@ import Testing
 
 @testable import WAMPSigning
 
-/// What those are shown who are not on a list of users.
+/// The made-up salts and keys for unknown users.
 @Suite struct DecoysTests {
     private let decoys = Decoys(key: [UInt8](repeating: 7, count: 32))
 
@@ -14,34 +14,34 @@ import Testing
         }
     }
 
-    /// Whether a text is Base64 as an encoder writes it.
+    /// Whether a text is canonical Base64.
     private func isBase64(_ text: String) -> Bool { Data(base64Encoded: text)?.base64EncodedString() == text }
 
-    @Test(arguments: [14, 16, 17]) func `a salt like one in Base64 is Base64, of as many bytes`(_ count: Int) throws {
+    @Test(arguments: [14, 16, 17]) func `a decoy for a Base64 salt is Base64 with the same number of bytes`(_ count: Int) throws {
         let salt = Data((0..<count).map { UInt8(250 - $0) }).base64EncodedString()
-        // One of them may have neither mark, but all together have.
+        // A single salt may lack these characters, but all together contain them.
         let found = try salts(like: salt, letters: "+/")
         #expect(found.allSatisfy { isBase64($0) && Data(base64Encoded: $0)?.count == count })
         let letters = Set(found.joined())
         #expect(letters.isSuperset(of: "+/09azAZ") && Set(found).count == 200)
     }
 
-    @Test func `a salt like one in Base64 for URLs has its marks, and no padding where that has none`() throws {
+    @Test func `a decoy for a URL-safe Base64 salt uses that alphabet, without padding if the salt has none`() throws {
         let found = try salts(like: "Ab3-xY_9Qw0kZt", letters: "")
         #expect(found.allSatisfy { $0.count == 14 && !$0.contains("=") && !$0.contains("+") && !$0.contains("/") })
         #expect(Set(found.joined()).isSuperset(of: "-_"))
-        // The last digit stands for four bits that are there, and two that are not.
+        // The last character encodes four bits of the data and two zero bits.
         let last = Set(found.compactMap(\.last))
         #expect(found.allSatisfy { isBase64($0.replacing("-", with: "+").replacing("_", with: "/") + "==") } && last.count <= 4)
     }
 
-    @Test func `a salt of hexadecimal digits is like one, also if its own are few`() throws {
+    @Test func `a decoy for a hexadecimal salt is hexadecimal, even if the salt uses few digits`() throws {
         let found = try salts(like: "0011223344556677", letters: "0123456789abcdef")
         #expect(found.allSatisfy { $0.count == 16 && $0.allSatisfy { $0.isHexDigit && !$0.isUppercase } })
         #expect(Set(found.joined()).count == 16)
     }
 
-    @Test func `what follows from a key is the same each time, and other with another key`() {
+    @Test func `a decoy depends only on the name and the key`() {
         let (again, other) = (Decoys(key: [UInt8](repeating: 7, count: 32)), Decoys(key: [UInt8](repeating: 8, count: 32)))
         #expect(decoys.hexadecimalSalt(of: "dan") == again.hexadecimalSalt(of: "dan"))
         #expect(decoys.hexadecimalSalt(of: "dan") != other.hexadecimalSalt(of: "dan"))
@@ -49,7 +49,7 @@ import Testing
         #expect(Decoys().hexadecimalSalt(of: "dan") != Decoys().hexadecimalSalt(of: "dan"))
     }
 
-    @Test func `a name has the salt that it would have on the list`() throws {
+    @Test func `an unknown name gets the salt that it would have on the list`() throws {
         let like = CRASecret(salted: "x", salt: decoys.hexadecimalSalt(of: "ann"))
         let letters = Set(decoys.hexadecimalSalt(of: "bob").utf8)
         #expect(decoys.secret(of: "dan", like: like, letters: letters).salt == decoys.hexadecimalSalt(of: "dan"))
@@ -57,7 +57,7 @@ import Testing
         #expect(decoys.keys(of: "dan", like: keys, salts: [keys.salt]).salt == decoys.salt(of: "dan"))
     }
 
-    @Test func `who would have a salt for each dialect has one, and who would have one for both has that`() throws {
+    @Test func `an unknown name has separate salts for the dialects if the users do, otherwise a common one`() throws {
         let all = try ScramDialect.allCases.map { try ScramKeys(password: "x", dialect: $0, hash: .pbkdf2(iterations: 1)) }
         #expect(Set(all.map { decoys.keys(of: "dan", like: $0, salts: all.map(\.salt)).salt }).count == 2)
         let salt = all[0].salt

@@ -7,7 +7,7 @@ import Testing
 @Suite("SCRAM")
 struct ScramTests {
     static let nonce = "ZGVmZ2hpamtsbW5vcHFyc3R1"
-    /// What Autobahn|Python 26.10.2 makes of `secret123` with Argon2id: Base64 without padding.
+    /// The values that Autobahn|Python 26.10.2 derives from `secret123` with Argon2id: Base64 without padding.
     static let argon2 = Argon2id { password, salt, iterations, memory in
         guard password == Array("secret123".utf8), salt == Array(0..<16), iterations == 2, memory == 1024 else { return [] }
         return Base64.bytes("KBNUAQupQdxC2EDQCMPxstSEAz5v7bECu3YVYfem+uw") ?? []
@@ -18,7 +18,7 @@ struct ScramTests {
         ScramClient(user: user, password: password, argon2: argon2, costs: PasswordCosts(), nonce: nonce)
     }
 
-    @Test("the example of RFC 7677 comes out, as the specification's dialect has it")
+    @Test("the example of RFC 7677 matches in the standard dialect")
     func standard() throws {
         let client = client("user", password: "pencil", nonce: "rOprNGfwEbeRWgbNEkqO")
         let answer = try client.answer(
@@ -32,7 +32,7 @@ struct ScramTests {
         #expect(answer.isGenuine(["authextra": ["verifier": "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="]]))
     }
 
-    @Test("with Argon2id, the answer is the one that Autobahn gives to Crossbar")
+    @Test("with Argon2id the answer is the one that Autobahn gives to Crossbar")
     func crossbarArgon2() throws {
         let answer = try client("carol", argon2: Self.argon2).answer(
             [
@@ -44,8 +44,8 @@ struct ScramTests {
         #expect(answer.isGenuine(["authextra": ["scram_server_signature": "PtTBXRZpiqzrEsbCVVW1Y+ohs+O6JPbVIViwW1IPoE4="]]))
     }
 
-    /// Autobahn itself hands the salt to its own PBKDF2 as a text, which that refuses; given the bytes, it answers this.
-    @Test("with PBKDF2, the answer is the one that Autobahn gives to Crossbar")
+    /// Autobahn passes the salt as a text to its PBKDF2, which refuses that; with bytes it gives this answer.
+    @Test("with PBKDF2 the answer is the one that Autobahn gives to Crossbar")
     func crossbarPBKDF2() throws {
         let answer = try client("dave").answer(
             [
@@ -56,7 +56,7 @@ struct ScramTests {
         #expect(answer.isGenuine(["authextra": ["scram_server_signature": "yyxiWWCTwsgpQNJ9ufyevBp9a6HrH6rVxjvk4VINjKc="]]))
     }
 
-    @Test("both sides of each dialect come to terms, and each knows the other", arguments: ScramDialect.allCases, [true, false])
+    @Test("both sides authenticate each other in each dialect", arguments: ScramDialect.allCases, [true, false])
     func bothSides(dialect: ScramDialect, hasArgon2: Bool) throws {
         let argon2 = Argon2id { password, salt, iterations, memory in KeyedHash.hmac(password + [UInt8(iterations)], key: salt) }
         let hash: PasswordHash = hasArgon2 ? .argon2id(iterations: 3, memory: 2048) : .pbkdf2(iterations: 1000)
@@ -70,12 +70,12 @@ struct ScramTests {
         let wrong = ScramClient(user: "a,b=c", password: "wrong", argon2: argon2)
         let second = try ScramChallenge(user: "a,b=c", keys: keys, hello: wrong.extra)
         #expect(second.welcome(answer: try wrong.answer(second.extra, dialect: dialect).signature) == nil)
-        // The answer to one challenge is none to another.
+        // The answer to one challenge does not match another.
         #expect(second.welcome(answer: answer.signature) == nil)
         #expect(second.welcome(answer: "") == nil)
     }
 
-    @Test("a router that does not know the user's keys is no genuine one")
+    @Test("a router without the user's keys is not genuine")
     func untrustedServer() throws {
         let keys = try ScramKeys(password: "secret123", dialect: .standard, hash: .pbkdf2(iterations: 1000))
         let client = ScramClient(user: "dave", password: "secret123")
@@ -89,14 +89,14 @@ struct ScramTests {
         }
     }
 
-    @Test("each client begins with a nonce of its own, which has no padding")
+    @Test("each client starts with another nonce, which has no padding")
     func nonces() {
         let nonces = (0..<16).map { _ in ScramClient(user: "x", password: "y").extra["nonce"]?.string ?? "" }
         #expect(Set(nonces).count == nonces.count)
         #expect(nonces.allSatisfy { $0.utf8.count == 24 && !$0.contains("=") })
     }
 
-    @Test("a challenge that does not continue the client's nonce, or adds nothing to it, is refused")
+    @Test("a challenge must continue the client's nonce and add to it")
     func foreign() {
         for nonce in ["", "abc", Self.nonce, "x" + Self.nonce] {
             #expect(throws: SigningError.foreignNonce) {
@@ -106,7 +106,7 @@ struct ScramTests {
         }
     }
 
-    @Test("a challenge with a field that is missing or none is refused", arguments: ["nonce", "salt", "kdf", "iterations", "memory"])
+    @Test("a challenge with a missing or invalid field is refused", arguments: ["nonce", "salt", "kdf", "iterations", "memory"])
     func malformed(field: String) {
         let whole: ValueMap = [
             "nonce": .text(Self.nonce + "abcd"), "salt": "AAECAwQFBgcICQoLDA0ODw==", "kdf": "argon2id-13", "iterations": 2, "memory": 1024,
@@ -118,7 +118,7 @@ struct ScramTests {
         }
     }
 
-    @Test("a challenge that asks for minutes of work, or for next to none, is refused before any work is done")
+    @Test("a challenge with an excessive or a trivial cost is refused before any work is done")
     func costs() {
         let never = Argon2id { _, _, _, _ in
             Issue.record("the password was hashed")
@@ -139,7 +139,7 @@ struct ScramTests {
         }
     }
 
-    @Test("a password that is kept by a function that is not here cannot be proven")
+    @Test("a key derivation function that is not supported is an error")
     func functions() {
         for (kdf, missing) in [("argon2id-13", "argon2id-13"), ("scrypt", "scrypt")] {
             let extra: ValueMap = [
@@ -149,7 +149,7 @@ struct ScramTests {
         }
     }
 
-    @Test("an Argon2id that fails is told, not what it worked on")
+    @Test("a failure of Argon2id is reported without its inputs")
     func failing() throws {
         struct OutOfMemory: Error {}
         let extra: ValueMap = [
@@ -160,7 +160,7 @@ struct ScramTests {
         }
     }
 
-    @Test("a hello without a nonce gets no challenge")
+    @Test("a HELLO without a nonce gets no challenge")
     func hello() throws {
         let keys = try ScramKeys(password: "secret123", dialect: .standard, hash: .pbkdf2(iterations: 1000))
         for hello: ValueMap in [[:], ["nonce": ""], ["nonce": 7], ["nonce": "&&&&"], ["nonce": .text(String(repeating: "A", count: 1028))]]
