@@ -10,10 +10,10 @@ import WebSocketCore
 @testable import HoldfastHub
 import WebSocketRuntime
 
-/// Tests of hubs over real sockets, one after the other.
+/// Tests of hubs over real sockets, which run one after the other.
 @Suite(.serialized, .timeLimit(.minutes(2))) enum HubTests {}
 
-/// A directory of a test's own.
+/// A temporary directory of one test.
 final class HubDirectory: Sendable {
     let path: String
 
@@ -25,7 +25,7 @@ final class HubDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file, and tells where it is.
+    /// Writes a file and returns its path.
     func write(_ name: String, _ text: String) throws -> String {
         let file = path + "/" + name
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))
@@ -34,7 +34,7 @@ final class HubDirectory: Sendable {
 }
 
 extension Hub {
-    /// A hub for development in a directory.
+    /// A development hub with its data in a directory.
     static func stage(_ directory: HubDirectory, _ change: (inout HubConfiguration) -> Void = { _ in }) -> Hub {
         var configuration = HubConfiguration(data: directory.path + "/log")
         configuration.takesDevelopmentTokens = true
@@ -48,9 +48,9 @@ extension RoomName {
     static let abc = RoomName("abc") ?? { preconditionFailure("a name") }()
 }
 
-/// A client that says frame by frame what a test tells it to.
+/// A client that sends the frames that a test gives it.
 final class HubGuest: Sendable {
-    /// The hub closed before what was awaited had come.
+    /// The hub closed the connection before the expected frame came.
     struct Ended: Error {}
 
     let connection: WebSocketConnection
@@ -80,19 +80,19 @@ final class HubGuest: Sendable {
         throw Ended()
     }
 
-    /// The next frame that is one of these, whatever comes before it.
+    /// The next frame that matches. Other frames are skipped.
     func next<Found>(_ match: (HubFrame) -> Found?) async throws -> Found {
         while true { if let found = match(try await next()) { return found } }
     }
 
-    /// Says hello, and waits for the welcome.
+    /// Sends hello and waits for the welcome.
     @discardableResult
     func hello(token: String? = "dev:ann", joins: [ClientFrame.Join] = []) async throws -> HubFrame.Welcome {
         try await say(.hello(ClientFrame.Hello(versions: [1], device: device, token: token, joins: joins)))
         return try await next { if case .welcome(let welcome) = $0 { welcome } else { nil } }
     }
 
-    /// Joins, and waits for the state.
+    /// Joins a room and waits for the state.
     @discardableResult
     func join(_ room: RoomName = .abc, from cursor: LogPosition = .nowhere) async throws -> HubFrame.RoomState {
         try await say(.join(ClientFrame.Join(room: room, cursor: cursor)))
@@ -120,7 +120,7 @@ final class HubGuest: Sendable {
         try await next { if case .refusal(let refusal) = $0 { refusal } else { nil } }
     }
 
-    /// Waits for the end; the code that the hub closed with.
+    /// Waits for the close and returns the hub's close code.
     func closeCode() async throws -> UInt16? {
         while (try? await next()) != nil {}
         return connection.closeRecord?.received?.code?.rawValue
@@ -128,6 +128,6 @@ final class HubGuest: Sendable {
 }
 
 extension MessageID {
-    /// A name that stands for a number.
+    /// A message ID made from a number.
     static func number(_ number: Int64) -> MessageID { MessageID(Bits128(high: 0x7000, low: 1 << 63 | UInt64(number))) }
 }

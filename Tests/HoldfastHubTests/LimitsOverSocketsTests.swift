@@ -7,13 +7,13 @@ import Testing
 @testable import HoldfastHub
 
 extension HubTests {
-    /// What one user and one address may do.
+    /// The limits of a user and of an address.
     @Suite struct LimitsOverSocketsTests {
         private let directory: HubDirectory
 
         init() throws { directory = try HubDirectory() }
 
-        /// A token is the name of a user.
+        /// An authority that takes the token as the user's name.
         private struct NameAuthority: HubAuthority {
             func identify(_ token: String?, isLocal: Bool) async throws(TokenRefusal) -> Identity {
                 guard let user = token.flatMap(UserName.init) else { throw TokenRefusal(.missing, "there is no name") }
@@ -21,7 +21,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a user has so many connections, whatever they speak`() async throws {
+        @Test func `a user has a limit of connections over all subprotocols`() async throws {
             try await Hub.stage(directory) { $0.perUser.connections = 2 }.withRunning { hub in
                 var guests: [HubGuest] = []
                 for encoding in RoomsEncoding.allCases {
@@ -34,14 +34,14 @@ extension HubTests {
                 #expect(refusal.code == .count && refusal.retry == .after(10_000))
                 #expect(try await third.closeCode() == 4003)
                 try await HubGuest(hub.url).hello(token: "dev:bob")
-                // A place is free again once one of them has gone.
+                // A connection that ends gives its place back.
                 await guests[0].connection.close()
                 while (try? await HubGuest(hub.url).hello()) == nil { await Task.yield() }
             }
         }
 
-        @Test func `a user publishes so much over all connections, and others are not held up`() async throws {
-            // Eight at once, and one a second.
+        @Test func `a user has a publish rate over all connections, and others are not affected`() async throws {
+            // A burst of eight, and one a second.
             try await Hub.stage(directory) { $0.perUser.messages = 1 }.withRunning { hub in
                 let (one, two, bob) = (try await HubGuest(hub.url), try await HubGuest(hub.url, .protobuf), try await HubGuest(hub.url))
                 for (guest, name) in [(one, "ann"), (two, "ann"), (bob, "bob")] {
@@ -52,7 +52,7 @@ extension HubTests {
                     try await one.publish(cseq)
                     _ = try await one.ack()
                 }
-                // Not even a very slow machine gives that much time.
+                // Even a very slow machine does not refill that much in time.
                 for cseq in Int64(1)...200 { try await two.publish(cseq) }
                 let refusal = try await two.refusal()
                 guard case .after(let wait) = refusal.retry else { throw HubGuest.Ended() }
@@ -62,7 +62,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a client that is not known says something long only while few others of its address do`() async throws {
+        @Test func `an unauthenticated client may send a long frame only while few others of its address do`() async throws {
             let joins = (1...1000).map { ClientFrame.Join(room: RoomName(String(repeating: "long ", count: 16) + "\($0)") ?? .abc) }
             for places in [0, 1] {
                 try await Hub.stage(HubDirectory()) { $0.lanes.longGreetings = places }.withRunning { hub in
@@ -74,7 +74,7 @@ extension HubTests {
                     } else {
                         try await ann.hello(joins: joins)
                     }
-                    // Whoever is known has the usual limit.
+                    // An authenticated client has the usual limit.
                     let bob = try await HubGuest(hub.url)
                     try await bob.hello(token: "dev:bob")
                     try await bob.join()
@@ -82,12 +82,12 @@ extension HubTests {
                     _ = try await bob.ack()
                     let long = ClientFrame.auth(token: String(repeating: "x", count: 70_000))
                     try await bob.say(long)
-                    try #expect(await bob.refusal().code == .token, "it is read, and found to be wrong")
+                    try #expect(await bob.refusal().code == .token, "the frame was read, and its token was refused")
                 }
             }
         }
 
-        @Test func `an address has so many connections`() async throws {
+        @Test func `an address has a limit of connections`() async throws {
             try await Hub.stage(directory) { $0.perAddress.connections = 1 }.withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -98,7 +98,7 @@ extension HubTests {
             }
         }
 
-        @Test func `behind a proxy the address is what the proxy adds, not what the client says`() async throws {
+        @Test func `behind a proxy the address is the one that the proxy adds, not one that the client sends`() async throws {
             let hub = Hub.stage(directory) { configuration in
                 (configuration.isBehindProxy, configuration.takesDevelopmentTokens) = (true, false)
                 (configuration.authority, configuration.perAddress.connections) = (NameAuthority(), 1)
@@ -116,15 +116,15 @@ extension HubTests {
             }
         }
 
-        @Test func `what is chosen is what the hub allows`() {
+        @Test func `configured limits reach the hub's policy`() {
             var configuration = HubConfiguration(data: "")
             #expect(configuration.perAddress.connections == 1000)
             (configuration.perUser.connections, configuration.perConnection.messages) = (3, 400)
             #expect(configuration.policy.user.connections == 3 && configuration.policy.user.messages == HubPolicy().user.messages)
-            // Twice as many a second, twice as many at once.
+            // Twice the rate and twice the burst.
             let usual = HubPolicy().connection.messages
             #expect(configuration.policy.connection.messages == HubPolicy.Rate(perSecond: 400, burst: usual.burst * 400 / usual.perSecond))
-            // Who is to publish more than there may be frames gets as many frames.
+            // A publish rate above the frame rate raises the frame rate to the same value.
             configuration.perConnection.messages = 5000
             #expect(configuration.policy.frames.perSecond == 10_000)
             for _ in 0..<2 {
@@ -145,7 +145,7 @@ extension HubTests {
         ]
 
         @Test(arguments: wrong.indices)
-        func `a configuration that cannot be meant is told so`(index: Int) async throws {
+        func `an invalid configuration is reported as an error`(index: Int) async throws {
             let hub = Hub.stage(directory, Self.wrong[index])
             let error = await #expect(throws: HubError.self) { try await hub.withRunning { _ in } }
             guard case .configuration? = error else { throw HubGuest.Ended() }

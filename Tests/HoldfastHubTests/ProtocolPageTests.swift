@@ -5,11 +5,11 @@ import Testing
 
 @testable import HoldfastHub
 
-/// docs/rooms-protocol.md, as far as it tells numbers of this hub.
+/// The numbers of this hub in docs/rooms-protocol.md.
 private struct ProtocolPage {
-    /// Its words, with one space between them.
+    /// The page's text, with single spaces between the words.
     let words: String
-    /// The cells of its tables, row by row.
+    /// The cells of the page's tables, row by row.
     let rows: [[String]]
 
     init() throws {
@@ -21,7 +21,7 @@ private struct ProtocolPage {
         }
     }
 
-    /// A file of the package.
+    /// Reads a file of the package.
     static func read(_ path: String) throws -> String {
         var folder = URL(filePath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
@@ -36,10 +36,10 @@ private struct ProtocolPage {
 }
 
 extension Int64 {
-    /// As the page writes a number.
+    /// A number as the page writes it.
     fileprivate var written: String { self < 10_000 ? "\(self)" : "\(self / 1000),\("\(1000 + self % 1000)".dropFirst())" }
 
-    /// As the page writes a number of bytes.
+    /// A number of bytes as the page writes it.
     fileprivate var bytes: String { self % (1 << 20) == 0 ? "\(self >> 20) MiB" : "\(self >> 10) KiB" }
 }
 
@@ -53,7 +53,7 @@ extension HubPolicy.Rate {
 
     init() throws { page = try ProtocolPage() }
 
-    @Test func `the rates of the page are those of the hub`() throws {
+    @Test func `the page has the rates of the hub`() throws {
         let all = [policy.connection, policy.user, policy.address]
         #expect(try page.row("publications") == all.map { $0.messages.written() })
         #expect(try page.row("bytes of frames `pub`") == all.map { $0.bytes.written(\.bytes) })
@@ -67,7 +67,7 @@ extension HubPolicy.Rate {
         #expect(try page.row("typing in one room") == [policy.typing.written(), "", ""])
     }
 
-    @Test func `the limits of the page are those of the hub`() {
+    @Test func `the page has the limits of the hub`() {
         let limits = HubConfiguration(data: "").limits
         let line = """
             The default of `limits`: `frame` \(limits.frame.bytes), `body` \(limits.body.bytes), `roomWindow` \(limits.roomWindow), \
@@ -84,7 +84,7 @@ extension HubPolicy.Rate {
         ] { #expect(page.words.contains(words), "\(words)") }
     }
 
-    @Test func `the table of errors has the codes that there are`() throws {
+    @Test func `the page's table of errors has all codes`() throws {
         let code = try Regex(#"Code\(rawValue: ([0-9]+)\)"#, as: (Substring, Substring).self)
         let known = try ProtocolPage.read("Sources/Core/RoomCore/Frames/HubFrame.swift").matches(of: code).compactMap { Int($0.output.1) }
         #expect(known.count > 15)
@@ -94,7 +94,7 @@ extension HubPolicy.Rate {
 }
 
 @Suite struct FrameLimitTests {
-    @Test func `a payload that may be published fits into a frame`() {
+    @Test func `a payload of the permitted size fits into a frame`() {
         var configuration = HubConfiguration(data: "")
         for (frame, body, isFit) in [
             (4096, 1024, true), (1 << 20, 700_000, true), (.max, 1 << 40, true), (1 << 20, 786_432, false), (1 << 20, .max, false),
@@ -105,8 +105,8 @@ extension HubPolicy.Rate {
         }
     }
 
-    @Test func `the longest frame of a payload is not longer than is reckoned`() throws {
-        // Names and types whose every byte needs an escape.
+    @Test func `the longest frame of a payload is not longer than calculated`() throws {
+        // Each byte of these names and types needs an escape.
         let (name, type) = (String(repeating: "\"", count: 128), String(repeating: "\u{1}", count: 64))
         let content = Publication.Content(
             type: type, about: Reference(kind: type, seq: (1 << 53) - 1), payload: .binary([UInt8](repeating: 0xFF, count: 1534)))
@@ -121,13 +121,13 @@ extension HubPolicy.Rate {
 }
 
 extension HubTests {
-    /// What the page says of the ends of numbers, over sockets.
+    /// Limits that the page describes, over sockets.
     @Suite struct ProtocolPageOverSocketsTests {
         private let directory: HubDirectory
 
         init() throws { directory = try HubDirectory() }
 
-        @Test func `a connection may say a thousand frames of unknown types`() async throws {
+        @Test func `a connection may send a thousand frames of unknown types`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -140,7 +140,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a question for history is cut to what may be asked`() async throws {
+        @Test func `a history request over the limit gets the largest permitted page`() async throws {
             try await Hub.stage(directory) { $0.limits.page = 3 }.withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()

@@ -6,11 +6,11 @@ import Testing
 @testable import HoldfastHub
 
 extension HubTests {
-    /// What one may store in a hub that runs.
+    /// Storage quotas of a running hub.
     @Suite struct QuotasOverSockets {
         private let directory = try? HubDirectory()
 
-        @Test func `a user who has stored enough is told when to go on, and others go on`() async throws {
+        @Test func `a user over the quota gets a retry time, and others go on`() async throws {
             let directory = try #require(directory)
             try await Hub.stage(directory) { $0.quotas.userPerDay = 1000 }.withRunning { hub in
                 let (ann, bob) = (try await HubGuest(hub.url), try await HubGuest(hub.url, .protobuf))
@@ -31,14 +31,14 @@ extension HubTests {
             }
         }
 
-        @Test func `a hub leaves as much of its disk free as it was told to`() async throws {
+        @Test func `a hub leaves the configured space of its disk free`() async throws {
             let directory = try #require(directory)
             try await Hub.stage(directory) { $0.quotas.free = .max }.withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
                 try await ann.join()
                 var code: Refusal.Code?
-                // The hub looks at its disk as soon as it runs.
+                // The hub checks its disk when it starts.
                 for cseq in Int64(1)...100_000 where code == nil {
                     try await ann.publish(cseq)
                     code = try await ann.next { (frame: HubFrame) -> Refusal.Code?? in
@@ -53,7 +53,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what a log may yet take is the least of what is left`() async throws {
+        @Test func `the space that a log may still use is the least of its limits`() async throws {
             let directory = try #require(directory)
             let log = try await SQLiteRoomLog(directory: directory.path + "/log")
             let free = try #require(log.space(within: HubQuotas(free: 0)))
@@ -65,7 +65,7 @@ extension HubTests {
             await log.close()
         }
 
-        @Test func `what a room holds is told when it is opened, and when retention has taken something away`() async throws {
+        @Test func `a room's size is known after it is opened and after retention`() async throws {
             let directory = try #require(directory)
             let log = try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention(count: 10))
             _ = await log.carryOut([.open(.abc)])
@@ -86,7 +86,7 @@ extension HubTests {
             await log.close()
         }
 
-        @Test func `quotas are what was chosen`() {
+        @Test func `configured quotas reach the hub's policy`() {
             var configuration = HubConfiguration(data: "")
             #expect(configuration.quotas == HubQuotas())
             configuration.quotas = HubQuotas(userPerDay: nil, room: nil, total: 5, free: -1)

@@ -9,14 +9,14 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension HubTests {
-    /// A hub as clients meet it.
+    /// A hub and its clients over sockets.
     @Suite struct RoomsOverSocketsTests {
         private let directory: HubDirectory
 
         init() throws { directory = try HubDirectory() }
 
         @Test(arguments: RoomsEncoding.allCases)
-        func `a message is acked when it is stored, and comes to every member once`(encoding: RoomsEncoding) async throws {
+        func `a message is acked when it is stored, and delivered to every member once`(encoding: RoomsEncoding) async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url, encoding)
                 let bob = try await HubGuest(hub.url, encoding == .json ? .protobuf : .json)
@@ -36,7 +36,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what was acked is there after a restart, in the same epoch, and is not stored again`() async throws {
+        @Test func `after a restart acked messages are there in the same epoch, and a repeat is not stored again`() async throws {
             var chance = SystemRandomNumberGenerator()
             let device = DeviceID(using: &chance)
             let epoch = try await Hub.stage(directory).withRunning { hub in
@@ -58,7 +58,7 @@ extension HubTests {
             }
         }
 
-        @Test func `who offers no subprotocol speaks JSON`() async throws {
+        @Test func `a client without a subprotocol gets JSON`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url, offers: false)
                 #expect(ann.connection.subprotocol == nil)
@@ -66,7 +66,7 @@ extension HubTests {
             }
         }
 
-        @Test func `the first subprotocol that is known is taken, and none known is refused`() async throws {
+        @Test func `the first known subprotocol is selected, and without a known one the upgrade is refused`() async throws {
             try await Hub.stage(directory).withRunning { hub -> Void in
                 let ann = try await HubGuest(hub.url) { $0.subprotocols = ["other", RoomsEncoding.protobuf.subprotocol] + $0.subprotocols }
                 #expect(ann.connection.subprotocol == RoomsEncoding.protobuf.subprotocol)
@@ -75,7 +75,7 @@ extension HubTests {
         }
 
         @Test(arguments: ["nonsense", "{\"t\":\"hello\"}"])
-        func `what is no frame is told so, and the connection closed`(text: String) async throws {
+        func `an invalid frame is reported, and the connection is closed`(text: String) async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.connection.send(.text(text))
@@ -85,7 +85,7 @@ extension HubTests {
         }
 
         @Test(arguments: RoomsEncoding.allCases)
-        func `a publication that cannot be read is refused alone, and the connection goes on`(encoding: RoomsEncoding) async throws {
+        func `an unreadable publication is refused alone, and the connection stays open`(encoding: RoomsEncoding) async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url, encoding)
                 try await ann.hello()
@@ -111,7 +111,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a newer connection of a device takes the place of the older`() async throws {
+        @Test func `a newer connection of a device replaces the older one`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let old = try await HubGuest(hub.url)
                 try await old.hello()
@@ -121,7 +121,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a frame that is too long ends the connection, a payload that is too long does not`() async throws {
+        @Test func `a frame that is too long closes the connection, and a payload that is too long does not`() async throws {
             try await Hub.stage(directory) { ($0.limits.frame, $0.limits.body) = (4096, 1024) }.withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -133,14 +133,14 @@ extension HubTests {
             }
         }
 
-        @Test func `a member that takes nothing does not slow the room, and is told that it lags`() async throws {
+        @Test func `a member that does not read does not slow the room, and gets a lag frame`() async throws {
             let (count, body) = (Int64(400), String(repeating: "x", count: 60_000))
             let hub = Hub.stage(directory) { configuration in
                 configuration.lanes.stored = 256 << 10
                 configuration.policy.connection.bytes = HubPolicy.Rate(perSecond: 1 << 30, burst: 1 << 30)
                 configuration.policy.connection.messages = HubPolicy.Rate(perSecond: 10_000, burst: 10_000)
                 configuration.policy.user = configuration.policy.address
-                // It takes nothing for as long as the disk needs.
+                // It does not read while the disk writes.
                 configuration.policy.slowFor = .seconds(600)
                 (configuration.server.slowConsumers, configuration.server.timeouts.pingInterval) = (.wait, nil)
             }
@@ -150,7 +150,7 @@ extension HubTests {
                     try await guest.hello(token: "dev:\(name)")
                     try await guest.join()
                 }
-                // Nobody takes what comes to `slow`, so TCP fills up, and then the hub's lane.
+                // No one reads from `slow`, so the TCP buffers fill up, and then the hub's lane.
                 for cseq in 1...count {
                     try await ann.publish(cseq, body)
                     let seqs = try await bob.entries().map(\.seq)
@@ -172,13 +172,13 @@ extension HubTests {
             }
         }
 
-        @Test func `a client that is closed and takes nothing is dropped after a moment`() async throws {
+        @Test func `a closed client that does not read is dropped after a short time`() async throws {
             let hub = Hub.stage(directory) { configuration in
                 configuration.lanes.stored = 256 << 10
                 (configuration.lanes.closeTimeout, configuration.server.timeouts.close) = (.milliseconds(50), .milliseconds(50))
                 configuration.policy.connection = configuration.policy.address
                 configuration.policy.user = configuration.policy.address
-                // Nothing else ends it.
+                // Nothing else ends the connection.
                 configuration.policy.slowFor = .seconds(600)
                 (configuration.server.slowConsumers, configuration.server.timeouts.pingInterval) = (.wait, nil)
             }
@@ -188,7 +188,7 @@ extension HubTests {
                     try await guest.hello()
                     try await guest.join()
                 }
-                // Until only one of the two is told: the other's lane is full.
+                // Runs until only one of the two gets entries, because the other's lane is full.
                 var (cseq, told, news) = (Int64(0), UInt64(0), UInt64(2))
                 while news != 1 {
                     cseq += 1
@@ -197,7 +197,7 @@ extension HubTests {
                     let delivered = try await hub.core.figures().delivered
                     (news, told) = (delivered - told, delivered)
                 }
-                // A newer connection of its device takes its place.
+                // A newer connection of its device replaces it.
                 let newer = try await HubGuest(hub.url, device: slow.device)
                 try await newer.hello()
                 while hub.server.connectionCount > 2 { await Task.yield() }
@@ -205,7 +205,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what nobody stores is dropped before anything waits for it`() async throws {
+        @Test func `ephemeral frames are dropped before stored ones wait`() async throws {
             let hub = Hub.stage(directory) { configuration in
                 let rate = HubPolicy.Rate(perSecond: 1 << 30, burst: 1 << 30)
                 configuration.policy.signals = rate
@@ -224,18 +224,18 @@ extension HubTests {
                 var number: Int64 = 0
                 while try await hub.dropped == 0 {
                     for _ in 0..<200 { try await ann.say(signal) }
-                    // One at a time, so that all of them have gone through the hub.
+                    // One at a time, so that the hub has handled all of them.
                     number += 1
                     try await ann.say(.ping(number))
                     try await ann.next { if case .pong(let pong, _) = $0, pong == number { () } else { nil } }
                 }
-                // What is stored still comes, behind what the socket held.
+                // Stored entries still arrive, after the frames in the socket's buffers.
                 try await ann.publish(1)
                 #expect(try await slow.entries().map(\.seq) == [1])
             }
         }
 
-        @Test func `a hub that stops says when to come back, and has acked what it took`() async throws {
+        @Test func `a stopping hub sends a retry time and acks what it accepted`() async throws {
             let (guests, early) = try await Hub.stage(directory).withRunning { hub in
                 var guests: [HubGuest] = []
                 for number in 1...4 {
@@ -245,7 +245,7 @@ extension HubTests {
                     guests.append(guest)
                 }
                 try await guests[0].publish(1)
-                // After the answer the hub has the publication, whether or not it is stored.
+                // When this answer has come, the hub has the publication, stored or not.
                 try await guests[0].say(.ping(1))
                 var acks: [Int64] = []
                 try await guests[0].next { frame -> Void? in
@@ -271,17 +271,17 @@ extension HubTests {
             }
         }
 
-        @Test func `two hubs cannot have one log`() async throws {
+        @Test func `two hubs cannot use one log`() async throws {
             try await Hub.stage(directory).withRunning { [directory] _ -> Void in
                 await #expect(throws: HubError.self) { try await Hub.stage(directory).withRunning { _ in } }
             }
         }
 
-        @Test func `a hub that listens elsewhere takes no development tokens`() async throws {
+        @Test func `a hub that listens on other interfaces accepts no development tokens`() async throws {
             await #expect(throws: HubError.self) { try await Hub.stage(directory) { $0.server.host = "0.0.0.0" }.withRunning { _ in } }
         }
 
-        @Test func `the server itself publishes, and the same name is stored once`() async throws {
+        @Test func `a server publication is stored once for each ID`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -303,6 +303,6 @@ extension HubTests {
 }
 
 extension RunningHub {
-    /// Frames that slow clients did not get.
+    /// The number of frames that were dropped for slow clients.
     fileprivate var dropped: Int { get async throws { core.gauges.read().dropped } }
 }

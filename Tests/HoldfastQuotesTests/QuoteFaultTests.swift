@@ -5,14 +5,14 @@ import HoldfastTesting
 import QuotesCore
 import Testing
 
-/// A real server and a real socket, with a link between them that misbehaves.
+/// A real server and a real socket, with a faulty link between them.
 @Suite(.timeLimit(.minutes(5))) struct QuoteFaultTests {
-    /// Waits for something; only the suite's time limit ends a wait that is in vain.
+    /// Waits for a condition. Only the suite's time limit ends a wait without success.
     private func until(_ isReached: () -> Bool) async throws {
         while !isReached() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    /// Runs a market behind a link, with a feed that follows all of it.
+    /// Runs a market server behind a link, with a feed that follows all symbols.
     private func follow(
         _ market: QuoteMarket, _ encoding: QuotesEncoding = .messagePack, rate: Int? = nil, isEndlesslyPatient: Bool = false,
         _ body: (QuoteFeed, FaultyLink) async throws -> Void
@@ -22,9 +22,9 @@ import Testing
             let socket = WebSocket("ws://127.0.0.1:\(link.port)/feed") { options in
                 QuoteFeed.prepare(&options, [encoding])
                 (options.connection.timeouts.connect, options.connection.timeouts.handshake) = (.seconds(60), .seconds(60))
-                // So that the sizes of messages are known.
+                // Without compression the sizes of messages are known.
                 options.connection.compression = nil
-                // A busy machine may be deaf for a while: that is no fault of the link.
+                // A busy machine may not answer for a while. The link is not to blame for that.
                 options.connection.timeouts.ping = .seconds(300)
                 options.reconnect.backoff = Backoff(base: .milliseconds(20), cap: .milliseconds(200))
                 options.reconnect.spacing = .zero
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test(arguments: QuotesEncoding.allCases) func `the machine becomes the market`(encoding: QuotesEncoding) async throws {
+    @Test(arguments: QuotesEncoding.allCases) func `the client's table becomes equal to the market`(encoding: QuotesEncoding) async throws {
         let market = QuoteMarket(symbols: 450)
         try await follow(market, encoding) { feed, _ in
             for _ in 1...20 {
@@ -51,31 +51,31 @@ import Testing
         }
     }
 
-    @Test func `a link that stands still makes the server conflate, and in the end the newest is shown`() async throws {
+    @Test func `a stalled link makes the server conflate, and the client ends with the newest quotes`() async throws {
         let market = QuoteMarket(symbols: 300)
-        // How long the link stands still depends on the machine.
+        // The time of the stall depends on the machine.
         try await follow(market, .json, isEndlesslyPatient: true) { feed, link in
             try await until { market.isShown(by: feed) }
             link.stall()
             var trades = 0
-            // At first the buffers of the system take what is sent; after that nothing is made that could not be sent.
+            // The system's buffers take the first messages. After that no message is made that cannot be sent.
             while market.conflated == 0 || trades < 500, trades < 100_000 {
                 market.trade()
                 trades += 1
                 if trades % 10 == 0 { try await Task.sleep(for: .milliseconds(1)) }
             }
-            // What waits is a list of symbols, whatever has happened to them.
+            // A list of symbols waits. Its length does not grow with the changes.
             for _ in 1...1000 { market.trade() }
             link.resume()
             try await until { market.isShown(by: feed) }
             let counts = feed.counts
-            #expect(counts.conflated >= 300 * 900, "the trades of the last round are one tick of each symbol")
+            #expect(counts.conflated >= 300 * 900, "the trades of the last round become one tick of each symbol")
             #expect(counts.ticks + counts.conflated >= UInt64(300 * trades))
             #expect(counts.gaps == 0 && counts.garbage == 0 && counts.connections == 1)
         }
     }
 
-    @Test func `at a rate the server sends no more, and the last change comes`() async throws {
+    @Test func `with a rate limit the server sends no faster, and the last change arrives`() async throws {
         let market = QuoteMarket(symbols: 3)
         try await follow(market, rate: 5) { feed, _ in
             try await until { market.isShown(by: feed) }
@@ -86,16 +86,16 @@ import Testing
             }
             try await until { market.isShown(by: feed) }
             let seconds = (ContinuousClock.now - start) / .seconds(1)
-            // One at once, then five a second.
+            // One at once, and then five a second.
             #expect(Double(feed.counts.ticks) <= 3 * (2 + 5 * seconds))
             #expect(feed.counts.conflated + feed.counts.ticks == 1200)
         }
     }
 
-    @Test func `cuts in the middle of snapshots and ticks are survived`() async throws {
+    @Test func `a client recovers from cuts in the middle of snapshots and ticks`() async throws {
         let market = QuoteMarket(symbols: 1500)
         try await follow(market) { feed, link in
-            // A snapshot has more than 30,000 bytes, so no connection gets to its end.
+            // A snapshot has more than 30,000 bytes, so no connection completes one.
             link.cut(after: 8_000...20_000)
             try await until {
                 market.trade()
@@ -103,7 +103,7 @@ import Testing
             }
             #expect(!feed.isCurrent)
             #expect(feed.counts.quotes > 0)
-            // Now they get through it, and no further than some ticks.
+            // Now a connection completes its snapshot, and then gets only some ticks.
             link.cut(after: 150_000...400_000)
             try await until {
                 market.trade()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `messages that the server drops on purpose are missed and made good`() async throws {
+    @Test func `a client recovers from messages that the server drops on purpose`() async throws {
         let market = QuoteMarket(symbols: 450) { $0 % 7 == 0 ? .dropped : .sent }
         try await follow(market) { feed, _ in
             try await until {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [QuotesEncoding.json, .messagePack]) func `garbage costs a resync, too much of it the connection`(
+    @Test(arguments: [QuotesEncoding.json, .messagePack]) func `an invalid message causes a resync, and too many close the connection`(
         encoding: QuotesEncoding
     ) async throws {
         let market = QuoteMarket(symbols: 250) { $0 % 11 == 0 ? .garbage : .sent }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that takes five milliseconds for each update sees the newest, and delays nobody`() async throws {
+    @Test func `a reader that takes five milliseconds for each update sees the newest quotes, and delays no one`() async throws {
         let market = QuoteMarket(symbols: 100)
         try await follow(market) { feed, _ in
             try await until { market.isShown(by: feed) }
@@ -150,7 +150,7 @@ import Testing
                 for await update in feed.updates() {
                     count += 1
                     for quote in update.quotes {
-                        #expect(quote.version >= versions[quote.symbol, default: 0], "it never goes back")
+                        #expect(quote.version >= versions[quote.symbol, default: 0], "a symbol's version never goes back")
                         versions[quote.symbol] = quote.version
                     }
                     if versions.count == 100, versions.values.allSatisfy({ $0 == 301 }) { break }

@@ -4,9 +4,9 @@ import HoldfastTesting
 import QuotesCore
 import Testing
 
-/// What an app sees of a server of quotes.
+/// An app's view of a quotes server.
 @Suite(.timeLimit(.minutes(2))) struct QuoteFeedTests {
-    @Test(arguments: QuotesEncoding.allCases) func `it shows what the server shows, in every encoding`(encoding: QuotesEncoding)
+    @Test(arguments: QuotesEncoding.allCases) func `a feed shows the server's quotes in every encoding`(encoding: QuotesEncoding)
         async throws
     {
         let (stage, peer) = try await QuoteStage.following(encoding)
@@ -18,7 +18,7 @@ import Testing
         #expect(counts.messages == 2 && counts.quotes == 2 && counts.conflated == 2 && counts.connections == 1 && counts.garbage == 0)
     }
 
-    @Test func `it asks for the rate, and for what is subscribed to later`() async throws {
+    @Test func `a feed sends its rate and later subscriptions`() async throws {
         let stage = QuoteStage(rate: 30)
         let peer = try await stage.accept()
         await stage.until { $0.counts.connections == 1 }
@@ -31,7 +31,7 @@ import Testing
         #expect(stage.feed.quotes.isEmpty)
     }
 
-    @Test func `a pattern that no symbol can match is refused here, what the server refuses is told`() async throws {
+    @Test func `a pattern that matches no symbol is refused locally, and a refusal of the server is reported`() async throws {
         let stage = QuoteStage()
         #expect(throws: InvalidSymbolPattern(pattern: "A B")) { try stage.feed.subscribe("SAIL", "A B") }
         #expect(throws: InvalidSymbolPattern(pattern: nil)) { try stage.feed.subscribe(to: []) }
@@ -45,7 +45,7 @@ import Testing
         await stage.until { $0.isCurrent }
     }
 
-    @Test func `after a cut in the middle of a snapshot everything is asked for anew, and is old until it has come`() async throws {
+    @Test func `after a cut within a snapshot all is requested again, and quotes are stale until they arrive`() async throws {
         let stage = QuoteStage()
         try stage.feed.subscribe("*")
         let first = try await stage.accept()
@@ -71,7 +71,7 @@ import Testing
         #expect(stage.feed.prices == ["SAIL 106", "BANK 200"])
     }
 
-    @Test func `after a gap everything is asked for anew on the same connection`() async throws {
+    @Test func `after a gap all snapshots are requested again on the same connection`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         try await peer.tick(3, 0, 3, by: 1)
         #expect(try await peer.request() == .resync(round: 1))
@@ -82,20 +82,20 @@ import Testing
         #expect(stage.feed.counts.gaps == 1 && stage.feed.counts.resyncs == 1)
     }
 
-    @Test func `garbage is counted and costs a resync, and the third ends the connection with 1007`() async throws {
+    @Test func `each invalid message is counted and causes a resync, and the third closes the connection with 1007`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         try await peer.transport.send(.binary([0xc1]))
         #expect(try await peer.request() == .resync(round: 1))
         #expect(stage.feed.prices == ["(SAIL 100)", "(BANK 200)"])
         try await peer.transport.send(.text("no MessagePack"))
-        // What was introduced may have been lost: that is no garbage before all has come again.
+        // The definition of a symbol may have been lost, so a tick for it is not invalid before the resync has ended.
         try await peer.tick(2, 9, 1, by: 1)
         await stage.until { $0.counts.messages == 2 }
         #expect(stage.feed.counts.garbage == 2)
         try await peer.tick(3, 10, 1, by: 1)
         #expect(await peer.transport.closeCode() == .invalidPayload)
         await stage.until { $0.complaint != nil }
-        // It may be mended by the next time.
+        // The next resync may fix it.
         await stage.pause()
         let second = try await stage.accept()
         _ = try await second.request()
@@ -105,14 +105,14 @@ import Testing
         #expect(stage.feed.counts.garbage == 3)
     }
 
-    @Test func `what is shown is old as soon as the connection is given up, also if nobody connects again`() async throws {
+    @Test func `quotes are stale as soon as the connection is given up, also without a reconnect`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         await stage.feed.socket.notify(.suspended)
         await stage.until { $0.prices == ["(SAIL 100)", "(BANK 200)"] }
         withExtendedLifetime(peer) {}
     }
 
-    @Test func `a server that says nothing is left for another attempt`() async throws {
+    @Test func `a silent server is left for another attempt`() async throws {
         let stage = QuoteStage()
         try stage.feed.subscribe("*")
         let first = try await stage.accept()
@@ -125,7 +125,7 @@ import Testing
         _ = try await stage.accept()
     }
 
-    @Test func `a server that agrees to no subprotocol of quotes is left for good`() async throws {
+    @Test func `a server without a subprotocol of quotes is left for good`() async throws {
         let stage = QuoteStage()
         let peer = try #require(await stage.server.nextAttempt()).accept()
         #expect(await peer.closeCode() == .protocolError)
@@ -133,7 +133,7 @@ import Testing
         #expect(stage.feed.complaint == "the server agreed on no subprotocol of ours")
     }
 
-    @Test func `a refusal of what nobody asked for harms nobody`() async throws {
+    @Test func `a refusal of an unknown subscription is ignored`() async throws {
         let stage = QuoteStage()
         let peer = try await stage.accept()
         for id in [Int64(0), 1, 7] { try await peer.send(.refusal(.init(id: id, code: .badRequest, message: "no"))) }
@@ -146,11 +146,11 @@ import Testing
 
     // MARK: - Updates
 
-    @Test func `a reader gets all there is, then what changes, each symbol once and the newest`() async throws {
+    @Test func `a reader gets all quotes, and then each changed symbol once with its newest quote`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         var updates = stage.feed.updates().makeAsyncIterator()
         #expect(await updates.next()?.quotes.map(\.last) == [100, 200])
-        // It is slow: meanwhile a lot happens.
+        // The reader is slow, and many changes come meanwhile.
         for round in 1...50 {
             try await peer.tick(Int64(2 * round), 1, Int64(round + 1), by: 1)
             try await peer.tick(Int64(2 * round + 1), 0, Int64(round + 1), by: 2)
@@ -163,7 +163,7 @@ import Testing
         #expect(await updates.next()?.quotes.map(\.version) == [60])
     }
 
-    @Test func `at a rate the first update comes at once, the next when its time has come, with all that has changed`() async throws {
+    @Test func `with a rate the first update comes at once, and the next after its interval with all changes`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         var updates = stage.feed.updates(atMost: 50).makeAsyncIterator()
         #expect(await updates.next()?.quotes.count == 2)
@@ -177,7 +177,7 @@ import Testing
         #expect(await next?.quotes.map(\.last) == [102, 201])
     }
 
-    @Test func `what becomes old, and what goes, is told too`() async throws {
+    @Test func `stale and removed quotes are reported, too`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         var updates = stage.feed.updates().makeAsyncIterator()
         _ = await updates.next()
@@ -191,7 +191,7 @@ import Testing
         #expect(await updates.next()?.quotes.map(\.last) == [1])
     }
 
-    @Test func `readers end with the socket, after what there was to take`() async throws {
+    @Test func `readers end with the socket, after the remaining updates`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         var updates = stage.feed.updates().makeAsyncIterator()
         _ = await peer.transport.close(CloseFrame(.normal))
@@ -201,7 +201,7 @@ import Testing
         #expect(stage.feed.closure?.error == nil)
     }
 
-    @Test func `a reader that waits can be cancelled, and others go on`() async throws {
+    @Test func `a waiting reader can be cancelled, and others go on`() async throws {
         let (stage, peer) = try await QuoteStage.following()
         let waiting = Task { () -> Int in
             var count = 0
@@ -216,7 +216,7 @@ import Testing
         #expect(await other.next()?.quotes.map(\.last) == [101])
     }
 
-    @Test func `a feed that nobody holds any more lets its socket go`() async throws {
+    @Test func `a released feed releases its socket`() async throws {
         let peer = try await { () async throws -> QuotePeer in
             let (stage, peer) = try await QuoteStage.following()
             var updates = stage.feed.updates().makeAsyncIterator()

@@ -5,9 +5,9 @@ import MachineCore
 import WebSocketRuntime
 import QuotesCore
 
-/// A market that tests make trade, on a real server: one feed for each connection, asked only when the connection takes more.
+/// A market on a real server whose trades the test makes. Each connection has a feed, which is asked only when more can be sent.
 final class QuoteMarket: Sendable {
-    /// What is done to a numbered message on purpose.
+    /// A fault for the message with a certain number.
     enum Fate: Sendable { case sent, dropped, garbage }
     private struct Client {
         var feed: Feed
@@ -29,7 +29,7 @@ final class QuoteMarket: Sendable {
         (state, self.outcome) = (LockedValue(State(table: table)), outcome)
     }
 
-    /// A server of this market, whose connections hold few bytes back.
+    /// A server of this market whose connections buffer few bytes.
     var server: WebSocketServer {
         var configuration = WebSocketServerConfiguration()
         configuration.limits.sendBuffer = 16 * 1024
@@ -43,7 +43,7 @@ final class QuoteMarket: Sendable {
     }
 
     var table: QuoteTable { state.withLockedValue(\.table) }
-    /// Changes that no client was sent, for they were overwritten.
+    /// The number of changes that were conflated, so no client got them.
     var conflated: UInt64 { state.withLockedValue { $0.conflated + $0.clients.values.reduce(0) { $0 + $1.feed.counts.conflated } } }
 
     /// Changes every symbol once.
@@ -60,7 +60,7 @@ final class QuoteMarket: Sendable {
         }
     }
 
-    /// Whether a feed shows the market as it is, all of it.
+    /// Whether a feed shows the whole market as it is.
     func isShown(by feed: QuoteFeed) -> Bool {
         let table = table
         return feed.isCurrent && feed.quotes.count == table.count
@@ -89,7 +89,7 @@ final class QuoteMarket: Sendable {
                 }
             }
             group.addTask {
-                // For what is due by time alone: paces and beats.
+                // For messages that are due by time alone: rates and heartbeats.
                 while true {
                     try await Task.sleep(for: .milliseconds(20))
                     wake.yield()

@@ -4,7 +4,7 @@ import QuotesCore
 import Testing
 import WebSocketCore
 
-/// The messages in Protocol Buffers.
+/// The quotes messages in Protocol Buffers.
 @Suite struct QuotesProtobufTests {
     private static let codec = QuotesCodec(.protobuf)
     private static let state = QuoteState(version: 7, figures: QuoteFigures(bid: 1, ask: 2, last: 3, volume: 4, time: QuoteFigures.maximum))
@@ -27,35 +27,35 @@ import WebSocketCore
         .subscribe(id: 1 << 32, symbols: ["A"], rate: nil), .unsubscribe(id: 4), .resync(round: 5),
     ]
 
-    @Test(arguments: replies) func `a reply comes out as it went in`(reply: QuotesReply) throws {
+    @Test(arguments: replies) func `a reply is decoded as it was encoded`(reply: QuotesReply) throws {
         #expect(try Self.codec.decode(Self.codec.encode(reply)) == reply)
     }
 
-    @Test(arguments: requests) func `a request comes out as it went in`(request: QuotesRequest) throws {
+    @Test(arguments: requests) func `a request is decoded as it was encoded`(request: QuotesRequest) throws {
         #expect(try Self.codec.request(from: Self.codec.encode(request)) == request)
     }
 
-    @Test func `ticks are as the document says, byte by byte`() {
+    @Test func `the bytes of ticks are those of the document`() {
         let bytes: [UInt8] = [
             0x1a, 0x11, 0x08, 0x03, 0x1a, 0x01, 0x0c, 0x22, 0x01, 0x0a, 0x2a, 0x01, 0x15, 0x32, 0x04, 0xc8, 0x01, 0x64, 0x50,
         ]
         #expect(Self.codec.encode(.ticks(.init(sequence: 3, ticks: [Self.tick]))) == .binary(bytes))
     }
 
-    @Test func `a body that nobody knows is ignored`() throws {
+    @Test func `an unknown body is ignored`() throws {
         #expect(try Self.codec.decode(.binary([])) == nil)
         #expect(try Self.codec.decode(.binary([0x7a, 0x01, 0x00])) == nil)
         #expect(try Self.codec.request(from: .binary([])) == nil)
     }
 
     @Test(arguments: [
-        "1a05 0803 1a010c",  // a column of symbols alone
-        "1a0b 0803 1a010c 22010a 2a0101",  // a mask, and no difference
-        "1a0e 0803 1a010c 22010a 2a0100 320102",  // a difference too many
-        "1a0b 0803 1a010c 22010a 2a0120",  // a bit that is not defined
+        "1a05 0803 1a010c",  // a column of symbols only
+        "1a0b 0803 1a010c 22010a 2a0101",  // a mask without a difference
+        "1a0e 0803 1a010c 22010a 2a0100 320102",  // one difference too many
+        "1a0b 0803 1a010c 22010a 2a0120",  // an undefined bit
         "1a0b 08ffffffffffffffffff01",  // a number out of range
     ])
-    func `columns that do not fit are an error`(hex: String) {
+    func `columns of different lengths are an error`(hex: String) {
         let digits = hex.filter { $0 != " " }
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(digits.dropFirst($0).prefix(2), radix: 16) }
         #expect(throws: (any Error).self) { try Self.codec.decode(.binary(bytes)) }
@@ -67,7 +67,7 @@ import WebSocketCore
         #expect(throws: (any Error).self) { try QuotesCodec(.json).decode(.binary(Array(#"{"type":"x"}"#.utf8))) }
     }
 
-    @Test(arguments: replies) func `whatever is cut off or changed, reading it ends`(reply: QuotesReply) throws {
+    @Test(arguments: replies) func `decoding a truncated or changed message ends without a trap`(reply: QuotesReply) throws {
         guard case .binary(let bytes) = Self.codec.encode(reply) else { return }
         for end in bytes.indices { _ = try? Self.codec.decode(.binary(Array(bytes[..<end]))) }
         for place in bytes.indices {
@@ -80,7 +80,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `the first encoding that the client offers and the server knows is taken`() {
+    @Test func `the first encoding that the client offers and the server knows is selected`() {
         #expect(QuotesEncoding.agreed(on: ["chat", "holdfast.quotes.v1.msgpack", "holdfast.quotes.v1.json"]) == .messagePack)
         #expect(QuotesEncoding.agreed(on: ["holdfast.quotes.v2.json"]) == nil)
         for encoding in QuotesEncoding.allCases { #expect(QuotesEncoding(subprotocol: encoding.subprotocol) == encoding) }

@@ -6,9 +6,9 @@ import RoomCore
 import RoomsWire
 import Testing
 
-/// What a view of a chat shows.
+/// The state of a chat's view.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct ChatModelTests {
-    /// Waits until the model is as it should be.
+    /// Waits until the model meets a condition.
     private func until(_ model: ChatModel, _ isReached: (ChatModel) -> Bool) async {
         while !isReached(model), !Task.isCancelled {
             let (changed, change) = AsyncStream.makeStream(of: Never.self)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `it shows what is stored, what comes, and what was said about it`() async throws {
+    @Test func `a chat shows stored messages, new ones, and their edits and reactions`() async throws {
         let (_, peer, room) = try await RoomsStage.live([.said(1, "one"), .said(2, "two")])
         let model = ChatModel(room)
         await until(model) { $0.messages.map(\.text) == ["one", "two"] && $0.connection == .live }
@@ -45,7 +45,7 @@ import Testing
         await until(model) { $0.unread == 0 }
     }
 
-    @Test func `what was written is not lost when it cannot be sent`() async throws {
+    @Test func `the draft stays when a message cannot be sent`() async throws {
         let (_, _, room) = try await RoomsStage.live()
         let model = ChatModel(room)
         let text = String(repeating: "x", count: 70_000)
@@ -54,7 +54,7 @@ import Testing
         #expect(model.draft == text && model.problem != nil)
     }
 
-    @Test func `what is sent is there at once, and its tick goes on in place`() async throws {
+    @Test func `a sent message appears at once, and its status changes in place`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let model = ChatModel(room)
         model.draft = "hi"
@@ -78,13 +78,13 @@ import Testing
         #expect(try await peer.publication().content?.type == "holdfast.edit")
         await model.delete(model.messages[0])
         #expect(try await peer.publication().content?.type == "holdfast.delete")
-        // Blanks are no message.
+        // White space alone is no message.
         model.draft = " \n"
         await model.send()
         #expect(room.outbox.count { $0.content.type == ChatText.typeName } == 0)
     }
 
-    @Test func `a message that failed can be retried or discarded`() async throws {
+    @Test func `a failed message can be retried or discarded`() async throws {
         let (_, peer, room) = try await RoomsStage.live()
         let model = ChatModel(room)
         model.draft = "hi"
@@ -104,7 +104,7 @@ import Testing
         #expect(model.problem != nil)
     }
 
-    @Test func `older messages are loaded when they are asked for`() async throws {
+    @Test func `older messages are loaded on request`() async throws {
         let (_, peer, room) = try await RoomsStage.live([.said(3), .said(4)])
         let model = ChatModel(room)
         await until(model) { $0.messages.count == 2 && $0.hasEarlier }
@@ -127,7 +127,7 @@ import Testing
         await until(model) { $0.messages.count == 2 && $0.hasEarlier }
     }
 
-    @Test func `a message that bears the name of another hides none and is not taken for it`() async throws {
+    @Test func `a message with the ID of another neither hides it nor is taken for it`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let model = ChatModel(room)
         model.draft = "mine"
@@ -145,7 +145,7 @@ import Testing
         #expect(model.messages.map(\.isOwn) == [false, true, true])
     }
 
-    @Test func `a long chat keeps its last messages, and older ones are loaded again with what was said about them`() async throws {
+    @Test func `a long chat keeps its last messages, and loads older ones again with their edits and reactions`() async throws {
         let (_, peer, room) = try await RoomsStage.live([.said(1)])
         let model = ChatModel(room)
         for first in stride(from: Int64(2), to: 2902, by: 100) { try await peer.entries((first..<first + 100).map { .said($0) }) }
@@ -165,7 +165,7 @@ import Testing
         #expect(model.messages.count == count + 1)
     }
 
-    @Test func `a snapshot takes the place of everything`() async throws {
+    @Test func `a snapshot replaces all messages`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1)])
         let model = ChatModel(room)
         await until(model) { $0.messages.count == 1 }
@@ -179,7 +179,7 @@ import Testing
         #expect(model.hasEarlier)
     }
 
-    @Test func `without a connection it shows what is stored, and what is written waits`() async throws {
+    @Test func `without a connection the chat shows stored messages, and new ones wait`() async throws {
         let store = MemoryRoomStore()
         do {
             let (stage, _, _) = try await RoomsStage.live([.said(1, "one")], store: store)
@@ -196,7 +196,7 @@ import Testing
         await until(model) { $0.connection == .closed(nil) }
     }
 
-    @Test func `what was written is not lost when the rooms have ended, whatever ended them`() async throws {
+    @Test func `the draft stays when the rooms have ended, for whatever reason`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let model = ChatModel(room)
@@ -209,7 +209,7 @@ import Testing
         #expect(model.draft == "hi" && model.problem != nil)
     }
 
-    @Test func `the own user is marked among those who are there, however many devices of it are`() async throws {
+    @Test func `the own user is marked once among the members, with any number of devices`() async throws {
         let (_, peer, room) = try await RoomsStage.live()
         let model = ChatModel(room)
         let present = [("c1", RoomsPeer.ann), ("c2", RoomsPeer.bob), ("c3", RoomsPeer.ann)]
@@ -220,7 +220,7 @@ import Testing
         #expect(model.people.map(\.id) == [RoomsPeer.ann, RoomsPeer.bob])
     }
 
-    @Test func `who is there and who types is shown, and a released model lets go of its room`() async throws {
+    @Test func `members and typing users are shown, and a released model releases its room`() async throws {
         let (_, peer, room) = try await RoomsStage.live()
         var model: ChatModel? = ChatModel(room)
         try await peer.members([PresentMember(connection: "c2", user: RoomsPeer.bob, presence: Presence())])

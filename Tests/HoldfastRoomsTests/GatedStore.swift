@@ -2,7 +2,7 @@ import HoldfastRooms
 import WebSocketRuntime
 import RoomCore
 
-/// A store that writes when the test says so, or finds its disk full.
+/// A store that commits only while its gate is open, or fails as if its disk were full.
 final class GatedStore: RoomStore {
     private struct State {
         var isOpen = true
@@ -16,7 +16,7 @@ final class GatedStore: RoomStore {
         get { state.withLockedValue(\.isFull) }
         set { state.withLockedValue { $0.isFull = newValue } }
     }
-    /// How many transactions wait to be written.
+    /// The number of transactions that wait for the gate.
     var waiting: Int { state.withLockedValue(\.waiting.count) }
 
     func shut() { state.withLockedValue { $0.isOpen = false } }

@@ -5,9 +5,9 @@ import RoomCore
 import RoomsWire
 import Testing
 
-/// What an app reads of a room.
+/// How an app reads a room.
 @Suite(.timeLimit(.minutes(2))) struct RoomReadingTests {
-    /// Takes so many updates.
+    /// Takes `count` updates.
     private func take(_ count: Int, _ messages: RoomMessages) async throws -> [RoomUpdate] {
         var updates: [RoomUpdate] = []
         for try await update in messages {
@@ -17,10 +17,10 @@ import Testing
         return updates
     }
 
-    @Test func `history comes first, then what is live, without a gap and without a repeat`() async throws {
+    @Test func `a reader gets history and then live entries, without gaps and repeats`() async throws {
         let (_, peer, room) = try await RoomsStage.live([.said(1), .said(2)])
         try await peer.entries([.said(3)])
-        // What is repeated, as after a resume, is passed over.
+        // A repeated entry, as after a resume, is ignored.
         try await peer.entries([.said(2), .said(3), .said(4)])
         var iterator = room.messages.makeAsyncIterator()
         for seq in 1...4 { #expect(try await iterator.next() == .entry(.said(Int64(seq)))) }
@@ -32,7 +32,7 @@ import Testing
         #expect(try await take(2, room.messages(after: strange)) == [.replaced(room.status.cursor), .entry(.said(1))])
     }
 
-    @Test func `a snapshot is told before its entries`() async throws {
+    @Test func `a snapshot is announced before its entries`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1)])
         var iterator = room.messages.makeAsyncIterator()
         #expect(try await iterator.next() == .entry(.said(1)))
@@ -47,7 +47,7 @@ import Testing
         #expect(try await iterator.next() == .entry(.said(91)))
     }
 
-    @Test func `a slow reader keeps a few entries in memory, and still gets all of them`() async throws {
+    @Test func `a slow reader keeps few entries in memory, and still gets all of them`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1)])
         var iterator = room.messages.makeAsyncIterator()
         _ = try await iterator.next()
@@ -58,7 +58,7 @@ import Testing
         #expect(stage.rooms.readyEntries(of: RoomsPeer.room) <= 64)
     }
 
-    @Test func `a reader that is slower than what the store keeps is told of the hole`() async throws {
+    @Test func `a reader that is behind the store's oldest entry is told about the gap`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1)], store: MemoryRoomStore(entriesPerRoom: 100))
         var iterator = room.messages.makeAsyncIterator()
         _ = try await iterator.next()
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `what is stored can be read without a connection`() async throws {
+    @Test func `stored entries can be read without a connection`() async throws {
         let store = MemoryRoomStore()
         do {
             let (stage, peer, room) = try await RoomsStage.live([.said(1), .said(2), .said(3)], store: store)
@@ -100,11 +100,11 @@ import Testing
         #expect(question.before == 8 && question.limit == 2)
         try await peer.page([.said(6), .said(7)], for: question, base: 6)
         #expect(try await page.value == RoomPage(entries: [.said(6), .said(7)], reachedBeginning: true))
-        // They touch what is stored, so they are stored too.
+        // They touch the stored entries, so they are stored too.
         #expect(try await take(4, room.messages).compactMap(\.entry?.seq) == [6, 7, 8, 9])
     }
 
-    @Test func `from the beginning means all that is retained, in order, though the last come first`() async throws {
+    @Test func `a read from the beginning gives all retained entries in order, although the last ones arrive first`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc", from: .beginning)
         let reading = Task { try await take(4, room.messages) }
@@ -117,7 +117,7 @@ import Testing
         #expect(try await reading.value == [.entry(.said(6)), .entry(.said(7)), .entry(.said(8)), .entry(.said(9))])
     }
 
-    @Test func `who reads from the beginning has what there is if the hub refuses what comes before`() async throws {
+    @Test func `a read from the beginning gives the available entries if the hub refuses older pages`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc", from: .beginning)
         let reading = Task { try await take(2, room.messages) }
@@ -130,7 +130,7 @@ import Testing
         #expect(try await reading.value == [.entry(.said(8)), .entry(.said(9))])
     }
 
-    @Test func `who reads from the beginning waits for no more than the store keeps`() async throws {
+    @Test func `a read from the beginning waits for no more entries than the store keeps`() async throws {
         let stage = RoomsStage(store: MemoryRoomStore(entriesPerRoom: 2))
         let room = try await stage.rooms.join("abc", from: .beginning)
         let reading = Task { try await take(2, room.messages) }
@@ -139,7 +139,7 @@ import Testing
         #expect(try await reading.value == [.entry(.said(8)), .entry(.said(9))])
     }
 
-    @Test func `what this device wrote is not unread, also before the hub has said who we are`() async throws {
+    @Test func `messages of this device are not unread, also before the welcome`() async throws {
         let store = MemoryRoomStore()
         var own = Entry.said(1)
         (own.device, own.user) = (await store.device(), RoomsPeer.ann)
@@ -169,7 +169,7 @@ import Testing
         #expect(await stage.rooms.states.reduce(0) { count, _ in count + 1 } == 1)
     }
 
-    @Test func `members are put together by user, typing and signals are told, read markers never go back`() async throws {
+    @Test func `members are grouped by user, typing and signals are reported, and read markers never move back`() async throws {
         let (stage, peer, room) = try await RoomsStage.live([.said(1), .said(2)])
         let signals = room.signals
         let member = { (name: String, user: UserName) in PresentMember(connection: name, user: user, presence: Presence()) }
@@ -192,7 +192,7 @@ import Testing
         #expect(await iterator.next() == nil)
     }
 
-    @Test func `signals that a connection does not take are left out, and nothing else`() async throws {
+    @Test func `signals that do not fit into the outbound queue are dropped, and typing is still sent`() async throws {
         let (_, peer, room) = try await RoomsStage.live()
         let signal = Signal(type: "cursor", payload: .json(Array("\"\(String(repeating: "x", count: 4000))\"".utf8)))
         for _ in 0..<5000 { room.signal(signal) }
@@ -206,7 +206,7 @@ import Testing
         #expect(count > 0 && count < 5000)
     }
 
-    @Test func `types that are known are read, others are kept as they came`() throws {
+    @Test func `known types are decoded, and others keep their raw payload`() throws {
         struct Move: RoomContent, Equatable {
             static let typeName = "game.move"
             var to: String

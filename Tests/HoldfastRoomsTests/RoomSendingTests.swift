@@ -5,10 +5,10 @@ import RoomCore
 import RoomsWire
 import Testing
 
-/// What becomes of a message that an app sends.
+/// The states of a message that an app sends.
 @Suite(.timeLimit(.minutes(2))) struct RoomSendingTests {
     @Test(arguments: RoomsEncoding.allCases)
-    func `a receipt climbs the ladder: queued, sent, stored, seen`(encoding: RoomsEncoding) async throws {
+    func `a receipt goes through queued, sent, stored and seen`(encoding: RoomsEncoding) async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let receipt = try await room.send(ChatText("hi"))
@@ -23,7 +23,7 @@ import Testing
         try await peer.ack(publication, at: 1)
         let place = LogPosition(epoch: RoomsStage.epoch, seq: 1)
         #expect(try await receipt.stored() == place)
-        // On a screen it does not vanish between its ack and its entry.
+        // The message does not disappear from the screen between its ack and its entry.
         #expect(room.outbox.map(\.stage) == [.stored(place)])
         try await peer.entries([.of(publication, 1, by: try #require(stage.rooms.device))])
         await stage.until { room.outbox.isEmpty }
@@ -32,7 +32,7 @@ import Testing
         #expect(try await receipt.stored() == place)
     }
 
-    @Test func `stages are told in order and end when the message is stored`() async throws {
+    @Test func `the stages of a receipt come in order and end when the message is stored`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         async let seen = receipt.stages.reduce(into: [DeliveryStage]()) { $0.append($1) }
@@ -44,7 +44,7 @@ import Testing
         #expect(stages.dropLast().allSatisfy { $0 == .queued || $0 == .sent })
     }
 
-    @Test func `what was sent before a cut is sent again under the same number and name`() async throws {
+    @Test func `after a disconnect messages are sent again with the same numbers and IDs`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         let first = try await peer.publication()
@@ -62,7 +62,7 @@ import Testing
         #expect(try await receipt.stored().seq == 1)
     }
 
-    @Test func `the outbox outlives the rooms, and the next ones on its store send it`() async throws {
+    @Test func `the outbox survives the rooms, and the next rooms on its store send it`() async throws {
         let store = MemoryRoomStore()
         let id: MessageID
         do {
@@ -86,14 +86,14 @@ import Testing
         #expect(try await receipt.stored().seq == 1)
     }
 
-    @Test func `a refused message says why, and can be retried or discarded`() async throws {
+    @Test func `a refused message has a reason, and can be retried or discarded`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         let first = try await peer.publication()
         try await peer.refuse(first)
         do throws(RoomsError) {
             try await receipt.stored()
-            Issue.record("it is not stored")
+            Issue.record("a refused message was stored")
         } catch {
             guard case .failed(let failure) = error else { throw error }
             #expect(failure.code == .rights && !error.isRetryable && error.description.contains("not here"))
@@ -113,7 +113,7 @@ import Testing
         try stage.rooms.discard(receipt.id)
         await stage.until { receipt.stage == .discarded }
         #expect(room.outbox.isEmpty)
-        // Sent again under its id it is another message, though somebody holds the receipt of the first.
+        // Submitted again under its ID it is a new message, although an earlier receipt has the same ID.
         let again = try await room.send(ChatText("again"), id: receipt.id)
         #expect(again !== receipt && again.stage != .discarded)
         var third = try await peer.publication()
@@ -122,7 +122,7 @@ import Testing
         #expect(third.id == receipt.id && third.cseq == second.cseq + 1)
     }
 
-    @Test func `the outbox stays in order when a new device numbers it anew`() async throws {
+    @Test func `the outbox keeps its order when a new device renumbers it`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         for number in 1...3 as ClosedRange<Int64> {
             try await room.send(ChatText("stored"))
@@ -136,7 +136,7 @@ import Testing
             ids.append(try await room.send(ChatText("waits")).id)
             _ = try await peer.publication()
         }
-        // The hub has a number that this device has never given: another device of this name has lived.
+        // The hub has a number that this device has not used, so another copy of the device has published.
         let device = stage.rooms.device
         let foreign = Publication(cseq: 90, id: MessageID(Bits128(high: 9, low: 9)), sent: 0, content: nil)
         try await peer.ack(foreign, at: 80)
@@ -146,7 +146,7 @@ import Testing
         #expect(room.outbox.map(\.id) == ids)
     }
 
-    @Test func `a message that the outbox has no room for does not exist`() async throws {
+    @Test func `a message that does not fit into the outbox is not queued`() async throws {
         var options = RoomsOptions()
         options.policy.outboxCount = 2
         let stage = RoomsStage(options: options)
@@ -155,7 +155,7 @@ import Testing
         try await room.send(ChatText("2"))
         do throws(RoomsError) {
             try await room.send(ChatText("3"))
-            Issue.record("it was taken")
+            Issue.record("the message was accepted")
         } catch {
             guard case .notQueued(.tooMany) = error else { throw error }
             #expect(error.isRetryable)
@@ -163,7 +163,7 @@ import Testing
         #expect(room.outbox.count == 2)
     }
 
-    @Test func `a message that is sent again under its name while it waits is the same message`() async throws {
+    @Test func `a message sent again with its ID while it is pending is the same message`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let id = MessageID(Bits128(high: 0x7000, low: 1 << 63))
@@ -172,7 +172,7 @@ import Testing
         #expect(room.outbox.map(\.id) == [id])
     }
 
-    @Test func `a message that is sent again under its name between its ack and its entry is the same message`() async throws {
+    @Test func `a message sent again with its ID between its ack and its entry is the same message`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         try await peer.ack(try await peer.publication(), at: 1)
@@ -182,7 +182,7 @@ import Testing
         withExtendedLifetime(stage) {}
     }
 
-    @Test func `a message that two tasks send at once under one name is one message`() async throws {
+    @Test func `a message sent by two tasks at once with one ID is one message`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let id = MessageID(Bits128(high: 0x7000, low: 1 << 63))
@@ -192,7 +192,7 @@ import Testing
         #expect(room.outbox.map(\.id) == [id])
     }
 
-    @Test func `a message that is being written when the rooms are closed is queued, or does not exist`() async throws {
+    @Test func `a message that is written while the rooms close is queued, or refused`() async throws {
         for isFull in [false, true] {
             let store = GatedStore()
             let stage = RoomsStage(store: store)
@@ -217,14 +217,14 @@ import Testing
             #expect(try await store.room(RoomsPeer.room).outbox.count == (isFull ? 0 : 1))
             do throws(RoomsError) {
                 try await room.send(ChatText("too late"))
-                Issue.record("it was taken")
+                Issue.record("the message was accepted")
             } catch {
                 guard case .notQueued(.closed) = error else { throw error }
             }
         }
     }
 
-    @Test func `a receipt that is asked for after the end waits for nothing`() async throws {
+    @Test func `a receipt requested after the end waits for nothing`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         try await room.send(ChatText("hi"))
@@ -240,7 +240,7 @@ import Testing
         await stage.until { receipt.stage.failure != nil }
     }
 
-    @Test func `who retries a message waits for what becomes of that`() async throws {
+    @Test func `after a retry a receipt waits for the new outcome`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         try await fail(receipt, peer, stage)
@@ -255,7 +255,7 @@ import Testing
         await stage.until { other.stage == .discarded }
     }
 
-    @Test func `a message that cannot be queued anew has failed as before`() async throws {
+    @Test func `a message whose retry cannot be written stays failed`() async throws {
         let store = GatedStore()
         let (stage, peer, room) = try await RoomsStage.live(store: store)
         let receipt = try await room.send(ChatText("hi"))
@@ -267,7 +267,7 @@ import Testing
         #expect(room.outbox.map(\.id) == [receipt.id])
     }
 
-    @Test func `a wait ends with its time, its task, or the rooms`() async throws {
+    @Test func `a wait ends on its timeout, on cancellation, or with the rooms`() async throws {
         let (stage, _, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         let late = Task { try await receipt.stored(within: .seconds(3)) }
@@ -295,7 +295,7 @@ import Testing
         await #expect(throws: RoomsError.self) { try await room.send(ChatText("too late")) }
     }
 
-    @Test func `edits, deletions and reactions are messages about messages`() async throws {
+    @Test func `edits, deletions and reactions are messages that refer to another`() async throws {
         let (_, peer, room) = try await RoomsStage.live([.said(1)])
         try await room.edit(1, to: ChatText("other"))
         let edit = try await peer.publication().content

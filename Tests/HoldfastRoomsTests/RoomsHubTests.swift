@@ -8,9 +8,9 @@ import WebSocketRuntime
 import RoomCore
 import Testing
 
-/// Rooms and a real hub, over sockets.
+/// Rooms clients and a real hub, over sockets.
 @Suite(.timeLimit(.minutes(3))) struct RoomsHubTests {
-    /// A directory of its own, for as long as the body runs.
+    /// Runs the body with a temporary directory.
     private func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-rooms-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Reads so many texts.
+    /// Reads `count` texts.
     private func texts(_ count: Int, in room: Room) async throws -> [String] {
         var texts: [String] = []
         for try await update in room.messages {
@@ -44,7 +44,7 @@ import Testing
         return texts
     }
 
-    @Test func `who closes is gone for the others at once, and who is cut off only after a while`() async throws {
+    @Test func `a client that closes is no member at once, and a disconnected one only after a while`() async throws {
         try await withDirectory { directory in
             try await hub(directory).withRunning { running in
                 let link = try await FaultyLink.start(to: running.server.port)
@@ -61,9 +61,9 @@ import Testing
                 let closed = ContinuousClock.now
                 await ann.close()
                 for await status in room.statuses where names(status) == ["bob", "eve"] { break }
-                // Changes of presence are gathered for a second; one whose connection is lost is shown for ten.
+                // Presence changes are collected for a second. A disconnected client is shown for ten.
                 #expect(closed.duration(to: .now) < .seconds(8))
-                #expect(names(room.status) == ["bob", "eve"], "a lost link keeps its time")
+                #expect(names(room.status) == ["bob", "eve"], "a disconnected client is still shown")
                 for await status in room.statuses where names(status) == ["bob"] { break }
                 await bob.close()
                 await eve.close()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `two talk over a link that is cut again and again: all arrives, once, in one order`() async throws {
+    @Test func `with a link that is cut again and again all messages arrive, once and in one order`() async throws {
         try await withDirectory { directory in
             try await hub(directory).withRunning { running in
                 let link = try await FaultyLink.start(to: running.server.port)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect to another origin is an error, and the token does not get there`() async throws {
+    @Test func `a redirect to another origin is an error, and the token is not sent there`() async throws {
         let visits = LockedValue(0)
         func server(_ location: String?) -> WebSocketServer {
             var configuration = WebSocketServerConfiguration()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a hub that comes back on its log goes on where it was, and what was written meanwhile follows`() async throws {
+    @Test func `after a hub restart on the same log clients continue, and pending messages are sent`() async throws {
         try await withDirectory { directory in
             let port = try await hub(directory).withRunning { $0.server.port }
             let ann = client("ann", port: port)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `whoever comes late gets a long history in pages, and sees who is there`() async throws {
+    @Test func `a late client gets a long history in pages, and sees the members`() async throws {
         try await withDirectory { directory in
             try await hub(directory).withRunning { running in
                 let ann = client("ann", port: running.server.port)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a device is its user's: somebody else is refused, and told`() async throws {
+    @Test func `a device belongs to its user: another user is refused with a reason`() async throws {
         try await withDirectory { directory in
             try await hub(directory).withRunning { running in
                 let store = MemoryRoomStore()

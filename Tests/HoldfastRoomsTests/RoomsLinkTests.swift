@@ -6,9 +6,9 @@ import RoomsWire
 import Testing
 import WebSocketCore
 
-/// How rooms stand with their hub.
+/// The connection between rooms and their hub.
 @Suite(.timeLimit(.minutes(2))) struct RoomsLinkTests {
-    /// Tokens that a test sees being asked for.
+    /// Numbers the tokens, so that a test sees each request for one.
     private actor TokenSource {
         private(set) var count = 0
         func next() -> String {
@@ -17,7 +17,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `the token is shown with every connection, and a fresh one before it ends`() async throws {
+    @Test func `the token is sent with each connection, and a fresh one before it expires`() async throws {
         let source = TokenSource()
         let stage = RoomsStage { await source.next() }
         let (peer, hello) = try await stage.accept(expires: RoomsStage.now + 100_000)
@@ -32,7 +32,7 @@ import WebSocketCore
         #expect(again.token == "token 3" && again.device == hello.device)
     }
 
-    @Test func `a calendar that is ahead of the hub's clock makes no token old`() async throws {
+    @Test func `a calendar ahead of the hub's clock does not expire a token`() async throws {
         let source = TokenSource()
         let stage = RoomsStage(ahead: 3_600_000) { await source.next() }
         let (peer, _) = try await stage.accept(expires: RoomsStage.now + 100_000)
@@ -40,13 +40,13 @@ import WebSocketCore
         #expect(await source.count == 1)
         stage.clock.advance(by: .seconds(70))
         #expect(try await peer.next { if case .auth = $0 { true } else { false } } == .auth(token: "token 2"))
-        // It ends with the one before.
+        // The token expires together with the one before.
         try await peer.send(.renewed(expires: RoomsStage.now + 70_000))
         while await stage.clock.nextSleep() != .seconds(2) {}
         #expect(await source.count == 2)
     }
 
-    @Test func `without a token another attempt is made, unless asking again cannot help`() async throws {
+    @Test func `without a token the client tries again, unless the provider's error is final`() async throws {
         let source = TokenSource()
         let stage = RoomsStage {
             switch await source.next() {
@@ -65,7 +65,7 @@ import WebSocketCore
         #expect(refusal.text == "sign in first")
     }
 
-    /// Gives no token before it is told to, whatever becomes of who asks.
+    /// A provider that ignores cancellation and returns no token before the test says so.
     private actor DeafSource {
         private var waiting: [CheckedContinuation<Void, Never>] = []
         func next() async -> String {
@@ -75,7 +75,7 @@ import WebSocketCore
         func answer() { for waiter in waiting { waiter.resume() } }
     }
 
-    @Test func `a provider of tokens that heeds no cancellation does not hold up the rooms`() async throws {
+    @Test func `a token provider that ignores cancellation does not block the rooms`() async throws {
         let source = DeafSource()
         let stage = RoomsStage { await source.next() }
         let first = try await stage.answer()
@@ -87,7 +87,7 @@ import WebSocketCore
         await source.answer()
     }
 
-    @Test func `a hub that has too many connections is left alone for as long as it says`() async throws {
+    @Test func `a hub with too many connections is not contacted before its retry time`() async throws {
         let stage = RoomsStage()
         let peer = try await stage.answer()
         _ = try await peer.next()
@@ -95,14 +95,14 @@ import WebSocketCore
         try await peer.send(.refusal(Refusal(.count, retry: .after(20_000), "too many connections of this address")))
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: 4003), reason: "too many connections"))
         while true {
-            // Whether the end of the connection or the reason for it is seen first: nobody says hello earlier.
+            // The client may see the close before the refusal. In both cases it sends no hello earlier.
             let next = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
             if case .hello? = try? await next.next() { break }
         }
         #expect(stage.clock.now.offset - before >= .seconds(20))
     }
 
-    @Test func `a room that refuses the device is refused, and the others go on`() async throws {
+    @Test func `a hub can refuse the device in one room, and the others go on`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         let other = try await stage.rooms.join("other")
         _ = try await peer.next { if case .join = $0 { true } else { false } }
@@ -120,7 +120,7 @@ import WebSocketCore
         } catch { return error }
     }
 
-    @Test func `a hub that refuses us for good ends the rooms, and says why`() async throws {
+    @Test func `a hub that refuses the client for good ends the rooms with its reason`() async throws {
         let stage = RoomsStage()
         let peer = try await stage.answer()
         _ = try await peer.next()
@@ -132,7 +132,7 @@ import WebSocketCore
         await stage.until { stage.rooms.socket.state.isClosed }
     }
 
-    @Test func `a hub that stops is left alone for as long as it asks`() async throws {
+    @Test func `a stopping hub is not contacted before its retry time`() async throws {
         let (stage, peer, _) = try await RoomsStage.live()
         try await peer.send(.goaway(.init(after: 20_000, drain: 1000)))
         while (try? await peer.next()) != nil {}
@@ -141,7 +141,7 @@ import WebSocketCore
         #expect(stage.clock.now.offset - before >= .seconds(20))
     }
 
-    @Test func `a hub that talks nonsense is left for another connection`() async throws {
+    @Test func `after an invalid frame the client reconnects`() async throws {
         let stage = RoomsStage()
         let peer = try await stage.accept().peer
         try await stage.rooms.whenOnline()
@@ -150,20 +150,20 @@ import WebSocketCore
         #expect(await stage.nextAttempt() != nil)
     }
 
-    @Test func `another connection of the same device is the end of this one`() async throws {
+    @Test func `a client ends when another connection of its device replaces it`() async throws {
         let (stage, peer, _) = try await RoomsStage.live()
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: 4000), reason: "replaced"))
         guard case .connection(let error)? = await firstEnding(of: stage.rooms) else { throw RoomsPeer.Mismatch() }
         #expect(error.closeRecord?.received?.code?.rawValue == 4000)
     }
 
-    @Test(arguments: [4001, 4004] as [UInt16]) func `codes from 4001 to 4099 invite to come back`(code: UInt16) async throws {
+    @Test(arguments: [4001, 4004] as [UInt16]) func `after close codes from 4001 to 4099 the client reconnects`(code: UInt16) async throws {
         let (stage, peer, _) = try await RoomsStage.live()
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: code), reason: "later"))
         #expect(await stage.nextAttempt() != nil)
     }
 
-    @Test func `closing leaves each room before the connection ends, and what waits stays in the outbox`() async throws {
+    @Test func `closing leaves each room before the connection ends, and pending messages stay in the outbox`() async throws {
         let (stage, peer, room) = try await RoomsStage.live()
         try await room.send(ChatText("hi"))
         _ = try await peer.publication()
@@ -175,9 +175,9 @@ import WebSocketCore
         guard case .closed(nil) = stage.rooms.state else { throw RoomsPeer.Mismatch() }
     }
 
-    // MARK: Causes
+    // MARK: Errors of timeouts
 
-    /// How a wait for the hub ends whose time is over.
+    /// The error of a wait for the hub that times out.
     private func timeOut(_ stage: RoomsStage, _ wait: @escaping @Sendable () async throws -> Void) async -> RoomsError? {
         let waiting = Task { () async -> RoomsError? in
             do { try await wait() } catch { return error as? RoomsError }
@@ -188,7 +188,7 @@ import WebSocketCore
         return await waiting.value
     }
 
-    @Test func `a task that runs rooms leaves them when it is cancelled, and closes the socket`() async throws {
+    @Test func `cancelling the task that runs the rooms leaves them and closes the socket`() async throws {
         let (stage, peer, _) = try await RoomsStage.live()
         let running = Task { try await stage.rooms.run() }
         running.cancel()
@@ -199,7 +199,7 @@ import WebSocketCore
         guard case .closed = stage.rooms.socket.state else { throw RoomsPeer.Mismatch() }
     }
 
-    @Test func `a wait that is in vain says that the server is no hub`() async throws {
+    @Test func `a timeout reports that the server is no hub`() async throws {
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let receipt = try await room.send(ChatText("hi"))
@@ -212,7 +212,7 @@ import WebSocketCore
         #expect((error?.underlying as? RoomsError)?.code == .notAHub)
     }
 
-    @Test func `a server that answers with something else is no hub either`() async throws {
+    @Test func `a server that answers with another message is no hub either`() async throws {
         let stage = RoomsStage()
         let server = try #require(await stage.server.nextAttempt()).accept()
         try await server.send(.text("welcome to the echo service"))
@@ -222,12 +222,12 @@ import WebSocketCore
         #expect(words == "what it sent is no frame of the protocol")
     }
 
-    @Test func `a wait that is in vain says why there is no connection, until the hub has welcomed`() async throws {
+    @Test func `a timeout reports why there is no connection, until the hub's welcome`() async throws {
         let stage = RoomsStage()
         let down = TransportError(.unreachable, "connection refused")
         try #require(await stage.server.nextAttempt()).refuse(down)
         var error: RoomsError?
-        repeat {  // The rooms hear of it a moment after the socket.
+        repeat {  // The rooms see the disconnect a moment after the socket.
             error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
         } while error.map { if case .timedOut(_, cause: nil) = $0 { true } else { false } } == true && !Task.isCancelled
         guard case .timedOut(_, cause: .connection(let cause)?)? = error else { throw RoomsPeer.Mismatch() }
@@ -243,7 +243,7 @@ import WebSocketCore
         guard case .timedOut(_, cause: nil)? = late else { throw RoomsPeer.Mismatch() }
     }
 
-    @Test func `a wait that is in vain says what the hub and the provider of tokens have said`() async throws {
+    @Test func `a timeout reports the refusal of the hub or of the token provider`() async throws {
         let stage = RoomsStage()
         let peer = try await stage.answer()
         _ = try await peer.next()
@@ -267,7 +267,7 @@ import WebSocketCore
         return nil
     }
 
-    @Test func `rooms that are released end their socket and their readers`() async throws {
+    @Test func `released rooms end their socket and their readers`() async throws {
         var stage: RoomsStage? = RoomsStage()
         weak let rooms = stage?.rooms
         let peer = try await stage?.accept().peer
@@ -282,12 +282,12 @@ import WebSocketCore
         await #expect(throws: RoomsError.self) { try await stage.rooms.join("abc") }
     }
 
-    @Test func `a message that cannot be written is refused, and says that the disk is full`() async throws {
+    @Test func `a message that cannot be written is refused, and the error says that the disk is full`() async throws {
         let stage = RoomsStage(store: BrokenStore(opens: true))
         let room = try await stage.rooms.join("abc")
         do throws(RoomsError) {
             try await room.send(ChatText("hi"))
-            Issue.record("it was taken")
+            Issue.record("the message was accepted")
         } catch {
             guard case .notQueued(.store(full: true)) = error else { throw error }
             #expect(error.description.contains("disk is full"))
@@ -296,7 +296,7 @@ import WebSocketCore
     }
 }
 
-/// A store on a full disk, or that is not there at all.
+/// A store on a full disk, or one that cannot be opened.
 private struct BrokenStore: RoomStore {
     let opens: Bool
     let memory = MemoryRoomStore()

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastUI
 
 @MainActor @Suite(.timeLimit(.minutes(1))) struct ConnectionModelTests {
-    /// Time that the test moves.
+    /// A clock that the test moves.
     private struct BadgeTime: Sendable {
         let clock = ManualClock()
         let origin = ContinuousClock.now
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `it counts down to the next attempt, and follows what comes then`() async {
+    @Test func `the model counts down to the next attempt and follows the connection's state`() async {
         let time = BadgeTime()
         let (states, notify) = AsyncStream.makeStream(of: WebSocketState.self)
         let model = ConnectionModel(states, now: { time.now }) { try await time.sleep(until: $0) }
@@ -47,7 +47,7 @@ import Testing
         await wait(for: .closed(isFailure: false), in: model)
     }
 
-    @Test func `a model that is released lets its socket go`() async {
+    @Test func `a released model releases its socket`() async {
         let server = MemoryServer()
         var socket: WebSocket? = WebSocket(clock: ContinuousClock(), connect: server.connect)
         var model = socket.map { ConnectionModel($0) }

@@ -7,12 +7,12 @@ import Testing
     private let now = ContinuousClock.now
 
     @Test(arguments: [(2001, 3), (2000, 2), (1001, 2), (1000, 1), (1, 1), (0, 1), (-500, 1)])
-    func `begun seconds count, and there is never a zero`(milliseconds: Int, seconds: Int) {
+    func `the countdown rounds up to whole seconds and never shows zero`(milliseconds: Int, seconds: Int) {
         let state = WebSocketState.waiting(until: now + .milliseconds(milliseconds), cause: nil)
         #expect(ConnectionStatus(state, at: now) == .reconnecting(seconds: seconds))
     }
 
-    @Test func `the words change at each full second before the attempt, and not after the last`() throws {
+    @Test func `the text changes at each full second before the attempt, and not after the last`() throws {
         let state = WebSocketState.waiting(until: now + .milliseconds(2500), cause: nil)
         let first = try #require(ConnectionStatus.nextChange(of: state, after: now))
         #expect(first == now + .milliseconds(500))
@@ -23,7 +23,7 @@ import Testing
         #expect(ConnectionStatus.nextChange(of: .held, after: now) == nil)
     }
 
-    @Test func `every state has its words`() {
+    @Test func `every state has a text`() {
         let failure = WebSocketError(TransportError(.invalidURL, "no"))
         #expect(ConnectionStatus(.disconnected(nil), at: now).label == "offline")
         #expect(ConnectionStatus(.connecting(attempt: 3), at: now).label == "connecting")

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastUI
 
 @Suite struct WordsTests {
-    /// The texts of a translation, by key, as they stand in the package's sources.
+    /// The texts of a translation by key, from the package's sources.
     private static func translation(_ language: String) throws -> [String: String] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let file = root.appendingPathComponent("Sources/Client/HoldfastUI/Resources/\(language).lproj/Localizable.strings")
@@ -19,17 +19,17 @@ import Testing
 
     private static func places(_ text: String) -> Set<String> { Set(text.matches(of: #/%\d\$@/#).map { String($0.0) }) }
 
-    @Test func `the English texts of the package and of the code are the same`() throws {
+    @Test func `the English texts in the package and in the code are the same`() throws {
         let texts = try Self.translation("en")
         #expect(Set(texts.keys) == Set(Phrase.allCases.map(\.rawValue)))
         for phrase in Phrase.allCases { #expect(texts[phrase.rawValue] == phrase.english) }
     }
 
-    @Test func `German has every text, with a place for all that is put in`() throws {
+    @Test func `German has every text with every placeholder`() throws {
         let texts = try Self.translation("de")
         #expect(Set(texts.keys) == Set(Phrase.allCases.map(\.rawValue)))
         for phrase in Phrase.allCases { #expect(Self.places(try #require(texts[phrase.rawValue])) == Self.places(phrase.english)) }
-        // What is alike in both languages.
+        // These texts are the same in both languages.
         let alike = Phrase.allCases.filter { texts[$0.rawValue] == $0.english }
         #expect(alike == [.spokenMessage, .offline])
     }
@@ -42,17 +42,17 @@ import Testing
         ("%3$@ %0$@ %x$@ %1$", ["a"], "%3$@ %0$@ %x$@ %1$"),
         ("%%1$@%", ["a"], "%a%"),
         ("", ["a"], ""),
-    ]) func `what is put in stands in its place, and is not read again`(text: String, arguments: [String], filled: String) {
+    ]) func `an argument replaces its placeholder, and is not parsed again`(text: String, arguments: [String], filled: String) {
         #expect(Words.fill(text, arguments) == filled)
     }
 
-    @Test func `a translation comes before English, and is asked by key`() {
+    @Test func `a translation is looked up by key before English is used`() {
         let words = Words { $0 == "chat.typing.one" ? "%1$@ écrit" : nil }
         #expect(words(.typingOne, "Ann") == "Ann écrit")
         #expect(words(.send) == "Send")
     }
 
-    @Test func `connections and deliveries are told in words`() {
+    @Test func `connection and delivery states have texts`() {
         let words = Words.english
         #expect(words.label(.reconnecting(seconds: 3)) == "reconnecting in 3 s")
         #expect(words.label(.closed(isFailure: true)) == "connection failed")
@@ -63,7 +63,7 @@ import Testing
         #expect(words.label(.failed("too long")) == "not sent: too long")
     }
 
-    @Test func `the badge's English is what the status says of itself`() {
+    @Test func `the badge's English text equals the description of the status`() {
         let all = [
             ConnectionStatus.connecting, .connected, .reconnecting(seconds: 7), .offline, .closed(isFailure: true),
             .closed(isFailure: false),

@@ -3,7 +3,7 @@ import QuotesCore
 import Testing
 
 @Suite struct ChangeListTests {
-    @Test func `each place is listed once, in the order of its first change`() {
+    @Test func `each index is listed once, in the order of its first change`() {
         var list = ChangeList()
         #expect([3, 1, 3, 2, 1].map { list.note($0) } == [true, true, false, true, false])
         #expect(list.count == 3)
@@ -11,7 +11,7 @@ import Testing
         #expect(list.isEmpty)
     }
 
-    @Test func `a place that was taken goes to the end`() {
+    @Test func `an index that was taken is added at the end`() {
         var list = ChangeList()
         for place in [0, 1] { list.note(place) }
         #expect(list.popFirst() == 0)
@@ -19,7 +19,7 @@ import Testing
         #expect([list.popFirst(), list.popFirst()] == [1, 0])
     }
 
-    @Test func `whatever is noted and taken, it is what a plain list would give`() {
+    @Test func `any sequence of notes and takes gives the same as a plain list`() {
         var random = SplitMix64(seed: 6)
         var list = ChangeList()
         var plain: [Int] = []

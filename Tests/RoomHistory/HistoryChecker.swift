@@ -1,36 +1,36 @@
-/// Judges what clients and hubs wrote down of a run, after all faults were healed.
+/// Checks the recorded histories of clients and hubs after all faults of a run have ended.
 ///
-/// It knows the promises of `docs/rooms-protocol.md` and nothing of the code that keeps them:
-/// - What was acked is in the log, under the number and with the bytes that were told (G1), and is never taken back.
-/// - A message is there once, and so is each number of a device (G2). Nothing is there that nobody submitted.
-/// - A log's numbers have no gaps, and the messages of a device stand in their order (G3).
-/// - What a client was told of a room, and what it has stored, is a contiguous piece of one epoch, or was replaced (G4). It has all of it.
-/// - At the end every message is stored, or its app was told that it is not; nothing waits; all have the same. That nobody knows what
-///   became of a message is told only where something was lost that would say so.
-/// - Everybody was told who is present (G5).
-/// - It was no run in which nothing happened: certain things were counted, so and so often.
+/// It knows the guarantees of `docs/rooms-protocol.md` and nothing of the code that implements them:
+/// - An acked message is in the log, under the reported number and with the reported bytes (G1). An ack is never taken back.
+/// - A message is in the log once, and so is each number of a device (G2). The log has no message that was not submitted.
+/// - A log's numbers have no gaps, and the messages of a device are in their order (G3).
+/// - What a client was told of a room and what it has stored is a contiguous part of one epoch, or was replaced (G4). It has all of it.
+/// - At the end every message is stored, or its app was told that it is not. Nothing is pending, and all stores agree. A message is
+///   reported as uncertain only where the evidence of its outcome was lost.
+/// - Every client was told who is present (G5).
+/// - Each event that the run requires happened at least the required number of times.
 public struct HistoryChecker {
     private let minimums: [String: Int64]
     private var logs: [HistoryName: RoomLogs] = [:]
     private var trails: [Place: StoreTrail] = [:]
     private var fates: [Place: [String: MessageFate]] = [:]
-    /// What was submitted to a room, by anybody: the digest by the name.
+    /// The messages submitted to a room by any writer: digests by message ID.
     private var submitted: [HistoryName: [String: String]] = [:]
     private var present: [HistoryName: Set<String>] = [:]
     private var told: [Place: Set<String>] = [:]
-    /// A store or a log was put back, or a hub has forgotten devices: some questions have no answer any more.
+    /// A store or a log was restored, or a hub has forgotten devices, so some outcomes can no longer be known.
     private var isDoubtful = false
     private var verdict = HistoryVerdict()
 
-    /// A writer and a room.
+    /// One writer in one room.
     private struct Place: Hashable {
         var who: HistoryName
         var room: HistoryName
     }
 
-    /// A checker that also wants certain things to have happened.
+    /// Creates a checker that also requires certain events.
     ///
-    /// - Parameter minimums: How often at least something was counted, by its name.
+    /// - Parameter minimums: The least number of each counted event, by its name.
     public init(minimums: [String: Int64] = [:]) { self.minimums = minimums }
 
     /// Takes the next event of a writer.
@@ -86,7 +86,7 @@ public struct HistoryChecker {
         case .present: present[room, default: []].formUnion(event.names ?? [])
         case .log: logs[room, default: RoomLogs(room: "\(room)")].dump(event)
         case .rewound:
-            // A new device is taken then, in all rooms, and without asking long.
+            // The client then takes a new device in all rooms, and does not ask for every outcome.
             isDoubtful = true
             logs[room, default: RoomLogs(room: "\(room)")].wasRewound = true
             if let epoch = event.epoch { logs[room]?.goBack(to: epoch) }
@@ -102,7 +102,7 @@ public struct HistoryChecker {
         }
     }
 
-    /// What was found, once all events are told.
+    /// The verdict after the last event.
     public func judged() -> HistoryVerdict {
         var result = verdict
         for room in Set(logs.keys).union(submitted.keys).sorted() {

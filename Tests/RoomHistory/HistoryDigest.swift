@@ -1,6 +1,6 @@
-/// A short name for bytes, to see that they are still the same.
+/// A short hash of bytes, to check that they are unchanged.
 ///
-/// Fowler, Noll and Vo's hash of 64 bits (FNV-1a). Good against mistakes, not against malice.
+/// The 64-bit hash of Fowler, Noll and Vo (FNV-1a). It detects mistakes, and does not withstand attacks.
 public enum HistoryDigest {
     /// 16 hexadecimal digits.
     public static func of(_ bytes: some Sequence<UInt8>) -> String {

@@ -29,16 +29,16 @@ extension HistoryEvent {
         return event
     }
 
-    /// What becomes of a message, by its name only: refused, retried, discarding, discarded.
+    /// An outcome of a message by its ID only: refused, retried, discarding, discarded.
     public static func message(_ what: Kind, _ id: String, room: String, who: String, at: Int64 = 0) -> HistoryEvent {
         var event = HistoryEvent(what, who: who, at: at, room: room)
         event.id = id
         return event
     }
 
-    /// Entries somewhere in an epoch: applied, replaced, opened, paged, a store or a log.
+    /// Entries of an epoch: applied, replaced, opened, paged, a store or a log.
     ///
-    /// - Parameter seq: The cursor, or the first number that is retained.
+    /// - Parameter seq: The cursor, or the first retained number.
     public static func entries(
         _ what: Kind, _ items: [HistoryItem] = [], epoch: String, seq: Int64? = nil, room: String, who: String, at: Int64 = 0
     ) -> HistoryEvent {
@@ -47,21 +47,21 @@ extension HistoryEvent {
         return event
     }
 
-    /// Names: an outbox, or those who are present.
+    /// A list of names: an outbox, or the members who are present.
     public static func names(_ what: Kind, _ names: [String], room: String, who: String, at: Int64 = 0) -> HistoryEvent {
         var event = HistoryEvent(what, who: who, at: at, room: room)
         event.names = names
         return event
     }
 
-    /// So often did something happen.
+    /// The number of times that something happened.
     public static func counted(_ text: String, _ count: Int64, who: String, at: Int64 = 0) -> HistoryEvent {
         var event = HistoryEvent(.counted, who: who, at: at)
         (event.text, event.count) = (text, count)
         return event
     }
 
-    /// The writer itself saw a rule broken.
+    /// A rule that the writer itself saw broken.
     public static func broken(_ text: String, who: String, at: Int64 = 0) -> HistoryEvent {
         var event = HistoryEvent(.broken, who: who, at: at)
         event.text = text

@@ -1,20 +1,20 @@
-/// One thing that happened to a client or to a hub, as it wrote it down itself.
+/// One event of a client or a hub, as it recorded it itself.
 ///
-/// The order of the lines of one writer counts; between writers there is none. On disk an event is a line of JSON with the fields that
-/// it has.
+/// The lines of one writer are ordered, and lines of different writers are not. On disk an event is a line of JSON with the fields
+/// that it has.
 public struct HistoryEvent: Hashable, Sendable, Codable {
-    /// What can be written down.
+    /// The kinds of events.
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
-        // A client, in the order in which its app hears of it.
+        // A client's events, in the order in which its app is told of them.
         /// The app submitted a message: `room`, `id`, `digest`.
         case submitted
         /// The message is in the outbox, on disk: `room`, `id`, `cseq`, perhaps `device`.
         case queued
-        /// The message was not taken into the outbox: `room`, `id`.
+        /// The outbox did not accept the message: `room`, `id`.
         case refused
-        /// The message is in the room's log: `room`, `id`, `epoch`, `seq`; 0 if retention has passed it.
+        /// The message is in the room's log: `room`, `id`, `epoch`, `seq`; `seq` is 0 if retention has removed the message.
         case acked
-        /// The message will not be sent, unless the app retries: `room`, `id`, `text`; `isUncertain` if it may be in the log after all.
+        /// The message will not be sent unless the app retries: `room`, `id`, `text`; `isUncertain` if it may be in the log after all.
         case failed
         /// The app retries: `room`, `id`.
         case retried
@@ -22,83 +22,83 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
         case discarding
         /// The message left the outbox because the app discarded it: `room`, `id`.
         case discarded
-        /// Entries came after those before: `room`, `epoch`, `items`.
+        /// Entries came that follow the earlier ones: `room`, `epoch`, `items`.
         case applied
-        /// What was stored was replaced: `room`, `epoch`, `seq` of the cursor, `items`.
+        /// A snapshot replaced the stored entries: `room`, `epoch`, `seq` of the cursor, `items`.
         case replaced
-        /// Older entries came: `room`, `items`, of the epoch of the store; `seq` is where the store begins now, if that is known.
+        /// Older entries came: `room`, `items`, of the store's epoch; `seq` is the store's first number now, if that is known.
         case paged
-        /// Nothing of a room is stored any more: `room`.
+        /// The room was removed from the store: `room`.
         case forgot
         /// The store was read after a start: `room`, `epoch`, `seq` of the cursor; if known, `count` of its entries and their `limit`.
         case opened
         /// The program was killed, or crashed.
         case died
-        /// The program was started on the store it had.
+        /// The program was started on its own store.
         case started
-        /// More time has passed than the hub remembers a device: what was on its way may have been stored or not, nobody can say.
+        /// More time has passed than the hub remembers a device, so no one knows whether pending messages were stored.
         case slept
         /// The program was started on an older copy of the store.
         case restored
 
-        // A client at the end.
-        /// What still waits in the outbox to be sent: `room`, `names`.
+        // A client's events at the end.
+        /// The messages that are still pending in the outbox: `room`, `names`.
         case outbox
-        /// What is stored: `room`, `epoch`, `seq` of the cursor, `items`; how many it keeps at most: `limit`, if it has one.
+        /// The stored entries: `room`, `epoch`, `seq` of the cursor, `items`; `limit`, if the store has one.
         case store
-        /// Who is present, as the app was told last: `room`, `names`.
+        /// The members who are present, as the app was last told: `room`, `names`.
         case members
 
-        // A hub.
-        /// A room's log, at the end or before it is rewound: `room`, `epoch`, `seq` of the first entry that is retained, `items` (also older
+        // A hub's events.
+        /// A room's log, at the end or before it is rewound: `room`, `epoch`, `seq` of the first retained entry, `items` (also older
         /// ones, if they are known).
         case log
-        /// A room's log was lost or put back, and has a new epoch: `room`; with `epoch` an older one was put back unseen, and keeps that one.
+        /// A room's log was lost or restored and has a new epoch: `room`; with `epoch` it was restored unnoticed and keeps that epoch.
         case rewound
-        /// Who is present in truth: `room`, `names`.
+        /// The members who are really present: `room`, `names`.
         case present
 
-        // Whoever watches.
-        /// So often did something happen: `text`, `count`. Counts of one name add up.
+        // Events of an observer.
+        /// The number of times that something happened: `text`, `count`. Counts with the same text add up.
         case counted
         /// The writer itself saw a rule broken: `text`.
         case broken
     }
 
-    /// When, in milliseconds by the writer's own clock; for people.
+    /// When it happened, in milliseconds of the writer's own clock. Only people read it.
     public var at: Int64
-    /// Who writes: a client's store, through all its starts, or a hub.
+    /// The writer: a client's store through all its starts, or a hub.
     public var who: String
-    /// What happened.
+    /// The kind of event.
     public var what: Kind
     /// The room.
     public var room: String?
-    /// The message's name.
+    /// The message's ID.
     public var id: String?
-    /// The incarnation of the store.
+    /// The incarnation of the client's store.
     public var device: String?
-    /// The message's number among the device's.
+    /// The message's number within its device.
     public var cseq: Int64?
-    /// The incarnation of the log.
+    /// The epoch of the log.
     public var epoch: String?
-    /// A place in the log.
+    /// A position in the log.
     public var seq: Int64?
-    /// What the payload comes to.
+    /// The digest of the payload.
     public var digest: String?
     /// Entries, in order.
     public var items: [HistoryItem]?
-    /// Names of messages or of members.
+    /// IDs of messages, or names of members.
     public var names: [String]?
-    /// How often, or how many.
+    /// A count of events or entries.
     public var count: Int64?
-    /// How many at most.
+    /// The largest number of entries.
     public var limit: Int64?
     /// Whether a failed message may have been stored.
     public var isUncertain: Bool?
-    /// For people, or what was counted.
+    /// Text for people, or the name of what was counted.
     public var text: String?
 
-    /// Something that happened; its fields are set afterwards or by the functions that make one kind.
+    /// An event of a kind. Its fields are set afterwards, or by the functions that create one kind.
     public init(_ what: Kind, who: String, at: Int64 = 0, room: String? = nil) {
         (self.what, self.who, self.at, self.room) = (what, who, at, room)
     }

@@ -1,14 +1,14 @@
-/// An entry of a room's log, as somebody saw it.
+/// An entry of a room's log, as a writer saw it.
 public struct HistoryItem: Hashable, Sendable, Codable {
-    /// Its place in the log.
+    /// Its position in the log.
     public var seq: Int64
-    /// The message's name.
+    /// The message's ID.
     public var id: String
-    /// Whose store it comes from.
+    /// The device that published it.
     public var device: String
-    /// Its number among the device's messages to the room.
+    /// Its number within the device's messages to the room.
     public var cseq: Int64
-    /// What its payload comes to, see ``HistoryDigest``.
+    /// The digest of its payload, see ``HistoryDigest``.
     public var digest: String
 
     /// An entry of a room's log.

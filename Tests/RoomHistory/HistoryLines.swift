@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Histories as lines of JSON.
+/// Reads and writes histories as lines of JSON.
 public enum HistoryLines {
-    /// One line, with its end.
+    /// The line of one event, with its line end.
     public static func line(of event: HistoryEvent) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // SAFETY: strings, whole numbers and lists of them, always JSON.
+        // SAFETY: the fields are strings, whole numbers and lists of them, which always encode as JSON.
         guard var line = try? encoder.encode(event) else { preconditionFailure("an event is not JSON") }
         line.append(UInt8(ascii: "\n"))
         return line
@@ -14,10 +14,10 @@ public enum HistoryLines {
 
     /// Reads lines.
     ///
-    /// A writer that is killed leaves half a line: the last one is passed over if it has no end, and one that makes no sense if the program's
-    /// next words are that it was started. So a writer that starts on a file it has begins with an empty line.
+    /// A killed writer leaves half a line. The last line is ignored if it has no end, and an invalid line is ignored if the writer's
+    /// next event is its start. Therefore a writer that continues an existing file begins with an empty line.
     ///
-    /// - Throws: `DecodingError` for any other line that is no event.
+    /// - Throws: `DecodingError` for any other invalid line.
     public static func events(in data: Data) throws -> [HistoryEvent] {
         let decoder = JSONDecoder()
         var events: [HistoryEvent] = []

@@ -1,6 +1,6 @@
-/// The name of a room or of a writer, told apart by its bytes.
+/// The name of a room or of a writer, compared by its bytes.
 ///
-/// Strings are equal if they look the same: two ways to write an accent would be one room here, and hide that they are one to a hub.
+/// Strings are equal if they look the same. Two ways to write an accent would be one room here, although a hub has two rooms.
 struct HistoryName: Hashable, Comparable, CustomStringConvertible, Sendable {
     let description: String
 

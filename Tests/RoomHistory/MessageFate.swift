@@ -1,21 +1,21 @@
-/// What an app was told of one of its messages.
+/// What an app was told about one of its messages.
 struct MessageFate: Hashable, Sendable {
-    /// Whose it is, for people.
+    /// The writer, the room and the message's ID, for people.
     let name: String
     private let id: String
     private var isQueued = false
     private var isAcked = false
-    /// Told that it will not be sent, or that it has left the outbox.
+    /// The app was told that it will not be sent, or that it has left the outbox.
     private var isOver = false
     private var isUncertain = false
-    /// Told to have failed for certain before: of what was sent in its place, only to burn its number, a hub does not know for ever.
+    /// The app was told before that it failed. A hub does not remember for ever the void that then took its number.
     private var wasGivenUp = false
-    /// The app asked for it to be discarded, and was not told yet that it is.
+    /// The app asked to discard it, and was not told yet that this was done.
     private var isDiscarding = false
-    /// The program ended while the message was on its way: news of it may never have reached the app.
+    /// The program ended while the message was pending, so a report may never have reached the app.
     private var mayBeUntold = false
-    /// The store that held it was replaced by an older copy, the hub has forgotten its device, or it may have been discarded: it may be
-    /// anywhere or nowhere.
+    /// The message may be stored or lost. Its store was replaced by an older copy, the hub has forgotten its device, or it may have been
+    /// discarded.
     private var mayBeForgotten = false
     private var faults: [String] = []
 
@@ -31,7 +31,7 @@ struct MessageFate: Hashable, Sendable {
             if !isUncertain { wasGivenUp = true }
         case .discarded:
             takeBack(event)
-            // One that nobody knows of does not become certain by that.
+            // A discarded uncertain message stays uncertain.
             (isOver, isDiscarding) = (true, false)
         case .refused: isOver = true
         case .retried: isOver = false
@@ -40,7 +40,7 @@ struct MessageFate: Hashable, Sendable {
         }
     }
 
-    /// What was told to be stored is told to be something else; only an older copy of a store does not know better.
+    /// Notes a fault if a message reported as stored gets another outcome. Only an older copy of a store may do so.
     private mutating func takeBack(_ event: HistoryEvent) {
         if isAcked, !mayBeForgotten { faults.append("\(name) was acked, and then its app was told \(event.what.rawValue)") }
     }
@@ -53,17 +53,17 @@ struct MessageFate: Hashable, Sendable {
     mutating func sleeps() { if !isAcked { mayBeForgotten = true } }
     mutating func isRestored() { (mayBeForgotten, isOver) = (true, false) }
 
-    /// What is wrong with it at the end.
+    /// The faults of this message at the end.
     ///
-    /// The log's own rules see to what was acked.
+    /// The checks of the log cover acked messages.
     ///
-    /// - Parameter isDoubtful: Whether a store or a log was put back, or a hub has forgotten devices: then nobody can say what became of a
-    ///   message whose ack was lost.
+    /// - Parameter isDoubtful: Whether a store or a log was restored, or a hub has forgotten devices. Then the outcome of a message whose
+    ///   ack was lost cannot be known.
     func violations(in log: RoomLogs, isDoubtful: Bool) -> [String] {
         if isAcked || mayBeForgotten { return faults }
         if isOver, isUncertain {
             if isDoubtful { return faults }
-            // What the hub still has it can tell of, and what it has never lost, too.
+            // The hub can report what it still has and what it has never lost.
             if log.retains(id) { return faults + ["\(name) was told to be uncertain, and the log has it still"] }
             return log.wasTrimmed || wasGivenUp
                 ? faults : faults + ["\(name) was told to be uncertain, and nothing was ever lost that could tell"]

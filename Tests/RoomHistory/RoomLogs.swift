@@ -1,12 +1,12 @@
-/// A room's logs, one for each epoch: as the hub wrote them down, and as clients saw them.
+/// A room's logs, one for each epoch, as the hub recorded them and as clients saw them.
 struct RoomLogs: Sendable {
     private let room: String
-    /// The hub said that it lost a log, or put an older one back.
+    /// The hub recorded that it lost a log or restored an older one.
     var wasRewound = false
     /// The epoch of the last dump.
     private(set) var epoch: String?
     private var dumps: [String: Dump] = [:]
-    /// What logs had before they went back within their epoch, by the epoch.
+    /// The contents of logs before they went back within their epoch, by epoch.
     private var older: [String: [Dump]] = [:]
     private var sights: [String: [Int64: [Sight]]] = [:]
     private var acks: [Ack] = []
@@ -34,14 +34,14 @@ struct RoomLogs: Sendable {
     /// The last number of the last log.
     var head: Int64? { epoch.flatMap { dumps[$0]?.head } }
 
-    /// Whether retention has taken away anything of any of the logs.
+    /// Whether retention has removed entries from any of the logs.
     var wasTrimmed: Bool { lines.contains { $0.base > 1 } }
 
     private var lines: [Dump] { dumps.sorted { $0.key < $1.key }.map(\.value) + older.sorted { $0.key < $1.key }.flatMap(\.value) }
 
-    /// All that there was in an epoch, the last one first.
+    /// All logs that an epoch may have had, the last one first.
     ///
-    /// A log that went back in it unseen got another one as it was, once that was noticed, so it may be written down under that.
+    /// A log that went back unnoticed within its epoch gets a new epoch when that is noticed. It may then be recorded under the new epoch.
     private func logs(of epoch: String) -> [Dump] {
         if older[epoch] == nil { return [dumps[epoch]].compactMap { $0 } }
         return [dumps[epoch]].compactMap { $0 } + lines
@@ -50,24 +50,24 @@ struct RoomLogs: Sendable {
     /// Whether a message is in any of the logs.
     func holds(_ id: String) -> Bool { names.contains(id) }
 
-    /// Whether a message is in the last log, where the hub still has it.
+    /// Whether the hub still has a message in the last log.
     func retains(_ id: String) -> Bool {
         guard let epoch, let dump = dumps[epoch] else { return false }
         return dump.items.values.contains { $0.id == id && $0.seq >= dump.base }
     }
 
-    /// Another entry that the last log has in the place of one of these.
+    /// An entry of the last log that differs from the given one at the same position.
     func other(than items: [HistoryItem]) -> HistoryItem? {
         guard let epoch, let dump = dumps[epoch] else { return nil }
         return items.lazy.compactMap { item in dump.items[item.seq].flatMap { $0 == item ? nil : $0 } }.first
     }
 
-    /// An older log was put back unseen: numbers of its epoch are given out again.
+    /// An older log was restored unnoticed, so numbers of its epoch are used again.
     mutating func goBack(to epoch: String) {
         older[epoch, default: []] += [dumps.removeValue(forKey: epoch)].compactMap { $0 }
     }
 
-    /// The hub's own words.
+    /// A log that the hub recorded.
     mutating func dump(_ event: HistoryEvent) {
         let (name, items) = (event.epoch ?? "", event.items ?? [])
         let base = event.seq ?? 1
@@ -93,14 +93,14 @@ struct RoomLogs: Sendable {
         dumps[name] = dump
     }
 
-    /// What a client saw.
+    /// Entries that a client saw.
     mutating func see(_ items: [HistoryItem], epoch: String, by who: String) {
         for item in items where sights[epoch]?[item.seq]?.contains(where: { $0.item == item }) != true {
             sights[epoch, default: [:]][item.seq, default: []].append(Sight(item: item, who: who))
         }
     }
 
-    /// What an app was told.
+    /// An ack that an app was told of.
     mutating func acked(_ id: String, epoch: String, seq: Int64, by who: String) {
         acks.append(Ack(id: id, epoch: epoch, seq: seq, who: who))
     }
@@ -110,7 +110,7 @@ struct RoomLogs: Sendable {
         for dump in lines { result += order(of: dump.items.values.sorted { $0.seq < $1.seq }, submitted: submitted) }
         for (name, seen) in sights.sorted(by: { $0.key < $1.key }) {
             let seen = seen.sorted { $0.key < $1.key }
-            // Who sees another entry there than others do, sees another log.
+            // A client that saw another entry than others at a position saw another log.
             for (_, several) in seen where older[name] == nil {
                 for (one, next) in zip(several, several.dropFirst()) {
                     result.append("in \(room) \(one.who) saw \(one.item) and \(next.who) saw \(next.item)")
@@ -131,7 +131,7 @@ struct RoomLogs: Sendable {
         return result + acks.compactMap(violation)
     }
 
-    /// What was seen, and stands in no log of its epoch.
+    /// A violation if a seen entry is in no log of its epoch.
     private func violation(of sight: Sight, at seq: Int64, _ logs: [Dump]) -> String? {
         guard let last = logs.first, !logs.contains(where: { $0.items[seq].map { $0 == sight.item } ?? (seq < $0.base) }) else {
             return nil
@@ -142,7 +142,7 @@ struct RoomLogs: Sendable {
         return "\(sight.who) saw \(sight.item) in \(room), the log has \(item)"
     }
 
-    /// Once each, in each device's order, and only what was submitted.
+    /// Checks that each message is there once, in its device's order, and was submitted.
     private func order(of items: [HistoryItem], submitted: [String: String]) -> [String] {
         var result: [String] = []
         var last: [String: Int64] = [:]
@@ -163,11 +163,11 @@ struct RoomLogs: Sendable {
         return result
     }
 
-    /// An ack that the log does not bear out.
+    /// A violation if the log does not have an acked message.
     private func violation(of ack: Ack) -> String? {
         if ack.seq == 0 {
-            // Retention has passed it, so there must have been some.
-            // What is known from its first entry on hides nothing.
+            // Retention has removed it, so some log must have had retention.
+            // A log that is known from its first entry on has no unknown entries.
             let mayBeUnseen = lines.contains { $0.base > 1 && $0.items[1] == nil }
             return mayBeUnseen || wasRewound || holds(ack.id) ? nil : "\(ack.id) was acked to \(ack.who), and \(room) never had it"
         }

@@ -1,11 +1,11 @@
 /// What a client was told of a room, step by step, and what it has stored at the end.
 struct StoreTrail: Sendable {
     private let name: String
-    /// The epoch of what is stored.
+    /// The epoch of the stored entries.
     private(set) var epoch: String?
-    /// What must be stored: from the first of these numbers to the last; first is last + 1 if nothing must be.
+    /// The numbers that must be stored, from the first to the last. If none must be, first is last + 1.
     private var (first, last): (Int64, Int64) = (1, 0)
-    /// The program was started anew, and has not said yet where its store stands.
+    /// The program was started again and has not reported its store's cursor yet.
     private var mayHaveMoved = false
     private var mayHaveGoneBack = false
     private var dump: HistoryEvent?
@@ -35,7 +35,7 @@ struct StoreTrail: Sendable {
     private mutating func apply(_ items: [HistoryItem], epoch new: String) {
         guard let begin = items.first, let end = items.last else { return }
         if let epoch, epoch != new { faults.append("\(name) went from epoch \(epoch) to \(new) without being told") }
-        // Nobody begins in the middle of a log without a snapshot.
+        // Only a snapshot lets a client begin in the middle of a log.
         if begin.seq != last + 1 { faults.append("\(name) got \(begin.seq) after \(last)") }
         (epoch, last) = (new, end.seq)
     }
@@ -44,7 +44,7 @@ struct StoreTrail: Sendable {
         if let end = items.last, end.seq != cursor {
             faults.append("\(name) was given a snapshot to \(end.seq) with a cursor of \(cursor)")
         }
-        // An older copy of its store that had nothing of the room did not say where it stands.
+        // An older copy of the store that lacked the room did not report a cursor.
         if epoch == new, cursor < last, !mayHaveGoneBack {
             faults.append("\(name) was taken back from \(last) to \(cursor) by a snapshot")
         }
@@ -54,27 +54,27 @@ struct StoreTrail: Sendable {
     private mutating func open(_ event: HistoryEvent, epoch new: String, cursor: Int64) {
         let begin = event.count.map { cursor - $0 + 1 }
         defer {
-            // Of a writer that does not say how much it has, no more is known than that it has what it had.
+            // If a writer does not report how many entries it has, its store must keep what it had.
             first = begin ?? (epoch == new && cursor == last && !mayHaveGoneBack ? first : cursor + 1)
             (epoch, last, mayHaveMoved, mayHaveGoneBack) = (new, cursor, false, false)
         }
         guard let epoch, !mayHaveGoneBack else { return }
         if !mayHaveMoved, epoch != new || cursor != last { faults.append("\(name) has \(cursor) of \(new) stored, and was told \(last)") }
         if epoch == new, cursor < last { faults.append("\(name) was told \(last), and has only \(cursor) stored") }
-        // With another cursor it may have got a snapshot that nobody was told of.
+        // With another cursor the store may have got a snapshot that no one was told of.
         if epoch == new, cursor == last, let begin, begin > least(event, cursor) { faults.append(loss(event, cursor, begin)) }
     }
 
-    /// Where what must be stored begins: a store that keeps no more than so many has let go of those before.
+    /// The first number that must be stored. A store with a limit has dropped the earlier ones.
     private func least(_ event: HistoryEvent, _ cursor: Int64) -> Int64 { event.limit.map { max(first, cursor - $0 + 1) } ?? first }
 
     private func loss(_ event: HistoryEvent, _ cursor: Int64, _ begin: Int64) -> String {
         "\(name) has lost what it had from \(least(event, cursor)) on: its store begins at \(begin)"
     }
 
-    /// What is wrong with it at the end.
+    /// The faults of this store at the end.
     ///
-    /// Whoever has the log's epoch, its end, and a contiguous piece before it, has the same as all others who have.
+    /// Stores with the log's epoch, its end and a contiguous part before it all agree.
     func violations(_ log: RoomLogs) -> [String] {
         guard let dump else { return faults }
         var result = faults

@@ -1,13 +1,13 @@
 import MachineCore
 import RoomCore
 
-/// Frames of every kind, whose fields are drawn: often at an edge, sometimes left out.
+/// Random frames of every kind. Field values are often at a limit, and optional fields are sometimes missing.
 struct RandomFrames {
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-    /// One frame of each kind that a client says.
+    /// One frame of each kind that a client sends.
     mutating func client() -> [ClientFrame] {
         [
             .hello(
@@ -23,7 +23,7 @@ struct RandomFrames {
         ]
     }
 
-    /// One frame of each kind that a hub says.
+    /// One frame of each kind that a hub sends.
     mutating func hub() -> [HubFrame] {
         [
             .welcome(
@@ -75,7 +75,7 @@ struct RandomFrames {
 
     private mutating func epoch() -> UInt64 { flag() ? 1 : random.next() | 1 }
 
-    /// What a name may hold: no control characters.
+    /// A random name without control characters.
     private mutating func text(upTo length: Int = 12) -> String {
         let letters = ["a", "b", " ", "\"", "\\", "/", "é", "漢", "😀", "{", "}", ",", ":", "\u{301}"]
         var text = ""
@@ -87,7 +87,7 @@ struct RandomFrames {
 
     private mutating func user() -> UserName { UserName("u" + text())! }
 
-    /// What an app writes may hold anything.
+    /// A random type. The app sets it, so it may hold any characters.
     private mutating func type() -> String { "t" + text() + (flag() ? "\n\u{0}\t\u{1F}\u{7F}" : "") }
 
     private mutating func json() -> [UInt8] {

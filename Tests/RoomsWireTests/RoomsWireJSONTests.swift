@@ -18,12 +18,12 @@ private func payload(_ fields: String) throws -> Payload? {
 private let proof = CursorProof("00000000000000010000000000000002")
 
 @Suite struct RoomsWireJSONTests {
-    @Test func `a proof of another kind proves nothing, and a frame with it is read`() throws {
+    @Test func `a proof of another form is ignored, and the frame with it is read`() throws {
         #expect(try client(#"{"t":"join","room":"abc","proof":"other"}"#) == .join(ClientFrame.Join(room: room)))
         #expect(try hub(#"{"t":"msg","room":"abc","epoch":"0000000000000001","proof":""}"#) == .entries(room, epoch: 1, []))
     }
 
-    @Test func `what a client says is written without defaults`() {
+    @Test func `a client's frame is written without default values`() {
         let frames: [(ClientFrame, String)] = [
             (
                 .hello(ClientFrame.Hello(versions: [1, 2], device: device, token: "x", joins: [ClientFrame.Join(room: room)])),
@@ -78,7 +78,7 @@ private let proof = CursorProof("00000000000000010000000000000002")
         for (frame, json) in frames { #expect(String(decoding: frame.json(), as: UTF8.self) == json) }
     }
 
-    @Test func `what a hub says is written without defaults`() {
+    @Test func `a hub's frame is written without default values`() {
         let entry = Entry(
             seq: 58, id: id, device: device, cseq: 8, user: UserName("ann")!, at: 6, sent: 5, type: "chat.text",
             payload: .json(Array("1".utf8)))
@@ -164,14 +164,14 @@ private let proof = CursorProof("00000000000000010000000000000002")
         for (frame, json) in frames { #expect(String(decoding: frame.json(), as: UTF8.self) == json) }
     }
 
-    @Test func `texts are escaped where they must be`() throws {
+    @Test func `texts are escaped where JSON requires it`() throws {
         let name = RoomName("a\"\\/é\u{2028}😀")!
         #expect(String(decoding: ClientFrame.leave(name).json(), as: UTF8.self) == "{\"t\":\"leave\",\"room\":\"a\\\"\\\\/é\u{2028}😀\"}")
         let token = ClientFrame.auth(token: "\u{0}\n\u{1F}\u{7F}").json()
         #expect(String(decoding: token, as: UTF8.self) == "{\"t\":\"auth\",\"token\":\"\\u0000\\n\\u001f\u{7F}\"}")
     }
 
-    @Test func `fields come in any order, with any space, and keys and texts with escapes`() throws {
+    @Test func `fields may come in any order, with any white space, and keys and texts with escapes`() throws {
         let frame = ClientFrame.read(room, upTo: 5)
         #expect(try client(#"{"seq":5,"room":"abc","t":"read"}"#) == frame)
         #expect(try client("\t{ \"seq\" : 5 ,\n\"room\"\r: \"abc\" , \"t\" : \"read\" } ") == frame)
@@ -179,7 +179,7 @@ private let proof = CursorProof("00000000000000010000000000000002")
         #expect(try client(#"{"t":"leave","room":"\ud83d\ude00\"\\\/\u00e9"}"#) == .leave(RoomName("😀\"\\/é")!))
     }
 
-    @Test func `of keys that are repeated the last one counts`() throws {
+    @Test func `the last of repeated keys counts`() throws {
         #expect(try client(#"{"t":"read","seq":4,"room":"x","seq":5,"room":"abc"}"#) == .read(room, upTo: 5))
         #expect(try client(#"{"t":"ping","n":"ignored","room":"abc","t":"leave"}"#) == .leave(room))
         #expect(try client(#"{"t":"leave","room":"abc","t":"nobody knows"}"#) == nil)
@@ -197,7 +197,7 @@ private let proof = CursorProof("00000000000000010000000000000002")
         #expect(hello.joins == [ClientFrame.Join(room: room)] && hello.versions == [2])
     }
 
-    @Test func `unknown fields are passed over, whatever they hold`() throws {
+    @Test func `unknown fields are ignored, whatever they hold`() throws {
         let values = ["1", "-0.5E+9", "true", "false", "null", #""x""#, "[]", "{}", #"[{"t":"x","room":[1,{"a":null}]}]"#, "[[],[[]],{}]"]
         for value in values {
             let json = #"{"new":\#(value),"t":"read","newer":\#(value),"room":"abc","about":\#(value),"seq":5,"":\#(value)}"#
@@ -207,17 +207,17 @@ private let proof = CursorProof("00000000000000010000000000000002")
         }
     }
 
-    @Test func `a frame of an unknown type is no frame and no error`() throws {
+    @Test func `a frame of an unknown type is ignored without an error`() throws {
         for type in ["future", "", "pub ", "PUB", #"pub\u0000"#, "a type longer than sixteen bytes", "é"] {
             #expect(try client(#"{"t":"\#(type)","room":5,"cseq":"x"}"#) == nil)
             #expect(try hub(#"{"room":[],"t":"\#(type)"}"#) == nil)
         }
-        // What only the other side says is unknown, too.
+        // Frame types of the other direction are unknown, too.
         #expect(try client(#"{"t":"welcome","v":[]}"#) == nil)
         #expect(try hub(#"{"t":"pub","cseq":"x"}"#) == nil)
     }
 
-    @Test func `what is left out is at its default`() throws {
+    @Test func `missing fields have their default values`() throws {
         #expect(try client(#"{"t":"join","room":"abc"}"#) == .join(ClientFrame.Join(room: room)))
         #expect(try client(#"{"t":"join","room":"abc","next":0}"#) == .join(ClientFrame.Join(room: room, next: 1)))
         #expect(try client(#"{"t":"pres","room":"abc"}"#) == .presence(room, Presence(status: "online")))
@@ -229,13 +229,13 @@ private let proof = CursorProof("00000000000000010000000000000002")
         #expect(try hub(#"{"t":"welcome","v":1,"conn":"c","user":"u","limits":{}}"#) == .welcome(welcome))
     }
 
-    @Test func `a payload is passed on byte for byte`() throws {
+    @Test func `a payload is passed on unchanged`() throws {
         for json in [#"{ "a" : [ 1 , 2.50 ] }"#, #""\u00e9\/""#, "1e5", "{\n}", #"{"a":1,"a":2}"#, "-0"] {
             #expect(try payload(#""body":  \#(json)  "#) == .json(Array(json.utf8)))
         }
     }
 
-    @Test func `a payload is one value of JSON in UTF-8, of 64 levels at most`() throws {
+    @Test func `a payload is one JSON value in UTF-8, of at most 64 levels`() throws {
         for json in ["1", #"{"a":[]}"#, "[ 1 ]", String(repeating: "[", count: 64) + String(repeating: "]", count: 64)] {
             #expect(Payload(json: Array(json.utf8)) == .json(Array(json.utf8)))
         }
@@ -249,8 +249,8 @@ private let proof = CursorProof("00000000000000010000000000000002")
         #expect(complaint(pub(#""new":\#(String(repeating: #"{"a":"#, count: 100_000))"#))?.problem == .tooDeep)
     }
 
-    @Test func `texts are UTF-8`() {
-        // RFC 3629 §4 and what lies beside it: overlong, surrogates, beyond the last, alone, cut.
+    @Test func `texts must be valid UTF-8`() {
+        // RFC 3629 §4 and invalid forms: overlong, surrogates, too large, lone continuation bytes, truncated.
         let wrong: [[UInt8]] = [
             [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x41], [0xE0, 0x9F, 0xBF], [0xE1, 0x80], [0xE1, 0x80, 0x41],
             [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF],
@@ -265,7 +265,7 @@ private let proof = CursorProof("00000000000000010000000000000002")
         #expect(complaint(#"{"t":"leave","room":"\ud83d"}"#)?.problem == .invalidText)
     }
 
-    @Test func `bytes are in Base64 with padding`() throws {
+    @Test func `bytes are Base64 with padding`() throws {
         // RFC 4648 §10.
         let vectors = ["": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy"]
         for (plain, text) in vectors {

@@ -34,8 +34,8 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
 }
 
 @Suite struct RoomsWireProtobufTests {
-    @Test func `a frame that repeats its body, or has very many fields in it, is refused before it is decoded`() throws {
-        // Decoding it would take minutes: each repetition copies what came before.
+    @Test func `a frame with a repeated body or very many fields is refused before it is decoded`() throws {
+        // Decoding it would take minutes, because each repetition copies the earlier ones.
         let repeated = [UInt8]((0..<262_144).flatMap { _ in [0x0A, 0x02, 0x32, 0x00] as [UInt8] })
         for encoded in [repeated, Array(repeated.prefix(8))] {
             #expect(throws: FrameError(.malformed)) { _ = try RoomsEncoding.protobuf.clientFrame(encoded) }
@@ -49,7 +49,7 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try complaint(hello) == FrameError(.malformed))
     }
 
-    @Test func `both encodings say the same`() throws {
+    @Test func `both encodings hold the same values`() throws {
         for seed in 1000..<1040 {
             var frames = RandomFrames(seed: UInt64(seed))
             for frame in frames.client() {
@@ -63,7 +63,7 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         }
     }
 
-    @Test func `a publication with a flaw is known by its room and number`() throws {
+    @Test func `an invalid publication is identified by its room and number`() throws {
         func envelope(_ frame: WireToHub) throws -> PublicationEnvelope? {
             let bytes: [UInt8] = try frame.serializedBytes()
             return bytes.withUnsafeBytes { RoomsEncoding.protobuf.envelope(of: $0, isText: false) }
@@ -76,10 +76,10 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try envelope(pub { $0.type = "" }) != nil)
         for frame in [pub { $0.room = "" }, pub { $0.cseq = 0 }, WireToHub()] { #expect(try envelope(frame) == nil) }
         #expect(([0xFF] as [UInt8]).withUnsafeBytes { RoomsEncoding.protobuf.envelope(of: $0, isText: false) } == nil)
-        #expect(try complaint(entry { $0.body = Data("1e999".utf8) }) == nil, "a log may hold it from before")
+        #expect(try complaint(entry { $0.body = Data("1e999".utf8) }) == nil, "an old log may hold it")
     }
 
-    @Test func `presence or a signal with a flaw is known by its room`() throws {
+    @Test func `an invalid presence or signal frame is identified by its room`() throws {
         let room = try #require(RoomName("abc"))
         func envelope(_ change: (inout WireToHub) -> Void) throws -> EphemeralEnvelope? {
             var frame = WireToHub()
@@ -94,16 +94,16 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try envelope { $0.join.room = "" } == nil)
     }
 
-    @Test func `a frame of an unknown type is no frame and no error`() throws {
-        // Field 99, a message of two bytes; nothing at all; a field of a number.
+    @Test func `a frame of an unknown type is ignored without an error`() throws {
+        // Field 99 with two bytes, an empty frame, and a field with a number.
         for bytes in [[0x9A, 0x06, 2, 8, 1], [], [0x98, 0x06, 5]] as [[UInt8]] {
             #expect(try RoomsEncoding.protobuf.clientFrame(bytes) == nil)
             #expect(try RoomsEncoding.protobuf.hubFrame(bytes) == nil)
         }
     }
 
-    @Test func `unknown fields are passed over`() throws {
-        // In the frame, and in its body.
+    @Test func `unknown fields are ignored`() throws {
+        // Once in the frame and once in its body.
         #expect(try RoomsEncoding.protobuf.clientFrame([0x98, 0x06, 5, 0x62, 5, 8, 1, 0x98, 0x06, 5]) == .ping(1))
         #expect(try RoomsEncoding.protobuf.hubFrame([0x98, 0x06, 5, 0x72, 5, 8, 1, 0x98, 0x06, 5]) == .pong(1, now: 0))
         var state = WireToClient()
@@ -112,10 +112,10 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
             Issue.record("no state")
             return
         }
-        #expect(read.rights == .read, "unknown rights are passed over")
+        #expect(read.rights == .read, "unknown rights are ignored")
     }
 
-    @Test func `what is no message is refused`() {
+    @Test func `bytes that are no Protocol Buffers message are refused`() {
         for bytes in [[0x62], [0x62, 5, 8], [0x62, 1, 0x80], [0], [0x07], [0x22, 3, 0x0A, 1, 0xFF]] as [[UInt8]] {
             #expect(throws: FrameError.self, "\(bytes)") { try RoomsEncoding.protobuf.clientFrame(bytes) }
         }
@@ -123,7 +123,7 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(throws: FrameError(.invalidText)) { try RoomsEncoding.protobuf.clientFrame([0x22, 3, 0x0A, 1, 0xFF]) }
     }
 
-    @Test func `what a client may not say is told by its field`() throws {
+    @Test func `an error in a client's frame names the field`() throws {
         #expect(try complaint(pub { _ in }) == nil)
         #expect(try complaint(pub { $0.room = "" }) == FrameError(.missing, field: "room"))
         #expect(try complaint(pub { $0.room = "\n" }) == FrameError(.invalidName, field: "room"))
@@ -137,7 +137,7 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try complaint(pub { $0.body = Data("1 2".utf8) }) == FrameError(.invalidValue, field: "body"))
         #expect(try complaint(pub { $0.about.seq = 1 }) == FrameError(.missing, field: "about"))
         #expect(try complaint(pub { ($0.about.kind, $0.about.seq) = ("edit", 0) }) == FrameError(.outOfRange, field: "seq"))
-        #expect(try complaint(pub { $0.type = String(repeating: "x", count: 65) }) == nil, "the hub has an answer to that")
+        #expect(try complaint(pub { $0.type = String(repeating: "x", count: 65) }) == nil, "the hub refuses such a publication itself")
 
         var frame = WireToHub()
         frame.hello.v = Array(repeating: 1, count: 65)
@@ -155,7 +155,7 @@ private func entry(_ change: (inout WireEntry) -> Void) -> WireToClient {
         #expect(try complaint(frame) == FrameError(.missing, field: "type"))
     }
 
-    @Test func `what a hub may not say is told by its field`() throws {
+    @Test func `an error in a hub's frame names the field`() throws {
         let long = String(repeating: "x", count: 65)
         #expect(try complaint(entry { _ in }) == nil)
         #expect(try complaint(entry { $0.seq = 0 }) == FrameError(.outOfRange, field: "seq"))

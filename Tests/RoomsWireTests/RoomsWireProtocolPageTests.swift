@@ -2,7 +2,7 @@ import Foundation
 import RoomCore
 import Testing
 
-/// The examples of docs/rooms-protocol.md, with what stands for something (`…`, `ENTRY`) put in.
+/// The example frames of docs/rooms-protocol.md, with values in place of `…` and `ENTRY`.
 private struct ProtocolPage {
     let examples: [String]
 
@@ -14,7 +14,7 @@ private struct ProtocolPage {
         examples = ProtocolPage.frames(in: page).map { ProtocolPage.filled(in: $0.replacing("ENTRY,…", with: entry)) }
     }
 
-    /// What begins with the type of a frame, up to its last bracket.
+    /// Each text from the type of a frame to its last bracket.
     private static func frames(in page: String) -> [String] {
         var (frames, rest) = ([] as [String], page[...])
         while let start = rest.range(of: #"{"t":"#) {
@@ -44,7 +44,7 @@ private struct ProtocolPage {
 }
 
 @Suite struct RoomsWireProtocolPageTests {
-    @Test func `every example of the page is a frame`() throws {
+    @Test func `every example of the protocol page is a valid frame`() throws {
         let examples = try ProtocolPage().examples
         #expect(examples.count >= 25)
         for example in examples {
@@ -53,7 +53,7 @@ private struct ProtocolPage {
         }
     }
 
-    @Test func `the page shows a frame of every type`() throws {
+    @Test func `the protocol page has a frame of every type`() throws {
         var types = (client: Set<String>(), hub: Set<String>())
         for example in try ProtocolPage().examples {
             let type = String(example.dropFirst(#"{"t":""#.count).prefix { $0 != "\"" })
@@ -63,7 +63,7 @@ private struct ProtocolPage {
         #expect(
             types.client
                 == ["hello", "auth", "join", "leave", "pub", "read", "hist", "pres", "members", "typ", "sig", "ping"])
-        // Of these three the page shows what a client says, and tells what a hub adds.
+        // For these three types the page has only the client's form, and describes the hub's.
         #expect(
             types.hub.union(["read", "typ", "sig"])
                 == [

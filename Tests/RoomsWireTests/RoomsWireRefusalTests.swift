@@ -26,13 +26,13 @@ private func entry(_ fields: String) -> String {
         #expect(try client(#"{"t":"ping","n":-0}"#) == .ping(0))
     }
 
-    @Test func `only who has nothing asks for the last entries`() throws {
+    @Test func `only a cursor without an epoch may ask for the last entries`() throws {
         #expect(complaint(#"{"t":"join","room":"abc","epoch":"0000000000000001","seq":-1}"#)?.field == "seq")
         #expect(complaint(#"{"t":"join","room":"abc","seq":-9007199254740992}"#)?.problem == .outOfRange)
         #expect(try client(#"{"t":"join","room":"abc","epoch":"0000000000000000","seq":-1}"#) != nil)
     }
 
-    @Test func `names and identities have their form`() {
+    @Test func `names and IDs must have a valid form`() {
         for name in ["", #"\u0007"#, #"\u0085"#, String(repeating: "é", count: 65)] {
             #expect(complaint(#"{"t":"leave","room":"\#(name)"}"#) == FrameError(.invalidName, field: "room", at: 20), "\(name)")
             #expect(hubComplaint(#"{"t":"typ","room":"abc","user":"\#(name)"}"#)?.field == "user", "\(name)")
@@ -45,11 +45,11 @@ private func entry(_ fields: String) -> String {
         for epoch in ["", "1", "000000000000000g", "00000000000000001"] {
             #expect(complaint(#"{"t":"join","room":"abc","epoch":"\#(epoch)"}"#)?.field == "epoch", "\(epoch)")
         }
-        // A log has an epoch.
+        // A log always has an epoch.
         #expect(hubComplaint(#"{"t":"msg","room":"abc","epoch":"0000000000000000"}"#) == FrameError(.invalidValue, field: "epoch", at: 32))
     }
 
-    @Test func `a field of another kind is told by its name and place`() {
+    @Test func `the error for a field of another kind has its name and offset`() {
         let cases: [(String, String)] = [
             (#"{"t":5}"#, "t"), (#"{"t":"leave","room":5}"#, "room"), (#"{"t":"typ","room":"abc","on":1}"#, "on"),
             (#"{"t":"typ","room":"abc","on":"true"}"#, "on"), (#"{"t":"hello","v":1}"#, "v"), (#"{"t":"hello","v":["1"]}"#, "v"),
@@ -65,7 +65,7 @@ private func entry(_ fields: String) -> String {
         #expect("\(FrameError(.truncated))" == "the bytes end before the frame does")
     }
 
-    @Test func `a frame that lacks a field is told by its name`() {
+    @Test func `the error for a missing field has its name`() {
         let cases: [(String, String)] = [
             ("{}", "t"), (#"{"type":"ping"}"#, "t"), (#"{"t":"leave"}"#, "room"), (#"{"t":"auth"}"#, "token"),
             (#"{"t":"hello"}"#, "device"),
@@ -99,7 +99,7 @@ private func entry(_ fields: String) -> String {
         #expect(hubComplaint(#"{"t":"error","code":1,"retry":"soon"}"#)?.problem == .invalidValue)
     }
 
-    @Test func `lists and texts have an end`() throws {
+    @Test func `lists and texts have length limits`() throws {
         let long = String(repeating: "x", count: 65)
         #expect(complaint(#"{"t":"hello","v":[\#(repeatElement("1", count: 65).joined(separator: ","))]}"#)?.problem == .tooLong)
         #expect(complaint(#"{"t":"hello","agent":"\#(long)\#(long)"}"#)?.problem == .tooLong)
@@ -107,11 +107,11 @@ private func entry(_ fields: String) -> String {
         #expect(hubComplaint(entry(#""type":"\u0078\#(long)""#))?.problem == .tooLong)
         #expect(hubComplaint(entry(#""about":{"kind":"\#(long)","seq":1}"#))?.problem == .tooLong)
         #expect(hubComplaint(#"{"t":"error","text":"\#(String(repeating: long, count: 4))"}"#)?.problem == .tooLong)
-        // To these the hub has an answer, which names the publication.
+        // The hub refuses these itself, and names the publication.
         #expect(try client(pub(#""type":"\#(long)","about":{"kind":"\#(long)","seq":1}"#)) != nil)
     }
 
-    @Test func `what is no JSON is refused at its byte`() {
+    @Test func `the error for invalid JSON has the byte offset`() {
         let cases: [(String, FrameError.Problem, Int)] = [
             ("", .truncated, 0), ("  ", .truncated, 2), ("{", .truncated, 1), (#"{"t""#, .truncated, 4), (#"{"t":"ping""#, .truncated, 11),
             (#"{"t":"ping"}x"#, .trailingBytes, 12), (#"{"t":"ping"}{}"#, .trailingBytes, 12), (#"{"t":"ping",}"#, .malformed, 12),

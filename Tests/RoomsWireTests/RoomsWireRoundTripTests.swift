@@ -5,7 +5,7 @@ import WebSocketCore
 
 @Suite struct RoomsWireRoundTripTests {
     @Test(arguments: RoomsEncoding.allCases)
-    func `a frame of every kind is read as it was written`(encoding: RoomsEncoding) throws {
+    func `a frame of every kind is decoded as it was encoded`(encoding: RoomsEncoding) throws {
         for seed in 0..<40 {
             var frames = RandomFrames(seed: UInt64(seed))
             for frame in frames.client() { #expect(try encoding.clientFrame(encoding.bytes(of: frame)) == frame) }
@@ -14,14 +14,14 @@ import WebSocketCore
     }
 
     @Test(arguments: RoomsEncoding.allCases)
-    func `a frame that ends early is refused, or says less, but never traps`(encoding: RoomsEncoding) throws {
+    func `decoding a truncated frame fails or gives a smaller frame, but never traps`(encoding: RoomsEncoding) throws {
         for seed in 0..<3 {
             var frames = RandomFrames(seed: UInt64(seed))
             let (client, hub) = (frames.client().map { encoding.bytes(of: $0) }, frames.hub().map { encoding.bytes(of: $0) })
             for bytes in client {
                 for length in bytes.indices {
                     let frame = try? encoding.clientFrame(Array(bytes[..<length]))
-                    // Protocol Buffers do not say where they end: half a message may be one, but of JSON nothing is.
+                    // A truncated Protocol Buffers message may be valid. Truncated JSON is never valid.
                     if encoding == .json { #expect(frame == nil) }
                 }
             }
@@ -34,7 +34,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a message is of the kind that the subprotocol has`() throws {
+    @Test func `JSON frames are text messages, and Protocol Buffers frames are binary messages`() throws {
         #expect(RoomsEncoding.json.encode(ClientFrame.ping(1)) == .text(#"{"t":"ping","n":1}"#))
         #expect(RoomsEncoding.json.encode(HubFrame.pong(1, now: 2)) == .text(#"{"t":"pong","n":1,"now":2}"#))
         #expect(RoomsEncoding.protobuf.encode(ClientFrame.ping(1)) == .binary([0x62, 2, 8, 1]))
@@ -50,7 +50,7 @@ import WebSocketCore
         #expect(throws: wrong) { try RoomsEncoding.protobuf.decodeHubFrame(.text("")) }
     }
 
-    @Test func `a subprotocol names its encoding`() {
+    @Test func `each subprotocol has its encoding`() {
         #expect(RoomsEncoding(subprotocol: "holdfast.rooms.v1.json") == .json)
         #expect(RoomsEncoding(subprotocol: "holdfast.rooms.v1.protobuf") == .protobuf)
         #expect(RoomsEncoding(subprotocol: "holdfast.rooms.v2.json") == nil)

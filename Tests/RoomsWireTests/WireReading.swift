@@ -15,19 +15,19 @@ extension RoomsEncoding {
     }
 }
 
-/// A client's frame of JSON.
+/// Decodes a client's frame from JSON.
 func client(_ json: String) throws(FrameError) -> ClientFrame? { try RoomsEncoding.json.clientFrame(Array(json.utf8)) }
 
-/// A hub's frame of JSON.
+/// Decodes a hub's frame from JSON.
 func hub(_ json: String) throws(FrameError) -> HubFrame? { try RoomsEncoding.json.hubFrame(Array(json.utf8)) }
 
-/// What is wrong with a client's frame of JSON; nil if it is taken.
+/// The error of a client's frame in JSON. Nil if it is valid.
 func complaint(_ json: String) -> FrameError? {
     do throws(FrameError) { _ = try client(json) } catch { return error }
     return nil
 }
 
-/// What is wrong with a hub's frame of JSON; nil if it is taken.
+/// The error of a hub's frame in JSON. Nil if it is valid.
 func hubComplaint(_ json: String) -> FrameError? {
     do throws(FrameError) { _ = try hub(json) } catch { return error }
     return nil

@@ -9,7 +9,7 @@ import WebSocketCore
 @testable import HoldfastHub
 
 extension HubTests {
-    /// Whom a hub lets in.
+    /// How a hub authenticates clients.
     @Suite struct HubAuthTests {
         private static let secret = Array("a secret of more than thirty-two bytes".utf8)
         private let directory: HubDirectory
@@ -33,7 +33,7 @@ extension HubTests {
             return Hub.stage(directory) { ($0.takesDevelopmentTokens, $0.authority) = (false, TokenVerifier(keys: [key])) }
         }
 
-        @Test func `a token lets in, with the rights that it grants`() async throws {
+        @Test func `a valid token is accepted and gives the rights in it`() async throws {
             let token = try await token()
             try await hub().withRunning { hub in
                 let ann = try await HubGuest(hub.url)
@@ -46,7 +46,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a token may come with the upgrade`() async throws {
+        @Test func `a token may be sent with the upgrade request`() async throws {
             let token = try await token()
             try await hub().withRunning { hub in
                 let header = try await HubGuest(hub.url) { $0.headers["Authorization"] = "Bearer \(token)" }
@@ -56,7 +56,7 @@ extension HubTests {
             }
         }
 
-        @Test func `no token, one for development and one that is not ours are closed with 4101`() async throws {
+        @Test func `without a valid token a connection is closed with 4101, and a development token does not help`() async throws {
             try await hub().withRunning { hub in
                 for token in [nil, "dev:ann", "nonsense"] {
                     let guest = try await HubGuest(hub.url)
@@ -67,7 +67,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a token that has ended is closed with 4001, so that another may be brought`() async throws {
+        @Test func `an expired token closes the connection with 4001, so that the client reconnects with a new one`() async throws {
             let token = try await token(Claims(exp: Date().timeIntervalSince1970 - 60))
             try await hub().withRunning { hub in
                 let guest = try await HubGuest(hub.url)
@@ -78,7 +78,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a fresh token is taken while connected`() async throws {
+        @Test func `a fresh token is accepted while connected`() async throws {
             let (token, later) = (try await token(), try await token(Claims(exp: Date().timeIntervalSince1970 + 6000)))
             try await hub().withRunning { hub in
                 let ann = try await HubGuest(hub.url)
@@ -89,7 +89,7 @@ extension HubTests {
             }
         }
 
-        @Test func `pages of other origins may not connect, unless they are named`() async throws {
+        @Test func `pages of other origins are refused unless the origin policy lists them`() async throws {
             let own = Hub.stage(directory) { $0.origins = ["https://app.example.com"] }
             try await own.withRunning { hub in
                 func opens(_ origin: String) async -> Bool {
@@ -101,7 +101,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a request that a proxy passed on brings no development token`() async throws {
+        @Test func `a request with proxy headers may not use a development token`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let guest = try await HubGuest(hub.url) { $0.headers["X-Forwarded-For"] = "10.0.0.1" }
                 try await guest.say(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: "dev:ann")))

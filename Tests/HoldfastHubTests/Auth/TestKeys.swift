@@ -1,4 +1,4 @@
-/// Keys that were made for tests, and are good for nothing else.
+/// Keys for tests only.
 enum TestKeys {
     static let rsa = """
         -----BEGIN RSA PRIVATE KEY-----

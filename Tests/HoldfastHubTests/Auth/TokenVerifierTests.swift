@@ -6,14 +6,14 @@ import Testing
 
 @testable import HoldfastHub
 
-/// Tokens that are taken, and those that are not.
+/// Which tokens the verifier accepts.
 @Suite(.timeLimit(.minutes(2))) struct TokenVerifierTests {
     private static let secret = Array("a secret of more than thirty-two bytes".utf8)
     private static let now = 1_800_000_000.0
     private static let rsa = try? Insecure.RSA.PrivateKey(pem: TestKeys.rsa)
     private let es256 = ES256PrivateKey()
 
-    /// What a token of a test says.
+    /// The claims of a test token.
     private struct Claims: JWTPayload {
         var sub: String? = "ann"
         var exp: Double? = TokenVerifierTests.now + 60
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a token says who somebody is, what they may do, and until when`() async throws {
+    @Test func `a token gives the user, the rights and the expiry`() async throws {
         let token = try await signed(Claims())
         let identity = try await verifier([.secret(Self.secret)]).identify(token, isLocal: false)
         #expect(identity.user.text == "ann")
@@ -53,7 +53,7 @@ import Testing
         #expect(rooms.map(identity.rights) == [[.read, .write], [.read], []])
     }
 
-    @Test func `tokens of all four algorithms are taken`() async throws {
+    @Test func `tokens of all four algorithms are accepted`() async throws {
         let (eddsa, rsa) = (try EdDSA.PrivateKey(), try #require(Self.rsa))
         let collections: [(JWTKeyCollection, TokenKey)] = [
             (await JWTKeyCollection().add(ecdsa: es256), try await .pem(es256.publicKey.pemRepresentation)),
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `no token, no token of ours, and one that is cut are refused`() async throws {
+    @Test func `a missing, malformed or truncated token is refused`() async throws {
         let keys = [try await TokenKey.secret(Self.secret)]
         let token = try await signed(Claims())
         #expect(await refusal(of: nil, keys) == .missing)
@@ -79,7 +79,7 @@ import Testing
         #expect(await refusal(of: String(token.dropLast(4)), keys) == .signature)
     }
 
-    @Test func `a signature of another key is refused, and so is one that was changed`() async throws {
+    @Test func `a signature of another key and a changed token are refused`() async throws {
         let keys = [try await TokenKey.secret(Self.secret)]
         #expect(try await refusal(of: signed(Claims(), Self.secret.reversed()), keys) == .signature)
         let parts = try await signed(Claims()).split(separator: ".").map(String.init)
@@ -94,19 +94,19 @@ import Testing
     }
 
     @Test(arguments: ["none", "None", "NONE", "HS512", "PS256", ""])
-    func `algorithms that are not taken are refused`(name: String) async throws {
+    func `unsupported algorithms are refused`(name: String) async throws {
         let token = raw("{\"alg\":\"\(name)\"}", "{\"sub\":\"ann\",\"exp\":9999999999}")
         #expect(try await refusal(of: token, [.secret(Self.secret)]) == .algorithm)
     }
 
-    @Test func `a public key is no secret: key confusion is refused`() async throws {
+    @Test func `a public key is not accepted as an HMAC secret (key confusion)`() async throws {
         let rsa = try #require(Self.rsa)
         let pem = rsa.publicKey.pemRepresentation
         let token = try await signed(Claims(), Array(pem.utf8))
         #expect(try await refusal(of: token, [.pem(pem)]) == .algorithm)
     }
 
-    @Test func `a token that asks for what nobody knows is refused`() async throws {
+    @Test func `a token with unknown critical headers is refused`() async throws {
         let token = raw("{\"alg\":\"HS256\",\"crit\":[\"b64\"]}", "{}")
         #expect(try await refusal(of: token, [.secret(Self.secret)]) == .algorithm)
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(try await refusal(of: signed(Claims(), two), keys) == nil)
     }
 
-    @Test func `ends and beginnings count, with some leeway`() async throws {
+    @Test func `expiry and start times are checked, with some leeway`() async throws {
         let keys = [try await TokenKey.secret(Self.secret)]
         func outcome(_ claims: Claims) async throws -> TokenRefusal.Reason? { await refusal(of: try await signed(claims), keys) }
         #expect(try await outcome(Claims(exp: Self.now - 29)) == nil)
@@ -134,11 +134,11 @@ import Testing
     }
 
     @Test(arguments: ["ann\u{202E}", "a\u{200B}nn", "\u{2066}ann", "ann\u{E0041}", "a\u{200D}nn", "\u{FEFF}ann", "ann\u{FE0F}"])
-    func `a user with characters that nobody sees is refused, with the reason, unless the rules let them in`(user: String) async throws {
+    func `a user with invisible characters is refused with a reason, unless the rules allow it`(user: String) async throws {
         let (key, token) = (try await TokenKey.secret(Self.secret), try await signed(Claims(sub: user)))
         do throws(TokenRefusal) {
             _ = try await verifier([key]).identify(token, isLocal: true)
-            Issue.record("it was taken")
+            Issue.record("the token was accepted")
         } catch {
             #expect(error.reason == .claims && error.description.contains("invisible character (U+"))
         }
@@ -147,7 +147,7 @@ import Testing
         #expect(await refusal(of: token, [key], rules) == nil)
     }
 
-    @Test func `a time that was written in milliseconds is refused, with the reason`() async throws {
+    @Test func `a time in milliseconds is refused with a reason`() async throws {
         let key = try await TokenKey.secret(Self.secret)
         let tenYears: Double = 10 * 365.25 * 86_400
         let wrong = [
@@ -157,7 +157,7 @@ import Testing
         for claims in wrong {
             do throws(TokenRefusal) {
                 _ = try await verifier([key]).identify(try? signed(claims), isLocal: true)
-                Issue.record("it was taken")
+                Issue.record("the token was accepted")
             } catch {
                 #expect(error.reason == .claims && error.description.contains("in milliseconds?"))
             }
@@ -165,7 +165,7 @@ import Testing
         #expect(try await refusal(of: signed(Claims(exp: Self.now + tenYears, iat: Self.now)), [key]) == nil)
     }
 
-    @Test func `issuer and audience have to be those that were asked for`() async throws {
+    @Test func `issuer and audience must match the configured ones`() async throws {
         let keys = [try await TokenKey.secret(Self.secret)]
         var rules = TokenRules()
         (rules.issuer, rules.audience) = ("us", "rooms")
@@ -175,14 +175,14 @@ import Testing
         #expect(try await refusal(of: signed(Claims()), keys, rules) == .foreign)
     }
 
-    @Test func `a token without a user, or with claims of another kind, is refused`() async throws {
+    @Test func `a token without a user, or with claims of a wrong type, is refused`() async throws {
         let keys = [try await TokenKey.secret(Self.secret)]
         #expect(try await refusal(of: signed(Claims(sub: nil)), keys) == .claims)
         #expect(try await refusal(of: signed(Claims(sub: "")), keys) == .claims)
         #expect(try await refusal(of: signed(Claims(sub: String(repeating: "x", count: 129))), keys) == .claims)
     }
 
-    @Test func `a key set is read as far as it is of use`() async throws {
+    @Test func `usable keys of a key set are read, and the others are skipped`() async throws {
         let parameters = try #require(es256.publicKey.parameters)
         func url(_ text: String) -> String { text.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "") }
         let json = """
@@ -197,7 +197,7 @@ import Testing
         #expect(try await refusal(of: signed(Claims(), header: ["kid": "o"]), keys) == nil)
     }
 
-    @Test func `keys that are no use are told so`() async throws {
+    @Test func `unusable keys are reported as errors`() async throws {
         await #expect(throws: HubError.self) { try await TokenKey.secret([1, 2, 3]) }
         await #expect(throws: HubError.self) { try await TokenKey.pem("nonsense") }
         await #expect(throws: HubError.self) { try await TokenKey.pem(ES256PrivateKey().pemRepresentation) }
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a key file is read again when it changes, and nonsense in it changes nothing`() async throws {
+    @Test func `a changed key file is read again, and an invalid one keeps the earlier keys`() async throws {
         let directory = try HubDirectory()
         let path = try directory.write("secret", String(decoding: Self.secret, as: UTF8.self) + "\n")
         var logger = Logger(label: "test")
@@ -226,7 +226,7 @@ import Testing
         #expect(await takes(new))
     }
 
-    @Test func `development tokens are taken from this machine only, and only if asked for`() async throws {
+    @Test func `development tokens are accepted only from this machine, and only if enabled`() async throws {
         func outcome(_ token: String?, isOn: Bool = true, isLocal: Bool = true) async -> TokenRefusal.Reason? {
             do throws(TokenRefusal) {
                 let identity = try await DevelopmentAuthority(other: nil, isOn: isOn).identify(token, isLocal: isLocal)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import HoldfastHub
 
-/// How many connections plain HTTP may have.
+/// The limits of connections for plain HTTP.
 @Suite struct GuestLimitTests {
-    @Test func `all together leave room, and those of an address for those of others`() {
+    @Test func `all connections have a limit, and those of one address have a lower one`() {
         let limit = GuestLimit(most: 3, perAddress: 2)
         var seats = ["a", "a", "a", "b", "c"].map { limit.permit($0) }
         #expect(seats.map { $0 != nil } == [true, true, false, true, false])
@@ -15,11 +15,11 @@ import Testing
         #expect(limit.permit("a") != nil)
     }
 
-    @Test func `clients without an address are not one address`() {
+    @Test func `clients without an address do not share one address's limit`() {
         let limit = GuestLimit(most: 3, perAddress: 1)
         let seats = (0..<4).map { _ in limit.permit(nil) }
         #expect(seats.map { $0 != nil } == [true, true, true, false])
     }
 
-    @Test func `one is always let in`() { #expect(GuestLimit(most: 0, perAddress: .max).permit("a") != nil) }
+    @Test func `at least one connection is always permitted`() { #expect(GuestLimit(most: 0, perAddress: .max).permit("a") != nil) }
 }

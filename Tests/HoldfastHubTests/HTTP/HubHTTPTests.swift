@@ -10,7 +10,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension HubTests {
-    /// What a hub serves over plain HTTP.
+    /// The hub's plain HTTP API.
     @Suite struct HubHTTPTests {
         private static let key = "an API key of a test"
         private let directory: HubDirectory
@@ -24,7 +24,7 @@ extension HubTests {
             }
         }
 
-        /// Asks on a connection of its own.
+        /// Sends a request on a new connection.
         private func ask(
             _ hub: RunningHub, _ line: String, _ fields: [String: String] = [:], key: String? = nil, body: String = ""
         ) async throws -> (head: ResponseHead, body: String) {
@@ -45,7 +45,7 @@ extension HubTests {
         private static let message = "{\"type\":\"chat.text\",\"user\":\"robot\",\"body\":{\"text\": \"hi\" }}"
         private static let id = "01890000-0000-7000-8000-000000000001"
 
-        @Test func `a program publishes, and what comes again under its key is stored once`() async throws {
+        @Test func `a program publishes over HTTP, and a repeat with the same key is stored once`() async throws {
             try await hub().withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -57,7 +57,7 @@ extension HubTests {
                 #expect(again.head.status == 200 && again.body.contains("\"seq\":1,") && again.body.contains("\"dup\":true"))
                 let entries = try await ann.entries()
                 #expect(entries.map(\.user.text) == ["robot"])
-                // Byte for byte.
+                // The body is passed on byte for byte.
                 #expect(entries.first?.payload == .json(Array("{\"text\": \"hi\" }".utf8)))
                 let history = try await ask(hub, "GET /api/rooms/abc/messages", key: Self.key)
                 #expect(history.head.status == 200)
@@ -67,7 +67,7 @@ extension HubTests {
             }
         }
 
-        @Test func `whoever guesses the key of a program neither swallows nor blocks what it publishes`() async throws {
+        @Test func `another program that guesses the idempotency key neither replaces nor blocks a publication`() async throws {
             let post = "POST /api/rooms/abc/messages"
             try await hub().withRunning { hub in
                 let name = try #require(MessageID(Self.id))
@@ -81,20 +81,20 @@ extension HubTests {
                 }
                 #expect(try await publish(Self.key, Self.message) == 201)
                 #expect(try await publish(Self.key, Self.message) == 200)
-                // Another program's keys, and another user's, are others.
+                // The same key of another program or another user is a different key.
                 #expect(try await publish("another key of a test", Self.message) == 201)
                 let other = Self.message.replacing("robot", with: "other")
                 #expect(try await publish(Self.key, other) == 201)
                 #expect(try await publish(Self.key, other) == 200)
             }
-            // The next life of the hub knows them still.
+            // The restarted hub still knows the keys.
             try await hub().withRunning { hub in
                 let again = try await ask(hub, post, ["Idempotency-Key": Self.id], key: Self.key, body: Self.message)
                 #expect(again.head.status == 200 && again.body.contains("\"seq\":2,"))
             }
         }
 
-        @Test func `a user with characters that nobody sees is refused`() async throws {
+        @Test func `a user with invisible characters is refused`() async throws {
             try await hub().withRunning { hub in
                 let body = Self.message.replacing("robot", with: "ro\u{202E}bot")
                 let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
@@ -102,7 +102,7 @@ extension HubTests {
             }
         }
 
-        @Test func `history goes backwards, a page at a time`() async throws {
+        @Test func `history goes backwards in pages`() async throws {
             try await hub().withRunning { hub in
                 for number in 1...5 {
                     let user = try #require(UserName("server"))
@@ -124,7 +124,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what comes without a key is under one device for each user`() async throws {
+        @Test func `publications without a key use one device for each user`() async throws {
             try await hub().withRunning { hub in
                 for user in ["a", "b", "a", "a"] {
                     let body = "{\"type\":\"n\",\"user\":\"\(user)\",\"body\":1}"
@@ -145,7 +145,7 @@ extension HubTests {
             return page
         }
 
-        @Test func `a room is read out a line for each entry`() async throws {
+        @Test func `an export has one line for each entry`() async throws {
             try await hub().withRunning { hub in
                 for number in 1...600 {
                     let content = Publication.Content(type: "n", payload: .json(Array("{\n\"n\": \(number)}".utf8)))
@@ -168,7 +168,7 @@ extension HubTests {
             }
         }
 
-        /// What came in chunks, put together.
+        /// The decoded content of a chunked body.
         private static func content(_ chunks: String) throws -> String {
             var reader = try BodyReader(of: RequestHead(target: "/", headers: ["Transfer-Encoding": "chunked"]))
             var (bytes, content) = (Array(chunks.utf8)[...], [UInt8]())
@@ -183,7 +183,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a log that cannot be read is another thing than a room that is not there`() async throws {
+        @Test func `an unreadable log and an unknown room give different statuses`() async throws {
             try await hub().withRunning { hub in
                 let content = Publication.Content(type: "n", payload: .json([0x31]))
                 try await hub.publish(to: .abc, from: try #require(UserName("a")), content, id: .number(1))
@@ -196,7 +196,7 @@ extension HubTests {
             }
         }
 
-        @Test func `the status names the rooms in which most happens`() async throws {
+        @Test func `the status page has the busiest rooms`() async throws {
             try await hub().withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -225,13 +225,13 @@ extension HubTests {
                 "", "{}", "[]", "{\"type\":\"a\"}", "{\"body\":1}", "{\"type\":\"a\",\"body\":}", "{\"type\":\"a\",\"body\":1}}",
                 "{\"type\":1,\"body\":1}",
             ])
-        func `what is no publication is refused`(body: String) async throws {
+        func `an invalid publication is refused`(body: String) async throws {
             try await hub().withRunning { hub async throws -> Void in
                 #expect(try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body).head.status == 400)
             }
         }
 
-        @Test func `a publication says neither its room nor its number`() async throws {
+        @Test func `a publication must not contain its room or number`() async throws {
             try await hub().withRunning { hub in
                 let body = "{\"type\":\"a\",\"body\":1,\"room\":\"other\",\"cseq\":7,\"void\":true,\"t\":\"ping\"}"
                 let answer = try await ask(hub, "POST /api/rooms/a%20b/messages", key: Self.key, body: body)
@@ -239,7 +239,7 @@ extension HubTests {
             }
         }
 
-        @Test func `refusals of the hub have their status`() async throws {
+        @Test func `each refusal of the hub has its HTTP status`() async throws {
             try await hub { $0.limits.body = 10 }.withRunning { hub in
                 let post = "POST /api/rooms/abc/messages"
                 let long = try await ask(hub, post, key: Self.key, body: "{\"type\":\"a\",\"body\":\"12345678901\"}")
@@ -254,7 +254,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what the hub's clock is behind of is to come again`() async throws {
+        @Test func `a publication that is too new for the hub's clock gets a retry time`() async throws {
             try await hub().withRunning { hub in
                 let body = "{\"type\":\"a\",\"body\":1,\"at\":\(WallClock.milliseconds + 7_200_000)}"
                 let answer = try await ask(hub, "POST /api/rooms/abc/messages", key: Self.key, body: body)
@@ -265,7 +265,7 @@ extension HubTests {
         }
 
         @Test(arguments: [nil, "", "an API key of a tesT", "an API key of a tes", "an API key of a testt"])
-        func `the API asks for a key`(key: String?) async throws {
+        func `the API requires a valid key`(key: String?) async throws {
             try await hub().withRunning { hub in
                 for line in [
                     "POST /api/rooms/abc/messages", "GET /api/rooms/abc/messages", "GET /api/rooms/abc/export", "POST /api/backup",
@@ -276,7 +276,7 @@ extension HubTests {
             }
         }
 
-        @Test func `metrics and status are for this machine and for who has a key`() async throws {
+        @Test func `metrics and status are available to this machine and with a key`() async throws {
             try await hub().withRunning { hub in
                 for path in ["/metrics", "/status.json"] {
                     #expect(try await ask(hub, "GET \(path)").head.status == 200)
@@ -291,7 +291,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a page from elsewhere needs a key, though its browser is on this machine`() async throws {
+        @Test func `a page of another origin needs a key, even in a browser on this machine`() async throws {
             try await hub().withRunning { hub async throws -> Void in
                 let own = "http://127.0.0.1:\(hub.server.port)"
                 let foreign = [
@@ -313,14 +313,14 @@ extension HubTests {
             }
         }
 
-        @Test func `a target that names another server than Host is refused`() async throws {
+        @Test func `a request target with another host than the Host header is refused`() async throws {
             try await hub().withRunning { hub async throws -> Void in
                 #expect(try await ask(hub, "GET http://evil.example/status.json").head.status == 400)
                 #expect(try await ask(hub, "GET http://127.0.0.1/status.json").head.status == 200)
             }
         }
 
-        @Test func `the status comes once a second while somebody watches`() async throws {
+        @Test func `the status stream sends an event each second`() async throws {
             try await hub().withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("GET /status/stream", [:], key: nil, body: ""))
@@ -329,7 +329,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a hub is alive, and ready as long as it can store`() async throws {
+        @Test func `a hub is alive, and ready while it can store`() async throws {
             try await hub().withRunning { hub async throws -> Void in
                 #expect(try await ask(hub, "GET /healthz").head.status == 200)
                 #expect(try await ask(hub, "GET /readyz").head.status == 200)
@@ -339,7 +339,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a copy of the log is made, and is a log`() async throws {
+        @Test func `a backup over HTTP is a valid log`() async throws {
             let copy = try await hub().withRunning { hub in
                 let content = Publication.Content(type: "n", payload: .json([0x31]))
                 try await hub.publish(to: .abc, from: try #require(UserName("a")), content, id: .number(1))
@@ -357,7 +357,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a directory for backups that is not there, or is a file, is named`() async throws {
+        @Test func `an error names the backup directory if it is missing or a file`() async throws {
             let (missing, file) = (directory.path + "/nowhere", directory.path + "/file")
             #expect(FileManager.default.createFile(atPath: file, contents: nil))
             for place in [missing, file] {
@@ -370,7 +370,7 @@ extension HubTests {
             #expect(!FileManager.default.fileExists(atPath: missing))
         }
 
-        @Test func `a connection serves one request after the other, with bodies that come late`() async throws {
+        @Test func `a connection serves requests one after the other, also with late bodies`() async throws {
             try await hub().withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 let bytes = Array(Self.request("POST /api/rooms/abc/messages", [:], key: Self.key, body: Self.message).utf8)
@@ -384,7 +384,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a room's name is UTF-8, however it is escaped`() async throws {
+        @Test func `a room's name is UTF-8, whatever the escapes are`() async throws {
             try await hub().withRunning { hub async throws -> Void in
                 for name in ["a%zz", "a%ff", "%00"] {
                     #expect(try await ask(hub, "GET /api/rooms/\(name)/messages", key: Self.key).head.status == 400, "\(name)")
@@ -392,7 +392,7 @@ extension HubTests {
             }
         }
 
-        @Test func `an address has so many connections of plain HTTP and no more, but for probes`() async throws {
+        @Test func `an address has a limit of plain HTTP connections, except for probes`() async throws {
             try await hub { $0.http.perAddress = 2 }.withRunning { hub in
                 var peers: [ScriptedPeer] = []
                 for _ in 1...2 {
@@ -410,7 +410,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a WebSocket does not take the permit that its connection had for plain requests`() async throws {
+        @Test func `a WebSocket gives back the permit of its connection for plain requests`() async throws {
             try await hub { $0.http.perAddress = 1 }.withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("GET /healthz", [:], key: nil, body: ""))
@@ -421,7 +421,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a body that does not come is refused at its deadline`() async throws {
+        @Test func `a body that does not arrive is refused at its deadline`() async throws {
             try await hub { $0.http.request = .milliseconds(50) }.withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("POST /api/rooms/abc/messages", ["Content-Length": "100"], key: Self.key, body: ""))
@@ -431,20 +431,20 @@ extension HubTests {
             }
         }
 
-        @Test func `after an answer whose body was not read the connection closes`() async throws {
+        @Test func `after an answer without reading the body the connection closes`() async throws {
             try await hub().withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("POST /api/rooms/abc/messages", ["Content-Length": "1000000000"], key: nil, body: ""))
                 let head = try await peer.readResponse()
                 #expect(head.status == 401 && head.headers["Connection"] == "close")
-                // It says nothing of the rest, and the hub drops no more than some of it.
+                // The client keeps sending, and the hub reads only a part of the body.
                 var sent = 0
                 while sent < 1 << 30, (try? await peer.send([UInt8](repeating: 0, count: 1 << 20))) != nil { sent += 1 << 20 }
                 #expect(sent < 64 << 20)
             }
         }
 
-        @Test func `behind a proxy nobody is of this machine, and its connections are not of one address`() async throws {
+        @Test func `behind a proxy no client counts as local, and its connections do not share one address`() async throws {
             let hub = hub { configuration in
                 (configuration.isBehindProxy, configuration.takesDevelopmentTokens) = (true, false)
                 configuration.http.perAddress = 1
@@ -458,7 +458,7 @@ extension HubTests {
             }
         }
 
-        @Test func `watchers do not hold up a hub that stops`() async throws {
+        @Test func `status streams do not delay a hub that stops`() async throws {
             let peer = try await hub { $0.server.shutdownGrace = .seconds(60) }.withRunning { hub in
                 let peer = try await ScriptedPeer.connect(to: hub.server.port)
                 try await peer.send(Self.request("GET /status/stream", [:], key: nil, body: ""))
@@ -468,7 +468,7 @@ extension HubTests {
             #expect(await !peer.readToEnd().isEmpty)
         }
 
-        @Test func `websockets are refused elsewhere than at their paths`() async throws {
+        @Test func `WebSockets are refused at other paths`() async throws {
             try await hub().withRunning { hub async throws -> Void in
                 for path in ["/rooms", "/"] { #expect(try await ScriptedPeer.connect(to: hub.server.port).upgrade(path).status == 101) }
                 #expect(try await ScriptedPeer.connect(to: hub.server.port).upgrade("/elsewhere").status == 404)

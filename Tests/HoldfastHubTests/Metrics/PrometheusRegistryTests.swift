@@ -3,7 +3,7 @@ import Testing
 
 @testable import HoldfastHub
 
-/// How the registry is told, in the text format 0.0.4.
+/// The registry's text format 0.0.4.
 @Suite struct PrometheusRegistryTests {
     private let registry = PrometheusRegistry()
 
@@ -11,9 +11,9 @@ import Testing
         Counter(label: label, dimensions: dimensions, factory: registry)
     }
 
-    @Test func `nothing is told of nothing`() { #expect(registry.text == "") }
+    @Test func `an empty registry gives no text`() { #expect(registry.text == "") }
 
-    @Test func `a counter ends in total, and its labels are in their order`() {
+    @Test func `a counter's name ends in total, and its labels are sorted`() {
         counter("requests", [("path", "a"), ("code", "200")]).increment(by: 3)
         counter("requests", [("code", "200"), ("path", "a")]).increment()
         counter("errors_total").increment(by: 2)
@@ -35,7 +35,7 @@ import Testing
         #expect(registry.text == "# TYPE load gauge\nload 0.25\n# TYPE open gauge\nopen 1\n")
     }
 
-    @Test func `a timer is a histogram in seconds, its buckets growing`() {
+    @Test func `a timer is a histogram in seconds with cumulative buckets`() {
         let timer = Metrics.Timer(label: "wait", dimensions: [("kind", "x")], factory: registry)
         for nanoseconds in [400_000, 3_000_000, 20_000_000_000] as [Int64] { timer.recordNanoseconds(nanoseconds) }
         let lines = registry.text.split(separator: "\n")
@@ -48,32 +48,32 @@ import Testing
         #expect(lines.contains("wait_seconds_sum{kind=\"x\"} 20.0034") && lines.contains("wait_seconds_count{kind=\"x\"} 3"))
     }
 
-    @Test func `a value at a bound is in its bucket`() {
+    @Test func `a value at a bucket's bound is in that bucket`() {
         Recorder(label: "ratio", factory: registry).record(2.0)
         #expect(registry.text.contains("ratio_bucket{le=\"1.5\"} 0\nratio_bucket{le=\"2\"} 1\n"))
     }
 
-    @Test func `names and values that do not fit are made to`() {
+    @Test func `invalid names and values are converted`() {
         counter("http.requests-2", [("the path", "a\"b\\c\nd")]).increment()
         counter("2nd").increment()
         #expect(registry.text.contains(#"http_requests_2_total{the_path="a\"b\\c\nd"} 1"#))
         #expect(registry.text.contains("\n_2nd_total 1\n") || registry.text.hasPrefix("# TYPE _2nd_total"))
     }
 
-    @Test func `too many labels count in one series that says so`() {
+    @Test func `label sets over the limit are counted in one series that says so`() {
         for number in 0..<1000 { counter("seen", [("id", "\(number)")]).increment() }
         let lines = registry.text.split(separator: "\n").dropFirst()
         #expect(lines.count == PrometheusRegistry.mostSeries + 1)
         #expect(lines.contains("seen_total{overflow=\"true\"} \(1000 - PrometheusRegistry.mostSeries)"))
     }
 
-    @Test func `two kinds of one name do not disturb each other`() {
+    @Test func `two kinds of metrics with one name do not conflict`() {
         Meter(label: "size", factory: registry).set(7)
         Recorder(label: "size", factory: registry).record(1)
         #expect(registry.text == "# TYPE size gauge\nsize 7\n")
     }
 
-    @Test func `what is destroyed is told no more`() {
+    @Test func `a destroyed metric is no longer reported`() {
         let gone = counter("gone")
         gone.increment()
         counter("stays").increment()

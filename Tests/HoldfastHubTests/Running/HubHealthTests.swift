@@ -9,13 +9,13 @@ import Testing
 import WebSocketRuntime
 
 extension HubTests {
-    /// What a hub says of a log that fails.
+    /// What a hub reports about a failing log.
     @Suite struct HubHealthTests {
         private let directory: HubDirectory
 
         init() throws { directory = try HubDirectory() }
 
-        /// Hands over what is logged.
+        /// A log handler that passes on each line.
         private struct Keeper: LogHandler {
             let lines: AsyncStream<String>.Continuation
             var logLevel = Logger.Level.notice
@@ -33,7 +33,7 @@ extension HubTests {
             Hub.stage(directory) { $0.logger = Logger(label: "test") { _ in Keeper(lines: lines) } }
         }
 
-        /// What a page of the hub answers.
+        /// The body of a page of the hub.
         private func page(_ path: String, of hub: RunningHub) async throws -> String {
             let peer = try await ScriptedPeer.connect(to: hub.server.port)
             try await peer.send("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
@@ -41,12 +41,12 @@ extension HubTests {
             return String(decoding: await peer.readToEnd(), as: UTF8.self)
         }
 
-        /// Waits until a page has a text: it shows what was seen in the last full second.
+        /// Waits until a page has a text. The page shows the last full second.
         private func wait(for text: String, on path: String, of hub: RunningHub) async throws {
             while try await !page(path, of: hub).contains(text) { try await Task.sleep(for: .milliseconds(50)) }
         }
 
-        /// Leaves a log in which something was published.
+        /// Creates a log with one publication.
         private func leaveLog() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let ann = try await HubGuest(hub.url)
@@ -57,7 +57,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a log with new epochs is told to the log of the program, and stands in the status and the metrics`() async throws {
+        @Test func `new epochs of a log are reported in the program's log, the status and the metrics`() async throws {
             try await leaveLog()
             try FileManager.default.removeItem(atPath: directory.path + "/log/high")
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
@@ -73,11 +73,11 @@ extension HubTests {
             }
         }
 
-        @Test func `a clock that is not believed is told to the log of the program, and stands in the status and the metrics`()
+        @Test func `a clock that is not trusted is reported in the program's log, the status and the metrics`()
             async throws
         {
             try await leaveLog()
-            // A log that is no longer young, and 100 days ahead of the calendar.
+            // A log that is no longer young and is 100 days ahead of the calendar.
             let ahead = WallClock.milliseconds + 100 * 86_400_000 + 3_600_000
             try LogBench.edit(
                 directory.path + "/log/rooms.sqlite",
@@ -97,9 +97,9 @@ extension HubTests {
             }
         }
 
-        @Test func `a log that takes no key for proofs is told to the log of the program`() async throws {
+        @Test func `a failure to write the proof keys is reported in the program's log`() async throws {
             try await leaveLog()
-            // Nothing can be written where the keys would be.
+            // The keys' table cannot be written.
             try LogBench.edit(directory.path + "/log/rooms.sqlite", "DROP TABLE secrets; CREATE VIEW secrets AS SELECT 1")
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { _ in
@@ -107,7 +107,7 @@ extension HubTests {
             }
         }
 
-        @Test func `what could not be stored is told to the log of the program, and stands in the status`() async throws {
+        @Test func `a failed append is reported in the program's log and the status`() async throws {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { hub in
                 let ann = try await HubGuest(hub.url)
@@ -127,7 +127,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a log that went back unseen is found by a client's proof, told to the log of the program, and counted`() async throws {
+        @Test func `a rewind that a client's proof shows is reported in the program's log and counted`() async throws {
             let (cursor, proof) = try await Hub.stage(directory).withRunning { hub -> (LogPosition, CursorProof?) in
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
@@ -141,7 +141,7 @@ extension HubTests {
                     if seq == 2 { return (LogPosition(epoch: epoch, seq: 2), proof) }
                 }
             }
-            // What an older state of the volume had.
+            // The earlier contents of the volume.
             try LogBench.edit(directory.path + "/log/rooms.sqlite", "DELETE FROM entries WHERE cseq = 2; UPDATE rooms SET head = 1")
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             try await hub(continuation).withRunning { hub in
@@ -155,7 +155,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a disk that is full for the hub is told to the log of the program, and to whoever asks whether it is ready`()
+        @Test func `a full disk is reported in the program's log and by the readiness probe`()
             async throws
         {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
@@ -171,7 +171,7 @@ extension HubTests {
             }
         }
 
-        @Test func `a directory that was open to others is told to the log of the program`() async throws {
+        @Test func `a directory that others could read is reported in the program's log`() async throws {
             let path = directory.path + "/log"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)

@@ -6,9 +6,9 @@ import Testing
 @testable import HoldfastHub
 
 extension HubTests {
-    /// What a hub that stops waits for.
+    /// What a stopping hub waits for.
     @Suite struct HubStoppingTests {
-        /// A log that appends only when it is let.
+        /// A log that appends only when the test permits it.
         private struct HeldLog: RoomLog {
             let log: SQLiteRoomLog
             private let permits = AsyncStream.makeStream(of: Void.self)
@@ -28,12 +28,12 @@ extension HubTests {
             var health: LogHealth { get async { await log.health } }
             var figures: LogFigures { get async { await log.figures } }
 
-            /// Waits until something is to be appended.
+            /// Waits for an append.
             func isAsked() async { for await _ in questions.stream { return } }
             func permit() { permits.continuation.yield() }
         }
 
-        @Test func `what a program publishes is stored before a hub has stopped`() async throws {
+        @Test func `a publication over HTTP is stored before the hub has stopped`() async throws {
             let directory = try HubDirectory()
             let log = HeldLog(try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention()))
             var configuration = HubConfiguration(data: directory.path)
@@ -50,7 +50,7 @@ extension HubTests {
                 async let publication = core.publish(to: .abc, from: user, content, id: .number(1))
                 await log.isAsked()
                 group.addTask {
-                    // Well after the hub was told to stop.
+                    // Well after the stop began.
                     while !core.host.isStopping { await Task.yield() }
                     for _ in 1...100 { _ = try await core.figures() }
                     log.permit()
@@ -63,7 +63,7 @@ extension HubTests {
             await log.log.close()
         }
 
-        @Test func `what a program publishes after the end fails, also when the hub was not told to stop`() async throws {
+        @Test func `a publication after the end fails, also when the hub was not stopped explicitly`() async throws {
             let directory = try HubDirectory()
             let configuration = HubConfiguration(data: directory.path)
             let log = try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention())

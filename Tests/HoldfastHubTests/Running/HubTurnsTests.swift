@@ -6,12 +6,12 @@ import Testing
 
 @testable import HoldfastHub
 
-/// What is too much for one turn of the hub's loop.
+/// Work that is too much for one turn of the hub's event loop.
 @Suite(.timeLimit(.minutes(2))) struct HubTurnsTests {
-    @Test func `a loop does other things before all that was said at once is handled`() async throws {
+    @Test func `the event loop runs other work while many frames wait`() async throws {
         let directory = try HubDirectory()
         var configuration = HubConfiguration(data: directory.path)
-        // Nobody is ended for its silence while a busy machine takes its time.
+        // No connection is ended for silence while a busy machine is slow.
         configuration.policy.helloWithin = .seconds(600)
         let log = try await SQLiteRoomLog(directory: directory.path + "/log", retention: RoomRetention())
         let core = HubCore(

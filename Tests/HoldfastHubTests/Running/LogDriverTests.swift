@@ -5,9 +5,9 @@ import Testing
 
 @testable import HoldfastHub
 
-/// Who waits for whom between the machine and the log.
+/// The order of work between the machine and the log.
 @Suite(.timeLimit(.minutes(1))) struct LogDeskTests {
-    /// A log whose reads wait until they are let.
+    /// A log whose reads wait until the test permits them.
     private struct HeldLog: RoomLog {
         private let permits = AsyncStream.makeStream(of: Void.self)
         private let questions = AsyncStream.makeStream(of: Void.self)
@@ -24,12 +24,12 @@ import Testing
         var health: LogHealth { get async { .healthy } }
         var figures: LogFigures { get async { LogFigures() } }
 
-        /// Waits until something is to be read.
+        /// Waits for a read.
         func isAsked() async { for await _ in questions.stream { return } }
         func permit() { permits.continuation.yield() }
     }
 
-    @Test func `an append overtakes reads that wait, and what is read follows`() async throws {
+    @Test func `an append overtakes waiting reads, and the reads follow`() async throws {
         let (log, loop) = (HeldLog(), MultiThreadedEventLoopGroup.singleton.next())
         let logDriver = LogDriver(log, loop: loop, gauges: HubGauges())
         let answers = AsyncStream.makeStream(of: [LogReply].self)

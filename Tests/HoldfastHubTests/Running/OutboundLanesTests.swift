@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastHub
 
-/// What waits to be written to one client.
+/// The frames that wait to be written to one client.
 @Suite struct OutboundLanesTests {
     private var lanes: OutboundLanes
     private let stored = EncodedFrame(.entries(.abc, epoch: 1, []), .json)
@@ -29,7 +29,7 @@ import Testing
         return (frames, isRelieved)
     }
 
-    @Test mutating func `a client is congested once there is too much, until all is written`() {
+    @Test mutating func `a client over the limit is congested until all frames are written`() {
         #expect((1...3).map { _ in lanes.add(stored, isEphemeral: false) } == [.waits, .waits, .waits])
         #expect(lanes.add(stored, isEphemeral: false) == .congested)
         #expect(lanes.add(stored, isEphemeral: false) == .waits)
@@ -39,17 +39,17 @@ import Testing
         #expect(!lanes.isCongested && lanes.isEmpty && lanes.storedBytes == 0)
     }
 
-    @Test mutating func `a client with even more is sent away`() {
+    @Test mutating func `a client far over the limit is closed`() {
         #expect((1...6).map { _ in lanes.add(stored, isEphemeral: false) }.last == .tooMuch)
     }
 
-    @Test mutating func `what nobody stores is dropped when there is too much of it, and takes no room from the rest`() {
+    @Test mutating func `ephemeral frames over their limit are dropped, and do not use the space of stored ones`() {
         #expect((1...3).map { _ in lanes.add(typing, isEphemeral: true) } == [.waits, .waits, .dropped])
         #expect(lanes.add(stored, isEphemeral: false) == .waits)
         #expect(lanes.ephemeralBytes == 2 * typing.bytes.count && lanes.storedBytes == stored.bytes.count)
     }
 
-    @Test mutating func `a client that misses who is present has to catch up`() {
+    @Test mutating func `a client that missed a member list is congested`() {
         let nobody = HubFrame.RoomMembers(
             room: .abc, node: "n", incarnation: 1, version: 1, isFull: true, total: 0, members: [], gone: [])
         let members = EncodedFrame(.members(nobody), .json)
@@ -58,13 +58,13 @@ import Testing
         #expect(drain(9) == (["typing", "typing"], true))
     }
 
-    @Test mutating func `what nobody stores waits for one frame of what is stored, and no more`() {
+    @Test mutating func `an ephemeral frame waits for at most one stored frame`() {
         for _ in 1...3 { _ = lanes.add(stored, isEphemeral: false) }
         for _ in 1...2 { _ = lanes.add(typing, isEphemeral: true) }
         #expect(drain(9) == (["stored", "typing", "stored", "typing", "stored"], false))
     }
 
-    @Test mutating func `an ack goes before entries, and what nobody stores never before an ack`() {
+    @Test mutating func `an ack goes before entries, and ephemeral frames do not go before an ack`() {
         _ = lanes.add(stored, isEphemeral: false)
         _ = lanes.add(stored, isEphemeral: false)
         _ = lanes.add(typing, isEphemeral: true)
@@ -75,7 +75,7 @@ import Testing
         #expect(lanes.isEmpty && lanes.storedBytes == 0 && lanes.ephemeralBytes == 0)
     }
 
-    @Test mutating func `everything else that is stored keeps its order, and an ack goes before no answer`() {
+    @Test mutating func `other stored frames keep their order, and an ack does not overtake an answer`() {
         for frame in [stored, answer, ack, stored, answer, stored] { _ = lanes.add(frame, isEphemeral: false) }
         #expect(drain(1).frames == ["stored"])
         _ = lanes.add(answer, isEphemeral: false)

@@ -4,19 +4,19 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// Copies of a log that is in use.
+/// Backups of a log that is in use.
 struct LogBackupTests {
     let room = LogSample.room
     let bench = LogBench()
     let restored = LogBench()
 
-    /// A hub that is started on the copy.
+    /// Starts a hub on the copy and stops it.
     private func restore(_ copy: String) throws {
         try FileManager.default.createDirectory(atPath: restored.path, withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: copy, toPath: restored.file)
     }
 
-    @Test func `a backup holds what there was, and the log goes on`() async throws {
+    @Test func `a backup has all entries, and the log continues`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...5), .mark(room, LogSample.bob, upTo: 4)])
         _ = await log.tend(now: 0)
@@ -31,7 +31,7 @@ struct LogBackupTests {
         #expect(await log.stored() == LogSample.entries(1...6))
     }
 
-    @Test func `a hub that opens a backup draws new epochs, once`() async throws {
+    @Test func `a hub that opens a backup draws new epochs once`() async throws {
         let log = try await bench.open()
         let epoch = await log.head()?.epoch
         let other = await log.head(LogSample.otherRoom)?.epoch
@@ -44,34 +44,34 @@ struct LogBackupTests {
         #expect(!drawn.contains(0))
         await copy.close()
         #expect(try await restored.open().head()?.epoch == drawn[0])
-        #expect(await log.head()?.epoch == epoch, "the log that was copied keeps its own")
+        #expect(await log.head()?.epoch == epoch, "the log that was copied keeps its epoch")
     }
 
-    @Test func `a backup replaces nothing`() async throws {
+    @Test func `a backup does not overwrite a file`() async throws {
         let log = try await bench.open()
         try Data([1]).write(to: URL(fileURLWithPath: bench.path + "/copy"))
         await #expect(throws: RoomLogError.exists(bench.path + "/copy")) { try await log.backup(to: bench.path + "/copy") }
         #expect(try Data(contentsOf: URL(fileURLWithPath: bench.path + "/copy")) == Data([1]))
     }
 
-    @Test func `a backup that cannot be written leaves nothing behind`() async throws {
+    @Test func `a backup that cannot be written leaves no file`() async throws {
         let log = try await bench.open()
         await #expect(throws: RoomLogError.self) { try await log.backup(to: bench.path + "/nowhere/copy") }
         #expect(await log.health == .healthy)
     }
 
-    @Test func `a backup that lies beside another log's journal is not opened`() async throws {
+    @Test func `a backup beside another log's journal is not opened`() async throws {
         let log = try await bench.open()
         try await log.backup(to: bench.path + "/copy")
         try restore(bench.path + "/copy")
         try Data([1]).write(to: URL(fileURLWithPath: restored.file + "-wal"))
         do throws(RoomLogError) {
             _ = try await restored.open()
-            Issue.record("it was opened")
+            Issue.record("the backup was opened")
         } catch { #expect(error == .corrupt("beside the backup \(restored.file) is the journal of another log")) }
     }
 
-    @Test func `a room is read out in pages, in order`() async throws {
+    @Test func `a room is exported in pages, in order`() async throws {
         let log = try await bench.open(RoomRetention(count: 1200))
         _ = await log.carryOut([.open(room), LogSample.append(1...1300), .mark(room, LogSample.bob, upTo: 4)])
         _ = await log.tendAll(now: LogSample.now)
@@ -89,7 +89,7 @@ struct LogBackupTests {
         #expect(try await empty.next() == nil)
     }
 
-    @Test func `what comes while a room is read out is not in it`() async throws {
+    @Test func `entries appended during an export are not in it`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...700)])
         var room = try await log.pages(of: self.room)
@@ -101,7 +101,7 @@ struct LogBackupTests {
         #expect(pages.map(\.count) == [500, 200] && pages.flatMap(\.self) == LogSample.entries(1...700))
     }
 
-    @Test func `a room is read out as frames of the protocol, a line each`() async throws {
+    @Test func `a room is exported as protocol frames, one on each line`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...3), .mark(room, LogSample.bob, upTo: 2)])
         _ = await log.tend(now: 0)
@@ -111,7 +111,7 @@ struct LogBackupTests {
         }
         #expect(frames.count == 4)
         guard case .state(let state)? = frames.first else {
-            Issue.record("it begins with \(String(describing: frames.first))")
+            Issue.record("the first line is \(String(describing: frames.first))")
             return
         }
         #expect((state.epoch, state.base, state.head, state.items.count) == (epoch, 1, 3, 0))
@@ -127,7 +127,7 @@ struct LogBackupTests {
         return text.dropLast().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     }
 
-    @Test func `a payload that has lines of its own is read out on one`() async throws {
+    @Test func `a payload with line breaks is exported on one line`() async throws {
         let log = try await bench.open()
         var entry = LogSample.entry(1)
         entry.payload = .json(Array("{\r\n\"a\":\n[1,\n\"\\n\"]}".utf8))
@@ -136,7 +136,7 @@ struct LogBackupTests {
         #expect(lines.count == 3 && String(decoding: lines[1], as: UTF8.self).contains("{  \"a\": [1, \"\\n\"]}"))
     }
 
-    @Test func `what waits in the journal is brought into the file by tending`() async throws {
+    @Test func `tending moves the journal's contents into the file`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...6000, size: 1000)])
         let before = await log.figures
@@ -145,7 +145,7 @@ struct LogBackupTests {
         #expect(await log.figures.fileBytes > before.fileBytes + (4 << 20))
         #expect(await log.carryOut([LogSample.append(6001...6001)]) == [.appended(room, batch: 1)])
         #expect(await log.stored().count == 6001)
-        // Little has come since: the file, which would have to be forced to the disk, is left alone.
+        // Little has been written since, so the file is not synced again.
         let changed = try FileManager.default.attributesOfItem(atPath: bench.file)[.modificationDate] as? Date
         _ = await log.tend(now: 1000)
         #expect(try FileManager.default.attributesOfItem(atPath: bench.file)[.modificationDate] as? Date == changed)

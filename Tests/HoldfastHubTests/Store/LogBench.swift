@@ -3,7 +3,7 @@ import HoldfastHub
 import RoomCore
 import RoomsStorage
 
-/// A directory for a hub's log, which goes when this goes.
+/// A directory for a hub's log, which is removed with this object.
 final class LogBench {
     let path = NSTemporaryDirectory() + "holdfast-log-" + UUID().uuidString
     var file: String { path + "/rooms.sqlite" }
@@ -16,22 +16,22 @@ final class LogBench {
         try await SQLiteRoomLog(directory: path, retention: retention, drawsNewEpochs: drawsNewEpochs, hook: hook)
     }
 
-    /// The files of the log, but for the lock.
+    /// The log's files, without the lock.
     static let files = ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite-shm", "high"]
 
-    /// What the files hold now; nil: there is no such file.
+    /// The contents of the files. Nil if a file does not exist.
     func contents() -> [String: Data] {
         Dictionary(uniqueKeysWithValues: Self.files.compactMap { name in bytes(name).map { (name, $0) } })
     }
 
     func bytes(_ name: String) -> Data? { FileManager.default.contents(atPath: path + "/" + name) }
 
-    /// Lets the files hold what they did, each in its place on the disk, as far as it is still there.
+    /// Restores the contents in place. Files that still exist stay the same files.
     func putBack(_ contents: [String: Data]) throws {
         for name in Self.files { try put(contents[name], name) }
     }
 
-    /// Changes what a file holds, and leaves it the same file; nil: takes it away.
+    /// Changes the contents of a file in place. Nil removes it.
     func put(_ bytes: Data?, _ name: String) throws {
         let file = path + "/" + name
         guard let bytes else {
@@ -44,15 +44,15 @@ final class LogBench {
         try handle.close()
     }
 
-    /// Leaves the files as a process does that is killed now.
+    /// Leaves the files as after a kill of the process.
     func kill(_ log: SQLiteRoomLog) async throws {
         let contents = contents()
-        // What this still writes is undone.
+        // What close writes is undone.
         await log.close()
         try putBack(contents)
     }
 
-    /// Does to a file what its owner would not, when that is not writing itself.
+    /// Changes a file as its owner would not, while the owner is not writing.
     static func edit(_ file: String, _ sql: String) throws { try SQLiteConnection(file).run(sql) }
 }
 
@@ -72,7 +72,7 @@ enum LogSample {
             type: "chat.text", payload: .json([UInt8](repeating: 0x31, count: size)))
     }
 
-    /// Where a log stands that ends with such an entry.
+    /// The head of a log that ends with such an entry.
     static func head(epoch: UInt64?, head: Int64, base: Int64 = 1) -> LogHead {
         LogHead(
             epoch: epoch ?? 0, head: head, base: base, reads: [], last: now, lastStamp: stamp(head), below: base > 1 ? stamp(base - 1) : nil
@@ -89,7 +89,7 @@ enum LogSample {
 }
 
 extension SQLiteRoomLog {
-    /// Opens a room, and says where it stands.
+    /// Opens a room and returns its head.
     func head(_ room: RoomName = LogSample.room) async -> LogHead? {
         guard case .opened(room, var head)? = await carryOut([.open(room)]).first else { return nil }
         head.bytes = 0
@@ -104,15 +104,15 @@ extension SQLiteRoomLog {
         return entries
     }
 
-    /// Tends a log whose hub has run as long as the calendar has gone on.
+    /// Tends a log whose hub has run for as long as the calendar advanced.
     func tend(now: Int64) async -> LogCare { await tend(now: now, ran: now - LogSample.now) }
 
-    /// Tends until there is nothing more to do at once.
+    /// Tends until nothing more is to be done at once.
     func tendAll(now: Int64) async -> [LogReply] {
         var replies: [LogReply] = []
         while true {
             let care = await tend(now: now)
-            // How much a room holds then has a test of its own.
+            // Another test covers the reported sizes of rooms.
             replies += care.replies.filter { if case .weighed = $0 { false } else { true } }
             if !care.hasMore { return replies }
         }

@@ -4,17 +4,17 @@ import Testing
 
 @testable import HoldfastHub
 
-/// A room gets another epoch while a hub runs, and the key that proves cursors stays with the log.
+/// New epochs of a room while a hub runs, and the key of proofs, which stays with the log.
 struct LogEpochTests {
     let room = LogSample.room
     let bench = LogBench()
 
-    @Test func `another epoch is on disk with its answer, and nothing else of the room changes`() async throws {
+    @Test func `a new epoch is on disk with its answer, and nothing else in the room changes`() async throws {
         let log = try await bench.open()
         let old = try #require(await log.head())
         _ = await log.carryOut([LogSample.append(1...3), .mark(room, LogSample.ann, upTo: 2)])
         guard case .opened(room, let head)? = await log.carryOut([.renew(room)]).first else {
-            Issue.record("not answered")
+            Issue.record("the renewal was not answered")
             return
         }
         #expect(head.epoch != old.epoch && head.epoch != 0 && head.head == 3 && head.lastStamp == LogSample.stamp(3))
@@ -34,11 +34,11 @@ struct LogEpochTests {
         await again.close()
     }
 
-    @Test func `a room that is not stored gets another one, too`() async throws {
+    @Test func `a room that is not stored gets a new epoch, too`() async throws {
         let log = try await bench.open()
         let old = try #require(await log.head())
         guard case .opened(room, let head)? = await log.carryOut([.renew(room)]).first else {
-            Issue.record("not answered")
+            Issue.record("the renewal was not answered")
             return
         }
         #expect(head.epoch != old.epoch && head.head == 0)
@@ -47,7 +47,7 @@ struct LogEpochTests {
         await log.close()
     }
 
-    @Test func `the key is drawn once, and goes with a copy of the log`() async throws {
+    @Test func `the proof key is drawn once, and copied with the log`() async throws {
         let log = try await bench.open()
         let key = try #require(log.proofs)
         await log.close()

@@ -4,14 +4,14 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// A disk that does not take what it should.
+/// A disk that fails to write or read.
 struct LogFailureTests {
     let room = LogSample.room
     let bench = LogBench()
-    /// As if the disk failed at one entry.
+    /// Makes the write of one entry fail.
     let refusing = "CREATE TRIGGER refusing BEFORE INSERT ON entries WHEN NEW.cseq = 3 BEGIN SELECT RAISE(ABORT, 'refused'); END"
 
-    @Test func `a transaction that fails leaves nothing of any room, and health is red`() async throws {
+    @Test func `a failed transaction leaves nothing in any room, and health is red`() async throws {
         let log = try await bench.open()
         let other = LogSample.otherRoom
         _ = await log.carryOut([.open(room), .open(other), LogSample.append(1...1)])
@@ -37,7 +37,7 @@ struct LogFailureTests {
         #expect(await log.carryOut([LogSample.append(1...2, to: other)]) == [.appended(other, batch: 1)])
     }
 
-    @Test func `the next order tries again`() async throws {
+    @Test func `the next order after a failure is written`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...1)])
         try LogBench.edit(bench.file, refusing)
@@ -51,7 +51,7 @@ struct LogFailureTests {
         #expect(await log.carryOut([.recall(room, LogSample.device(1))]).count == 1)
     }
 
-    @Test func `health turns green by itself when the disk can be written again`() async throws {
+    @Test func `health turns green when the disk can be written again`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...2)])
         try LogBench.edit(bench.file, refusing)
@@ -61,7 +61,7 @@ struct LogFailureTests {
         #expect(await log.health == .healthy)
     }
 
-    @Test func `what is damaged in one room is refused there, and the others go on`() async throws {
+    @Test func `a damaged room is refused, and the others go on`() async throws {
         let log = try await bench.open()
         let (other, device) = (LogSample.otherRoom, LogSample.device(1))
         _ = await log.carryOut([
@@ -76,13 +76,13 @@ struct LogFailureTests {
         #expect(replies == [.notOpened(room), .notAppended(room, batch: 2), .notRecalled(room, device), .appended(other, batch: 3)])
         #expect(await again.health == .healthy)
         #expect(await again.stored(other) == LogSample.entries(1...2))
-        // As soon as it can be read again it is.
+        // It is readable again as soon as the damage is undone.
         try LogBench.edit(bench.file, "UPDATE devices SET message = zeroblob(16) WHERE high = 2; UPDATE reads SET user = 'bob'")
         #expect(await again.head()?.head == 2)
         #expect(await again.carryOut([LogSample.append(3...3, batch: 4)]) == [.appended(room, batch: 4)])
     }
 
-    @Test func `a room in which nothing was written stays as it is when another's transaction fails`() async throws {
+    @Test func `a room without writes is unchanged when another room's transaction fails`() async throws {
         let log = try await bench.open()
         let epoch = await log.head(LogSample.otherRoom)?.epoch
         _ = await log.carryOut([.open(room), LogSample.append(1...2)])
@@ -92,12 +92,12 @@ struct LogFailureTests {
         #expect(await log.head(LogSample.otherRoom)?.epoch == epoch)
     }
 
-    @Test func `what cannot be read for the moment is not said to be damaged`() async throws {
+    @Test func `a room that cannot be read now is not reported as damaged`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), .open(LogSample.otherRoom), LogSample.append(1...3)])
         let orders: [LogOrder] = [.fetchAfter(1, room, seq: 0, limit: 9, bytes: .max), .find(2, room, LogSample.device(1), cseq: 1)]
         #expect(await log.carryOut(orders).first == .fetched(1, LogSample.entries(1...3), base: 1))
-        // SQLite has another error for this than for damage. By the connection that is there, by another one, and in a transaction.
+        // SQLite has different errors for this and for damage. With the open connection, with another one, and in a transaction.
         try LogBench.edit(bench.file, "ALTER TABLE entries RENAME TO away")
         for _ in 1...2 { #expect(await log.carryOut(orders) == [.notFetched(1), .notFetched(2)]) }
         #expect(await log.carryOut(orders + [.open(room)]).prefix(2) == [.notFetched(1), .notFetched(2)])
@@ -105,7 +105,7 @@ struct LogFailureTests {
         #expect(await log.carryOut(orders).first == .fetched(1, LogSample.entries(1...3), base: 1))
     }
 
-    @Test func `an entry that is damaged is not handed out`() async throws {
+    @Test func `a damaged entry is not returned`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...3)])
         try LogBench.edit(bench.file, "UPDATE entries SET body = x'00' WHERE cseq = 2")

@@ -4,7 +4,7 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// What a hub finds in its directory, and what it makes of it.
+/// How a hub opens the files in its directory.
 struct LogOpeningTests {
     let bench = LogBench()
 
@@ -21,19 +21,19 @@ struct LogOpeningTests {
         await log.close()
     }
 
-    @Test func `a directory belongs to one hub at a time`() async throws {
+    @Test func `a directory can be used by one hub at a time`() async throws {
         let log = try await bench.open()
         #expect(await failure() == .inUse(bench.path))
         await log.close()
         #expect(await failure() == nil)
     }
 
-    @Test func `what is no file of SQLite is damaged, and is left as it is`() async throws {
+    @Test func `a file that is not SQLite's is reported as damaged and left unchanged`() async throws {
         try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
         for bytes in [Data(), Data(repeating: 0x41, count: 10_000)] {
             try bytes.write(to: URL(fileURLWithPath: bench.file))
             guard case .corrupt? = await failure() else {
-                Issue.record("\(bytes.count) bytes were taken")
+                Issue.record("\(bytes.count) bytes were accepted")
                 continue
             }
             #expect(try Data(contentsOf: URL(fileURLWithPath: bench.file)) == bytes)
@@ -41,34 +41,34 @@ struct LogOpeningTests {
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite.new", "high", "high.new", "lock"])
-    func `a pipe in the place of a file is no log, and nobody waits for it`(name: String) async throws {
+    func `a pipe in place of a file is refused without waiting`(name: String) async throws {
         try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
         let pipe = bench.path + "/" + name
         #expect(mkfifo(pipe, 0o600) == 0)
         #expect(await failure() == .corrupt("\(pipe) is not a regular file"))
     }
 
-    @Test func `a file of another program is left alone`() async throws {
+    @Test func `a file of another program is left unchanged`() async throws {
         try await filled()
         try LogBench.edit(bench.file, "PRAGMA application_id = 7")
         guard case .corrupt? = await failure() else {
-            Issue.record("it was taken")
+            Issue.record("the file was opened")
             return
         }
     }
 
-    @Test func `a file of a newer version is left alone`() async throws {
+    @Test func `a file of a newer version is left unchanged`() async throws {
         try await filled()
         try LogBench.edit(bench.file, "PRAGMA user_version = 9")
         #expect(await failure() == .newer(9))
     }
 
-    @Test func `a log of the first version is brought up to date`() async throws {
+    @Test func `a log of the first version is migrated`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(LogSample.room), .open(LogSample.otherRoom), LogSample.append(1...3)])
         let epoch = await log.head()?.epoch
         await log.close()
-        // As it was: devices by their rooms, and rooms in which nobody wrote.
+        // The first version had devices for each room, and rows for rooms without entries.
         try LogBench.edit(
             bench.file,
             """
@@ -81,7 +81,7 @@ struct LogOpeningTests {
             #expect(await again.head()?.epoch == epoch)
             #expect(await again.stored() == LogSample.entries(1...3))
             guard case .recalled(_, _, let mark?)? = await again.carryOut([.recall(other, device)]).first else {
-                Issue.record("nobody knows whose the device is")
+                Issue.record("the device has no owner")
                 return
             }
             #expect(mark.high == 0 && mark.user == LogSample.ann)
@@ -90,13 +90,13 @@ struct LogOpeningTests {
             }
             await again.close()
         }
-        // The version says that it is done.
+        // The version in the file shows that the migration is done.
         try LogBench.edit(bench.file, "DROP INDEX old; DROP INDEX devices_by_device")
         #expect(try await bench.open().head()?.epoch == epoch)
         #expect(throws: (any Error).self) { try LogBench.edit(bench.file, "DROP INDEX devices_by_device") }
     }
 
-    @Test func `a log of the third version keeps what it has, and writes down what it takes away from then on`() async throws {
+    @Test func `a log of the third version keeps its entries, and records removed ones from then on`() async throws {
         let retention = RoomRetention(count: 3)
         let log = try await bench.open(retention)
         _ = await log.carryOut([.open(LogSample.room), LogSample.append(1...5)])
@@ -114,12 +114,12 @@ struct LogOpeningTests {
         _ = await again.tendAll(now: LogSample.now)
         #expect(await again.head() == LogSample.head(epoch: epoch, head: 6, base: 4))
         await again.close()
-        // As after an upgrade that stands in the journal, but not yet in the header of the file.
+        // As after a migration that is in the journal, but not in the header of the file.
         try LogBench.edit(bench.file, "PRAGMA user_version = 3")
         #expect(try await bench.open(retention).head() == LogSample.head(epoch: epoch, head: 6, base: 4))
     }
 
-    @Test func `a page that is damaged is found`() async throws {
+    @Test func `a damaged page is detected`() async throws {
         try await filled()
         let file = try #require(FileHandle(forUpdatingAtPath: bench.file))
         let pages = try file.seekToEnd() / 4096
@@ -129,35 +129,35 @@ struct LogOpeningTests {
         }
         try file.close()
         guard case .corrupt? = await failure() else {
-            Issue.record("it was taken")
+            Issue.record("the file was opened")
             return
         }
     }
 
-    @Test func `a room whose end is missing is found`() async throws {
+    @Test func `a room without its last entries is detected`() async throws {
         try await filled()
         try LogBench.edit(bench.file, "DELETE FROM entries WHERE place = \(1 << 40 | 200)")
         #expect(await failure() == .corrupt("the end of room abc is not where it should be"))
     }
 
-    @Test func `a journal without its file is not taken for another's`() async throws {
+    @Test func `a journal without its file is not used for a new log`() async throws {
         try await filled()
         try FileManager.default.removeItem(atPath: bench.file)
         try Data([1]).write(to: URL(fileURLWithPath: bench.file + "-wal"))
         guard case .corrupt? = await failure() else {
-            Issue.record("a new log was made")
+            Issue.record("a new log was created")
             return
         }
         #expect(!FileManager.default.fileExists(atPath: bench.file))
     }
 
-    @Test func `what is left of a log that was being made does not matter`() async throws {
+    @Test func `the rest of an unfinished new log is ignored`() async throws {
         try FileManager.default.createDirectory(atPath: bench.path, withIntermediateDirectories: true)
         try Data([1, 2, 3]).write(to: URL(fileURLWithPath: bench.file + ".new"))
         #expect(try await bench.open().head() != nil)
     }
 
-    @Test func `all epochs are drawn anew if that is asked for`() async throws {
+    @Test func `all epochs are drawn again on request`() async throws {
         let log = try await bench.open()
         let epochs = [await log.head()?.epoch, await log.head(LogSample.otherRoom)?.epoch]
         _ = await log.carryOut([LogSample.append(1...3)])
@@ -170,7 +170,7 @@ struct LogOpeningTests {
         #expect(try await bench.open().head()?.epoch == drawn[0])
     }
 
-    @Test func `a closed log refuses`() async throws {
+    @Test func `a closed log refuses orders`() async throws {
         let log = try await bench.open()
         _ = await log.head()
         await log.close()

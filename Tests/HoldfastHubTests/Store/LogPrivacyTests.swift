@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastHub
 import WebSocketRuntime
 
-/// Who else on the machine may use a log.
+/// Which other users of the machine may read a log.
 struct LogPrivacyTests {
     private let bench = LogBench()
 
@@ -35,7 +35,7 @@ struct LogPrivacyTests {
         await log.close()
     }
 
-    @Test func `what was open to others is closed, and said`() async throws {
+    @Test func `wrong modes are corrected and reported`() async throws {
         let first = try await bench.open()
         _ = await first.carryOut([.open(LogSample.room), LogSample.append(1...3)])
         await first.close()
@@ -50,7 +50,7 @@ struct LogPrivacyTests {
         await log.close()
     }
 
-    @Test func `a directory in which something else lies keeps its mode, and only the log in it is closed`() async throws {
+    @Test func `a directory with other files keeps its mode, and only the log's files are restricted`() async throws {
         let first = try await bench.open()
         _ = await first.carryOut([.open(LogSample.room), LogSample.append(1...3)])
         await first.close()
@@ -62,14 +62,14 @@ struct LogPrivacyTests {
         #expect(log.privacy.first?.hasPrefix("\(bench.path) is open to others (0755) and holds letter too, so it is left open") == true)
         #expect(await log.stored().count == 3)
         await log.close()
-        // Where it is closed already there is nothing to say.
+        // Correct modes are not reported.
         try set(0o700, bench.path)
         let again = try await bench.open()
         #expect(again.privacy.isEmpty)
         await again.close()
     }
 
-    @Test func `a directory that holds nothing yet is closed`() async throws {
+    @Test func `an empty directory is restricted`() async throws {
         try Disk.makeDirectory(bench.path)
         try set(0o755, bench.path)
         let log = try await bench.open()
@@ -77,7 +77,7 @@ struct LogPrivacyTests {
         await log.close()
     }
 
-    @Test func `directories are made down to the last, which is closed to others`() throws {
+    @Test func `missing parent directories are created, and the last directory is restricted`() throws {
         let deep = bench.path + "/a/b/c"
         try Disk.makeDirectory(bench.path)
         try Disk.makeDirectory(deep)
@@ -88,11 +88,11 @@ struct LogPrivacyTests {
         #expect(throws: Disk.Failure.self) { try Disk.makeFile(deep + "/none/file") }
     }
 
-    /// Only root can give files away.
+    /// Only root can change the owner of a file.
     @Test(.enabled(if: geteuid() == 0), arguments: ["", "/rooms.sqlite", "/lock", "/letter"])
-    func `what belongs to another user is refused, and left as it is`(name: String) async throws {
+    func `a file or directory of another user is refused and left unchanged`(name: String) async throws {
         try await bench.open().close()
-        // With a stranger in it the directory is not closed, and must be ours all the same.
+        // With a foreign file in it the directory keeps its mode, and must be ours all the same.
         if name == "/letter" { try Data().write(to: URL(fileURLWithPath: bench.path + name)) }
         let given = bench.path + (name == "/letter" ? "" : name)
         try FileManager.default.setAttributes([.ownerAccountID: 4242], ofItemAtPath: given)
@@ -104,7 +104,7 @@ struct LogPrivacyTests {
         try await bench.open().close()
     }
 
-    @Test(.enabled(if: geteuid() == 0)) func `a link is as good as who made it, and as what it leads to`() async throws {
+    @Test(.enabled(if: geteuid() == 0)) func `a symbolic link is accepted only if its owner and its target are trusted`() async throws {
         try await bench.open().close()
         let link = bench.path + "-link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.path)
@@ -116,12 +116,12 @@ struct LogPrivacyTests {
         chown(bench.path, 4242, 0)
         #expect(throws: Disk.UnsafeFile.self) { try Disk.checkOwner(link) }
         chown(bench.path, 0, 0)
-        // One that is there already is not taken for our own.
+        // A link that exists already is not taken for our file.
         chown(bench.file, 4242, 0)
         #expect(throws: Disk.Failure.self) { try Disk.makeFile(bench.file) }
     }
 
-    @Test func `the lock is no link`() async throws {
+    @Test func `the lock must not be a symbolic link`() async throws {
         try await bench.open().close()
         try FileManager.default.removeItem(atPath: bench.path + "/lock")
         try FileManager.default.createSymbolicLink(atPath: bench.path + "/lock", withDestinationPath: bench.path + "/elsewhere")
@@ -129,7 +129,7 @@ struct LogPrivacyTests {
         #expect(!FileManager.default.fileExists(atPath: bench.path + "/elsewhere"))
     }
 
-    @Test func `a directory for everybody is left to everybody`() throws {
+    @Test func `a directory that is open to everyone stays so`() throws {
         try Disk.makeDirectory(bench.path)
         try set(0o1777, bench.path)
         let said = try Disk.closeToOthers([bench.path, bench.path + "/none"])
@@ -137,7 +137,7 @@ struct LogPrivacyTests {
         #expect(try mode(bench.path) == 0o1777)
     }
 
-    @Test func `the key for the names of programs stays with its log`() async throws {
+    @Test func `the key for program names stays with its log`() async throws {
         let (log, other) = (try await bench.open(), LogBench())
         let prefix = log.names.prefix
         await log.close()
@@ -147,7 +147,7 @@ struct LogPrivacyTests {
         await second.close()
     }
 
-    @Test func `the device of a name follows from the program, the user and the name, and from nothing else`() throws {
+    @Test func `a program's device depends only on the program, the user and the name`() throws {
         let (names, others) = (PublicationNames.drawn(), PublicationNames.drawn())
         let (ann, bob, one, two) = (LogSample.ann, LogSample.bob, LogSample.id(1), LogSample.id(2))
         let devices = [
@@ -163,7 +163,7 @@ struct LogPrivacyTests {
 
     // MARK: Health
 
-    @Test func `whether a log is well is known while it waits for the disk`() async throws {
+    @Test func `a log's health is known while it waits for the disk`() async throws {
         let (isAtWork, goOn) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
         let log = try await bench.open { point in
             guard point == .hubAppends else { return }
@@ -182,7 +182,7 @@ struct LogPrivacyTests {
         await log.close()
     }
 
-    @Test func `a transaction that does not end is as bad as one that fails`() {
+    @Test func `a transaction that does not end counts as a failure`() {
         let (gauge, now) = (LogGauge(), ContinuousClock.now)
         gauge.begin(at: now)
         #expect(gauge.health(at: now + .seconds(3)).isHealthy && !gauge.health(at: now + .seconds(4)).isHealthy)

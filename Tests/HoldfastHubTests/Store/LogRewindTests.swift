@@ -5,25 +5,25 @@ import Testing
 
 @testable import HoldfastHub
 
-/// A log that went back while nobody had it open: its rooms get new epochs, or a number would stand for two messages.
+/// A log that went back while no hub had it open. Its rooms get new epochs, or a number would be used for two messages.
 struct LogRewindTests {
-    /// What a hub makes of the files that it finds.
+    /// The result when a hub opens the files.
     private enum Found {
-        /// It does not start.
+        /// The hub does not start.
         case refused(RoomLogError)
         case renewed([LogRenewal])
-        /// All is as it was told.
+        /// All reported entries are there in the same epoch.
         case kept
-        /// What was told is not there any more, in the same epoch.
+        /// Reported entries are missing in the same epoch.
         case rewound(to: Int64)
-        /// Some of it cannot be read, and nobody gets anything else instead.
+        /// Some of it cannot be read, and no other data is returned in its place.
         case unread
     }
     let room = LogSample.room
     let bench = LogBench()
     private static let frame = 24 + 4096
 
-    /// Leaves a log of 20 transactions, of which 12 are in the file and the rest in the journal, as a process does that was killed.
+    /// A log of 20 transactions after a kill of the process: 12 are in the file, and the rest are in the journal.
     private func fill() async throws -> (epoch: UInt64, files: [String: Data], older: [String: Data]) {
         let log = try await bench.open()
         #expect(log.opening.renewals.isEmpty)
@@ -59,31 +59,31 @@ struct LogRewindTests {
         return data
     }
 
-    @Test func `a process that was killed loses nothing, and the epochs stay`() async throws {
+    @Test func `a killed process loses nothing, and the epochs stay`() async throws {
         let (epoch, _, _) = try await fill()
         guard case .kept = try await find(epoch) else {
-            Issue.record("it was not kept")
+            Issue.record("the log was not kept")
             return
         }
     }
 
-    @Test func `a mark that is one transaction behind is no sign of anything`() async throws {
+    @Test func `a mark that is one transaction behind is no sign of a rewind`() async throws {
         let (epoch, files, older) = try await fill()
         try bench.putBack(files)
-        // As a power cut leaves it, for it is not forced to the disk with each transaction.
+        // As after a power cut, because the mark is not synced with each transaction.
         try bench.put(older["high"], "high")
         guard case .kept = try await find(epoch) else {
-            Issue.record("it was not kept")
+            Issue.record("the log was not kept")
             return
         }
     }
 
-    @Test func `any byte of the journal that flips gives new epochs`() async throws {
+    @Test func `any flipped byte of the journal gives new epochs`() async throws {
         let (epoch, files, _) = try await fill()
         let journal = try #require(files["rooms.sqlite-wal"])
         let frames = (journal.count - 32) / Self.frame
         try #require(frames > 8)
-        // Each byte of the head; of the first, a middle and the last frame each byte of the head, and some of each part of the page.
+        // Each byte of the header, each byte of the first, a middle and the last frame's header, and some bytes of each part of the page.
         var places = Array(0..<32)
         for frame in [0, frames / 2, frames - 1] {
             places += (Array(0..<24) + [24, 29, 33, 40, 1000, 2500, 4119]).map { 32 + frame * Self.frame + $0 }
@@ -99,7 +99,7 @@ struct LogRewindTests {
         }
     }
 
-    @Test func `a journal that is shorter, gone or an older one gives new epochs`() async throws {
+    @Test func `a shorter, missing or older journal gives new epochs`() async throws {
         let (epoch, files, older) = try await fill()
         let journal = try #require(files["rooms.sqlite-wal"])
         let whole = (journal.count - 32) / Self.frame
@@ -109,14 +109,14 @@ struct LogRewindTests {
             try bench.put(journal, "rooms.sqlite-wal")
             switch try await find(epoch) {
             case .renewed: break
-            // Of an older journal and a newer file there may come what is no log.
+            // An older journal with a newer file may be no valid log.
             case .refused(.corrupt) where journal == older["rooms.sqlite-wal"]: break
             case let found: Issue.record("\(journal?.count ?? -1) bytes: \(found)")
             }
         }
     }
 
-    @Test func `a damaged journal is noticed by what lies past its end, too`() async throws {
+    @Test func `data past the end of a damaged journal shows the damage, too`() async throws {
         let (epoch, files, older) = try await fill()
         let journal = try #require(files["rooms.sqlite-wal"])
         try bench.putBack(files)
@@ -124,16 +124,16 @@ struct LogRewindTests {
         try bench.put(older["high"], "high")
         try bench.put(flipped(journal, at: 32 + Self.frame * 3 + 100), "rooms.sqlite-wal")
         guard case .renewed(let reasons) = try await find(epoch) else {
-            Issue.record("it was not noticed")
+            Issue.record("the damage was not noticed")
             return
         }
         #expect(reasons.contains { if case .lostTransactions(let count) = $0 { count > 3 } else { false } }, "\(reasons)")
     }
 
-    @Test func `the index of the journal is made anew, whatever it holds`() async throws {
+    @Test func `the index of the journal is rebuilt, whatever it holds`() async throws {
         let (epoch, files, older) = try await fill()
         let index = try #require(files["rooms.sqlite-shm"])
-        // Its two heads, how far the journal was brought into the file, the locks, and the tables.
+        // Its two headers, the checkpoint position, the locks and the tables.
         let flips = try (Array(0..<136) + [136, 2000, 16_384, 20_000]).map { try flipped(index, at: $0) }
         for index in flips + [Data(), index.prefix(100), nil, older["rooms.sqlite-shm"]] {
             try bench.putBack(files)
@@ -158,7 +158,7 @@ struct LogRewindTests {
         }
     }
 
-    @Test func `a file that is shorter is refused, or gives new epochs`() async throws {
+    @Test func `a shorter file is refused, or gives new epochs`() async throws {
         let (epoch, files, _) = try await fill()
         let file = try #require(files["rooms.sqlite"])
         for length in [0, 50, 99, 100, 4096, 5000, file.count / 2, file.count - 4096, file.count - 1] {
@@ -166,17 +166,17 @@ struct LogRewindTests {
             try bench.put(file.prefix(length), "rooms.sqlite")
             switch try await find(epoch) {
             case .renewed, .refused(.corrupt), .unread: break
-            // What is missing may stand in the journal.
+            // The missing pages may be in the journal.
             case .kept where length > 4096: break
             case let found: Issue.record("\(length) bytes: \(found)")
             }
         }
     }
 
-    @Test func `a file with a byte that flipped never goes back in its epoch`() async throws {
+    @Test func `a file with a flipped byte never goes back within its epoch`() async throws {
         let (epoch, files, _) = try await fill()
         let file = try #require(files["rooms.sqlite"])
-        // Each byte of the head, and of each page the head, the places of its cells, and some of what is in them.
+        // Each byte of the header, and of each page the header, the cell pointers and some of the cells.
         var places = Array(0..<100)
         for page in 0..<file.count / 4096 {
             let heads = page == 0 ? Array(100..<108) : Array(0..<24)
@@ -185,7 +185,7 @@ struct LogRewindTests {
         for (index, place) in places.enumerated() {
             try bench.putBack(files)
             try bench.put(flipped(file, at: place, by: 1 << UInt8(index % 8)), "rooms.sqlite")
-            if case .rewound(let head) = try await find(epoch) { Issue.record("byte \(place): it goes back to \(head)") }
+            if case .rewound(let head) = try await find(epoch) { Issue.record("byte \(place): the log went back to \(head)") }
         }
     }
 
@@ -213,7 +213,7 @@ struct LogRewindTests {
         #expect(last.opening.renewals.isEmpty)
     }
 
-    @Test func `a directory into which an older copy was written, file over file, gives new epochs`() async throws {
+    @Test func `an older copy written over the files of a directory gives new epochs`() async throws {
         let log = try await bench.open()
         let epoch = try #require(await log.head()?.epoch)
         _ = await log.carryOut([LogSample.append(1...5)])
@@ -241,7 +241,7 @@ struct LogRewindTests {
         #expect(moved.opening.renewals.isEmpty)
     }
 
-    @Test func `a mark that is gone or damaged gives new epochs, once`() async throws {
+    @Test func `a missing or damaged mark gives new epochs once`() async throws {
         let (epoch, files, _) = try await fill()
         let mark = try #require(files["high"])
         let damaged = try (0..<mark.count).map { try flipped(mark, at: $0) } + [Data(), mark.prefix(20), mark + [0]]
@@ -249,7 +249,7 @@ struct LogRewindTests {
             try bench.putBack(files)
             try bench.put(mark, "high")
             guard case .renewed(let reasons) = try await find(epoch) else {
-                Issue.record("it was not noticed")
+                Issue.record("the mark's loss was not noticed")
                 continue
             }
             #expect(reasons.contains(reason))
@@ -259,43 +259,43 @@ struct LogRewindTests {
         }
     }
 
-    @Test func `a start that ends while it draws new epochs is made up for by the next`() async throws {
+    @Test func `a start that was interrupted while it drew new epochs is completed by the next`() async throws {
         let (epoch, files, _) = try await fill()
         try bench.put(nil, "high")
-        // What a start leaves that ended before its transaction.
+        // The files of a start that was killed before its transaction.
         try NumberFile.make(bench.path + "/high", nil)
         guard case .renewed = try await find(epoch) else {
-            Issue.record("it was not noticed")
+            Issue.record("the rewind was not noticed")
             return
         }
-        // And one that ended after it.
+        // The files of a start that was killed after its transaction.
         let renewed = try #require(await bench.open().head()?.epoch)
         try NumberFile.make(bench.path + "/high", nil)
         guard case .renewed([.unfinished]) = try await find(renewed) else {
-            Issue.record("it was not noticed")
+            Issue.record("the rewind was not noticed")
             return
         }
         try bench.putBack(files)
     }
 
-    @Test func `a log of the version before keeps its epochs`() async throws {
+    @Test func `a log of the previous version keeps its epochs`() async throws {
         let (epoch, _, _) = try await fill()
         await (try bench.open()).close()
         try LogBench.edit(bench.file, "DROP TABLE meta; PRAGMA user_version = 2")
         try bench.put(nil, "high")
         guard case .kept = try await find(epoch) else {
-            Issue.record("it was not kept")
+            Issue.record("the log was not kept")
             return
         }
-        // From now on it is known where it stands.
+        // From now on the mark has its position.
         try bench.put(nil, "high")
         guard case .renewed([.noMark]) = try await find(epoch) else {
-            Issue.record("it was not noticed")
+            Issue.record("the rewind was not noticed")
             return
         }
     }
 
-    @Test func `numbers go on in the new epoch, and the next start keeps it`() async throws {
+    @Test func `numbers continue in the new epoch, and the next start keeps it`() async throws {
         let (epoch, files, _) = try await fill()
         try bench.put(files["rooms.sqlite-wal"]?.prefix(32 + Self.frame * 4), "rooms.sqlite-wal")
         let log = try await bench.open()
@@ -310,7 +310,7 @@ struct LogRewindTests {
         #expect(again.opening.renewals.isEmpty)
     }
 
-    @Test func `a log that goes back under a hub that runs takes nothing more`() async throws {
+    @Test func `a log that goes back while a hub runs refuses further writes`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...1)])
         try LogBench.edit(bench.file, "UPDATE meta SET value = 0 WHERE name = 'commits'; DROP TABLE reads")
@@ -320,7 +320,7 @@ struct LogRewindTests {
             bench.file, "CREATE TABLE reads (room INTEGER NOT NULL, user TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (room, user))")
         #expect(await log.carryOut([LogSample.append(2...2, batch: 3)]) == [.notAppended(room, batch: 3)])
         guard case .failing(.corrupt) = await log.health else {
-            Issue.record("it is healthy")
+            Issue.record("the log is healthy")
             return
         }
         await log.close()

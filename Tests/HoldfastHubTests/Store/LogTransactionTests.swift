@@ -5,18 +5,18 @@ import Testing
 
 @testable import HoldfastHub
 
-/// SQLite ends a transaction by itself when the disk fails at the wrong moment, and does not say so.
+/// SQLite ends a transaction by itself after some disk errors, and does not report it.
 struct LogTransactionTests {
     let room = LogSample.room
     let bench = LogBench()
 
-    @Test func `nothing is written after a transaction that has ended by itself`() async throws {
+    @Test func `nothing is written after a transaction that ended by itself`() async throws {
         let failing = LockedValue<LogWriter?>(nil)
         let place = LogPlace(directory: bench.path)
         #expect(try place.prepare().isEmpty)
         let writer = LogWriter(place: place, retention: RoomRetention()) { point in
             guard point == .hubAppendsPartly else { return }
-            // As SQLite does at an I/O error.
+            // As SQLite does after an I/O error.
             failing.withLockedValue(\.self)?.assumeIsolated { try? $0.present().connection.run("ROLLBACK") }
         }
         try await writer.open(drawsNewEpochs: false, checkedBytes: .max)

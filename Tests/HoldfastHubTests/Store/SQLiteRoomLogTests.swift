@@ -4,12 +4,12 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// What a hub may ask of its log, and what is on disk afterwards.
+/// The orders of a hub to its log, and their results on disk.
 struct SQLiteRoomLogTests {
     let room = LogSample.room
     let bench = LogBench()
 
-    @Test func `a room has its epoch from then on when something was written in it`() async throws {
+    @Test func `a room keeps its epoch once something was written in it`() async throws {
         let log = try await bench.open()
         let head = try #require(await log.head())
         #expect(head.epoch != 0)
@@ -21,7 +21,7 @@ struct SQLiteRoomLogTests {
         #expect(try await bench.open().head() == LogSample.head(epoch: head.epoch, head: 1))
     }
 
-    @Test func `what was appended is there when the log is opened again`() async throws {
+    @Test func `appended entries are there when the log is opened again`() async throws {
         let log = try await bench.open()
         let epoch = await log.head()?.epoch
         #expect(await log.carryOut([LogSample.append(1...3)]) == [.appended(room, batch: 1)])
@@ -32,7 +32,7 @@ struct SQLiteRoomLogTests {
         #expect(await again.stored() == LogSample.entries(1...4))
     }
 
-    @Test func `an entry is stored as it is`() async throws {
+    @Test func `an entry is stored unchanged`() async throws {
         let log = try await bench.open()
         var entry = LogSample.entry(1)
         entry.about = Reference(kind: "react", seq: 1 << 52)
@@ -57,7 +57,7 @@ struct SQLiteRoomLogTests {
         #expect(after.fileBytes > 0)
     }
 
-    @Test func `the orders of a room are carried out in their order, and answered in it`() async throws {
+    @Test func `the orders of a room are carried out and answered in order`() async throws {
         let log = try await bench.open()
         let device = LogSample.device(1)
         let replies = await log.carryOut([
@@ -78,7 +78,7 @@ struct SQLiteRoomLogTests {
             ])
     }
 
-    @Test func `what is read beside another room's append keeps its place in the answers`() async throws {
+    @Test func `a read beside another room's append keeps its place in the answers`() async throws {
         let log = try await bench.open()
         let other = LogSample.otherRoom
         _ = await log.carryOut([.open(room), .open(other), LogSample.append(1...2, to: other)])
@@ -93,7 +93,7 @@ struct SQLiteRoomLogTests {
             ])
     }
 
-    @Test func `pages hold as many entries and bytes as are asked for, and one at least`() async throws {
+    @Test func `pages have the requested number of entries and bytes, and at least one entry`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...9, size: 1000)])
         func after(_ seq: Int64, _ limit: Int64, _ bytes: Int64) async -> [Int64] {
@@ -133,7 +133,7 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([LogSample.append(1...1)]) == [.notAppended(room, batch: 1)])
     }
 
-    @Test func `a device's mark rises with its entries and its burnt numbers`() async throws {
+    @Test func `a device's mark rises with its entries and its voids`() async throws {
         let log = try await bench.open()
         let device = LogSample.device(1)
         _ = await log.carryOut([.open(room), LogSample.append(1...2)])
@@ -141,16 +141,16 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([.append(room, batch: 2, [burnt])]) == [.appended(room, batch: 2)])
         let mark = DeviceMark(high: 3, id: LogSample.id(77), user: LogSample.ann, at: LogSample.now + 9)
         #expect(await log.carryOut([.recall(room, device)]) == [.recalled(room, device, mark)])
-        #expect(await log.head()?.head == 2, "a burnt number is no entry")
+        #expect(await log.head()?.head == 2, "a voided number is no entry")
         #expect(await log.carryOut([.find(1, room, device, cseq: 3)]) == [.found(1, nil)])
         #expect(await log.carryOut([.find(1, room, device, cseq: 2)]) == [.found(1, FoundEntry(LogSample.entry(2)))])
     }
 
-    @Test func `what is stored under a number is found by its head alone, however long the entry is`() async throws {
+    @Test func `the entry under a number is found by its header alone, however long it is`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...2, size: 60_000)])
         await log.close()
-        // A payload that a disk has changed does not keep its ack from being told; a head of another device does.
+        // A payload damaged on disk does not prevent its ack. A header of another device does.
         try LogBench.edit(
             bench.file, "UPDATE entries SET body = CAST(substr(body, 1, 59000) || x'00' || substr(body, 59002) AS BLOB)")
         let again = try await bench.open()
@@ -163,13 +163,13 @@ struct SQLiteRoomLogTests {
         #expect(await (try bench.open()).carryOut([.find(1, room, device, cseq: 2)]) == [.notFetched(1, isDamaged: true)])
     }
 
-    @Test func `a device is known in all rooms by what it published in one`() async throws {
+    @Test func `a device that published in one room is known in all`() async throws {
         let log = try await bench.open()
         let (other, device) = (LogSample.otherRoom, LogSample.device(1))
         _ = await log.carryOut([.open(room), .open(other)])
         let known = LogReply.recalled(
             other, device, DeviceMark(high: 0, id: MessageID(Bits128(high: 0, low: 0)), user: LogSample.ann, at: LogSample.now))
-        // Beside an append, in its transaction, and by who reads only.
+        // In the transaction of an append, and by read-only connections.
         #expect(await log.carryOut([LogSample.append(1...1), .open(other), .recall(other, device)]).last == known)
         #expect(await log.carryOut([.recall(other, device)]) == [known])
         let (new, unknown) = (RoomName("new")!, LogSample.device(2))
@@ -179,7 +179,7 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([.recall(other, device)]) == [known])
     }
 
-    @Test func `a device of one user is appended for no other, whichever room it is new to`() async throws {
+    @Test func `a device of one user is not appended for another, in any room`() async throws {
         let log = try await bench.open()
         let (other, device) = (LogSample.otherRoom, LogSample.device(1))
         _ = await log.carryOut([.open(room), .open(other)])
@@ -193,11 +193,11 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([void(by: LogSample.ann, batch: 4)]) == [.appended(other, batch: 4)])
     }
 
-    @Test func `a room in which nobody wrote leaves nothing behind`() async throws {
+    @Test func `a room without writes leaves nothing on disk`() async throws {
         let log = try await bench.open()
         let commits = await log.figures.commits
         let epoch = await log.head()?.epoch
-        #expect(await log.head()?.epoch == epoch && epoch != 0, "as long as it is open it stays the same")
+        #expect(await log.head()?.epoch == epoch && epoch != 0, "it stays the same while the room is open")
         _ = await log.carryOut([.release(room)])
         #expect(await log.figures.commits == commits)
         _ = await log.head(LogSample.otherRoom)
@@ -208,7 +208,7 @@ struct SQLiteRoomLogTests {
         #expect(try await bench.open().head()?.epoch == last)
     }
 
-    @Test func `when there are too many rooms, those that are there go on`() async throws {
+    @Test func `when there are too many rooms, existing rooms go on`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), .open(LogSample.otherRoom), LogSample.append(1...1)])
         try LogBench.edit(bench.file, "INSERT INTO rooms VALUES (\((1 << 23) - 1), 'last', 1, 0, 1, 0, NULL)")
@@ -251,7 +251,7 @@ struct SQLiteRoomLogTests {
     ]
 
     @Test(arguments: strange.indices)
-    func `what does not follow is not appended, and the rest of the call is`(index: Int) async throws {
+    func `an append that does not follow is refused, and the rest of the call is written`(index: Int) async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...2), .open(LogSample.otherRoom)])
         let replies = await log.carryOut([
@@ -262,13 +262,13 @@ struct SQLiteRoomLogTests {
         #expect(await log.carryOut([LogSample.append(3...3, batch: 4)]) == [.appended(room, batch: 4)])
     }
 
-    @Test func `read markers never go back, and are kept`() async throws {
+    @Test func `read markers never move back, and are stored`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room), LogSample.append(1...9)])
         #expect(await log.carryOut([.mark(room, LogSample.bob, upTo: 4), .mark(room, LogSample.ann, upTo: 7)]).isEmpty)
         _ = await log.carryOut([.mark(room, LogSample.ann, upTo: 5)])
         let reads = [HubFrame.ReadMarker(user: LogSample.ann, seq: 7), HubFrame.ReadMarker(user: LogSample.bob, seq: 4)]
-        #expect(await log.head()?.reads == reads, "those that wait for the next transaction are told too")
+        #expect(await log.head()?.reads == reads, "markers that wait for the next transaction are included")
         let commits = await log.figures.commits
         _ = await log.tend(now: LogSample.now)
         #expect(await log.figures.commits == commits + 1)
@@ -277,7 +277,7 @@ struct SQLiteRoomLogTests {
         #expect(try await bench.open().head()?.reads == reads)
     }
 
-    @Test func `read markers wait for a transaction, but not for ever`() async throws {
+    @Test func `read markers wait for a transaction, but only for a limited time`() async throws {
         let log = try await bench.open()
         _ = await log.carryOut([.open(room)])
         let commits = await log.figures.commits

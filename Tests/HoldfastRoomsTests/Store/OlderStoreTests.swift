@@ -5,12 +5,12 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// What earlier versions left, which had GRDB for SQLite and the same tables.
+/// A store of an earlier version, which used GRDB for SQLite with the same tables.
 struct OlderStoreTests {
     private let room = StoreSample.room
     private let device = DeviceID("0123456789abcdef0123456789abcdef")!
 
-    /// The tables as they were made then, and one of somebody else, which is left alone.
+    /// The tables as earlier versions created them, and a foreign table, which must stay unchanged.
     private static let tables = """
         CREATE TABLE store (id INTEGER PRIMARY KEY CHECK (id = 1), device BLOB NOT NULL);
         CREATE TABLE rooms (
@@ -27,7 +27,7 @@ struct OlderStoreTests {
         PRAGMA user_version = 2;
         """
 
-    /// What a room held: three entries, the read marker at the second, and a message in each state.
+    /// The contents of a room: three entries, the read marker at the second, and a message in each state.
     private func contents() -> String {
         let bodies = StoreSample.entries(1...3).map { entry in
             var bytes: [UInt8] = []
@@ -58,7 +58,7 @@ struct OlderStoreTests {
     }
 
     @Test(arguments: [false, true])
-    func `a store with the tables of earlier versions is opened as it is, and loses nothing`(isInJournal: Bool) async throws {
+    func `a store with the tables of earlier versions is opened without changes and losses`(isInJournal: Bool) async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

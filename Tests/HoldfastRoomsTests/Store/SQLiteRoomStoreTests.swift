@@ -4,11 +4,11 @@ import RoomCore
 import RoomsStorage
 import Testing
 
-/// What only a store in a file does.
+/// Tests of the store in a file only.
 struct SQLiteRoomStoreTests {
     let room = StoreSample.room
 
-    @Test func `what was committed is there when the store is opened again`() async throws {
+    @Test func `committed changes are there when the store is opened again`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         var device: DeviceID?
@@ -25,14 +25,14 @@ struct SQLiteRoomStoreTests {
         #expect(try await store.entries(room, before: nil, limit: 9) == StoreSample.entries(1...3))
     }
 
-    @Test func `what a program had begun when it ended is taken back, also while it made its file`() async throws {
+    @Test func `an unfinished transaction of a killed program is rolled back, also while it created the file`() async throws {
         let (path, copy) = (StoreSample.path(), StoreSample.path())
         defer { for path in [path, copy] { try? FileManager.default.removeItem(atPath: path) } }
         let store = try SQLiteRoomStore(path: path)
         let device = try await store.device()
         try await store.commit([.queue(StoreSample.row(1))])
         try store.close()
-        // The journal of this kind is the one that a file is made with: only who may write can read it to its end.
+        // A file is created with this kind of journal. Only a writer can read it to its end.
         let connection = try SQLiteConnection(path + "/rooms.sqlite")
         try connection.run(
             "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE store SET device = zeroblob(200000)")
@@ -46,7 +46,7 @@ struct SQLiteRoomStoreTests {
         #expect(try await again.room(StoreSample.room).outbox == [StoreSample.row(1)])
     }
 
-    @Test func `only its owner may use a store, whoever might before`() async throws {
+    @Test func `only its owner may use a store, whatever its modes were before`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         func modes() throws -> [String: Int] {
@@ -70,7 +70,7 @@ struct SQLiteRoomStoreTests {
         }
     }
 
-    @Test func `what was open to others is said, once`() throws {
+    @Test func `wrong modes are reported once`() throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try SQLiteRoomStore(path: path, hook: nil).close()
@@ -81,7 +81,7 @@ struct SQLiteRoomStoreTests {
     }
 
     #if canImport(Darwin)
-        @Test func `a store stays out of backups, and is protected until the device is unlocked once`() async throws {
+        @Test func `a store is excluded from backups, and protected until the first unlock of the device`() async throws {
             let path = StoreSample.path()
             defer { try? FileManager.default.removeItem(atPath: path) }
             var said: [String] = []
@@ -90,7 +90,7 @@ struct SQLiteRoomStoreTests {
                 try await store.commit([.queue(StoreSample.row(number))])
                 let directory = URL(fileURLWithPath: path, isDirectory: true)
                 #expect(try directory.resourceValues(forKeys: [.isExcludedFromBackupKey]).isExcludedFromBackup == true)
-                // A simulator's files lie on a Mac, which does not tell.
+                // A simulator's files are on a Mac, which does not report this.
                 #if os(iOS) && !targetEnvironment(simulator)
                     for file in ["", "/rooms.sqlite", "/rooms.sqlite-wal", "/lock"] {
                         let protection = try FileManager.default.attributesOfItem(atPath: path + file)[.protectionKey]
@@ -111,7 +111,7 @@ struct SQLiteRoomStoreTests {
         _ = try await store.device()
     }
 
-    @Test func `a closed store refuses, and can be opened again`() async throws {
+    @Test func `a closed store refuses calls, and can be opened again`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let store = try SQLiteRoomStore(path: path)
@@ -120,14 +120,14 @@ struct SQLiteRoomStoreTests {
         _ = try SQLiteRoomStore(path: path)
     }
 
-    @Test func `every commit waits for the disk`() async throws {
+    @Test func `every commit is synced to disk`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let store = try SQLiteRoomStore(path: path)
         #expect(try await store.durability() == ["wal", "2"])
     }
 
-    @Test func `a file that is none of SQLite is damaged, and is left as it is`() throws {
+    @Test func `a file that is not SQLite's is reported as damaged and left unchanged`() throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -135,7 +135,7 @@ struct SQLiteRoomStoreTests {
         try bytes.write(to: URL(fileURLWithPath: path + "/rooms.sqlite"))
         do throws(RoomStoreError) {
             _ = try SQLiteRoomStore(path: path)
-            Issue.record("it was opened")
+            Issue.record("the file was opened")
         } catch {
             guard case .corrupt = error else {
                 Issue.record("\(error)")
@@ -145,7 +145,7 @@ struct SQLiteRoomStoreTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + "/rooms.sqlite")) == bytes)
     }
 
-    @Test func `a store of another program is left alone`() throws {
+    @Test func `a store of another program is left unchanged`() throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -154,7 +154,7 @@ struct SQLiteRoomStoreTests {
         #expect(throws: RoomStoreError.corrupt("it is not a store of rooms")) { try SQLiteRoomStore(path: path) }
     }
 
-    @Test func `a store of a newer version is left alone`() throws {
+    @Test func `a store of a newer version is left unchanged`() throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         _ = try SQLiteRoomStore(path: path)
@@ -162,7 +162,7 @@ struct SQLiteRoomStoreTests {
         #expect(throws: RoomStoreError.newer(7)) { try SQLiteRoomStore(path: path) }
     }
 
-    @Test func `a store of the first version gets a place for proofs`() async throws {
+    @Test func `a store of the first version gets a column for proofs`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         do { _ = try SQLiteRoomStore(path: path) }
@@ -176,7 +176,7 @@ struct SQLiteRoomStoreTests {
         #expect(try await SQLiteRoomStore(path: path).room(room).proof == proof)
     }
 
-    @Test func `a damaged page is told when it is read`() async throws {
+    @Test func `a damaged page is reported when it is read`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         do { _ = try SQLiteRoomStore(path: path) }
@@ -185,7 +185,7 @@ struct SQLiteRoomStoreTests {
         await #expect(throws: RoomStoreError.corrupt("an entry at \(1 << 40 | 1)")) { try await store.entries(room, before: nil, limit: 9) }
     }
 
-    @Test func `what fails in the middle of a transaction leaves nothing, and the next one is taken`() async throws {
+    @Test func `a failure in the middle of a transaction leaves nothing, and the next one is written`() async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         do { _ = try SQLiteRoomStore(path: path) }
@@ -199,9 +199,9 @@ struct SQLiteRoomStoreTests {
         #expect(try await store.room(room).next == 2)
     }
 
-    /// Only root can give files away.
+    /// Only root can change the owner of a file.
     @Test(.enabled(if: geteuid() == 0), arguments: ["", "/rooms.sqlite", "/lock"])
-    func `what belongs to another user is no store of ours`(name: String) throws {
+    func `a file or directory of another user is refused`(name: String) throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try SQLiteRoomStore(path: path).close()
@@ -217,7 +217,7 @@ struct SQLiteRoomStoreTests {
         "UPDATE outbox SET message = 'abc'", "UPDATE outbox SET sent = 'abc'", "UPDATE outbox SET type = x'00'",
         "UPDATE outbox SET kind = 'edit', about = 'abc'", "UPDATE outbox SET isBinary = 'abc'", "UPDATE outbox SET payload = 'abc'",
         "UPDATE outbox SET state = 7", "UPDATE outbox SET code = 'abc'", "UPDATE outbox SET reason = x'00'",
-    ]) func `a value that cannot be is told as damage`(sql: String) async throws {
+    ]) func `an invalid value is reported as damage`(sql: String) async throws {
         let path = StoreSample.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
@@ -229,15 +229,15 @@ struct SQLiteRoomStoreTests {
         let store = try SQLiteRoomStore(path: path)
         do throws(RoomStoreError) {
             _ = try await store.room(room)
-            Issue.record("it was read")
+            Issue.record("the room was read")
         } catch {
             guard case .corrupt = error else { throw error }
         }
-        // The summary reads less.
+        // The summary reads fewer columns.
         _ = try? await store.rooms()
     }
 
-    /// Does to a store that is closed what the store would not.
+    /// Changes a closed store as the store itself would not.
     private func edit(_ path: String, _ sql: String) throws {
         try SQLiteConnection(path + "/rooms.sqlite").run(sql)
     }

@@ -7,7 +7,7 @@ enum StoreKind: CaseIterable {
     case sqlite
 }
 
-/// A store, whose directory goes when this goes.
+/// A store in a temporary directory, which is removed with this object.
 final class StoreBench: RoomStore {
     private let store: any RoomStore
     private let path: String

@@ -3,13 +3,13 @@ import HoldfastRooms
 import RoomCore
 import Testing
 
-/// What every store of a client does.
+/// Tests of every client store.
 @Suite(.serialized)
 struct StoreContractTests {
     let room = StoreSample.room
 
     @Test(arguments: StoreKind.allCases)
-    func `a store draws its device once`(kind: StoreKind) async throws {
+    func `a store draws its device ID once`(kind: StoreKind) async throws {
         let (one, other) = (try StoreBench(kind), try StoreBench(kind))
         let device = try await one.device()
         #expect(try await one.device() == device)
@@ -17,7 +17,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `of a room that nobody knows there is nothing`(kind: StoreKind) async throws {
+    func `an unknown room is empty`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         #expect(try await store.room(room) == StoredRoom())
         #expect(try await store.entries(room, before: nil, limit: 10).isEmpty)
@@ -26,7 +26,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the outbox keeps its messages as they are, in their order`(kind: StoreKind) async throws {
+    func `the outbox keeps its messages unchanged and in order`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         let rows = [
             StoreSample.row(1),
@@ -41,7 +41,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a message under another number than the next is refused, and nothing is written`(kind: StoreKind) async throws {
+    func `a message with another number than the next is refused, and nothing is written`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.queue(StoreSample.row(1))])
         for number: Int64 in [1, 2, 4] {
@@ -56,7 +56,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a message changes its state, and leaves`(kind: StoreKind) async throws {
+    func `a message changes its state, and is removed`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         let failure = OutboxFailure(code: .size, text: "too long")
         try await store.commit([.queue(StoreSample.row(1)), .queue(StoreSample.row(2)), .queue(StoreSample.row(3))])
@@ -64,18 +64,18 @@ struct StoreContractTests {
         #expect(try await store.room(room).outbox.map(\.state) == [.voiding(failure), .failed(.expired)])
         try await store.commit([.mark(room, cseq: 1, .queued), .remove(room, cseq: 2)])
         #expect(try await store.room(room).outbox == [StoreSample.row(1)])
-        #expect(try await store.room(room).next == 4, "numbers are not given again")
+        #expect(try await store.room(room).next == 4, "numbers are not used again")
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what is not in the outbox is neither marked nor removed`(kind: StoreKind) async throws {
+    func `a row that is not in the outbox is neither marked nor removed`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.mark(room, cseq: 1, .queued), .remove(room, cseq: 1)])
         #expect(try await store.room(room) == StoredRoom())
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a proof is of the cursor, and goes when that moves`(kind: StoreKind) async throws {
+    func `a proof belongs to the cursor, and is dropped when the cursor moves`(kind: StoreKind) async throws {
         let (store, proof) = (try StoreBench(kind), CursorProof("0123456789abcdef0123456789abcdef"))
         let shown = try #require(proof)
         let replacing = StoreChange.replace(room, cursor: LogPosition(epoch: 9, seq: 2), StoreSample.entries(1...2))
@@ -87,14 +87,14 @@ struct StoreContractTests {
             try await store.commit([moving])
             #expect(try await store.room(room).proof == nil)
             try await store.commit([.prove(room, shown)])
-            // With a change that cannot be made it is not written either.
+            // With a change that fails it is not written either.
             await #expect(throws: RoomStoreError.self) { try await store.commit([.forget(room), .queue(StoreSample.row(7))]) }
             #expect(try await store.room(room).proof == shown)
         }
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a snapshot that ends earlier begins the read marker anew`(kind: StoreKind) async throws {
+    func `a snapshot that ends earlier resets the read marker`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 4), StoreSample.entries(1...4)), .read(room, upTo: 4)])
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 5), StoreSample.entries(1...5))])
@@ -104,7 +104,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `entries follow the cursor`(kind: StoreKind) async throws {
+    func `appended entries must follow the cursor`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 11), StoreSample.entries(10...11))])
         try await store.commit([
@@ -117,7 +117,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the first entries of a room begin at one`(kind: StoreKind) async throws {
+    func `the first entries of a room start at one`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         await #expect(throws: RoomStoreError.self) { try await store.commit([.append(room, epoch: 9, StoreSample.entries(2...3))]) }
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(1...3))])
@@ -135,13 +135,13 @@ struct StoreContractTests {
             .replace(StoreSample.room, cursor: LogPosition(epoch: 7, seq: 9), StoreSample.entries(7...8)),
             .replace(StoreSample.room, cursor: LogPosition(epoch: 7, seq: 9), StoreSample.entries(7...7) + StoreSample.entries(9...9)),
         ])
-    func `what does not follow is refused, and nothing is written`(kind: StoreKind, change: StoreChange) async throws {
+    func `entries that do not fit are refused, and nothing is written`(kind: StoreKind, change: StoreChange) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(1...3))])
         let before = try await store.room(room)
         do throws(RoomStoreError) {
             try await store.commit([.queue(StoreSample.row(1)), change])
-            Issue.record("it was taken")
+            Issue.record("the change was accepted")
         } catch {
             guard case .notFollowing(room, _) = error else {
                 Issue.record("\(error)")
@@ -153,7 +153,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a snapshot replaces all there was, in one transaction with the outbox`(kind: StoreKind) async throws {
+    func `a snapshot replaces all entries, in one transaction with the outbox`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([
             .append(room, epoch: 9, StoreSample.entries(1...3)), .queue(StoreSample.row(1)), .queue(StoreSample.row(2)),
@@ -167,7 +167,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a snapshot of no entries sets the cursor`(kind: StoreKind) async throws {
+    func `a snapshot without entries sets the cursor`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(1...3))])
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 40), [])])
@@ -179,13 +179,13 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `older entries come before the first, if they touch it`(kind: StoreKind) async throws {
+    func `older entries are prepended if they touch the first one`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 11), StoreSample.entries(10...11))])
         try await store.commit([.prepend(room, epoch: 9, StoreSample.entries(7...9))])
         #expect(try await store.room(room).first == 7)
         #expect(try await store.entries(room, before: nil, limit: 9) == StoreSample.entries(7...11))
-        // Those that do not are passed over, and the rest of the transaction is not.
+        // Entries that do not touch are skipped, and the rest of the transaction is written.
         try await store.commit([
             .prepend(room, epoch: 9, StoreSample.entries(1...3)), .prepend(room, epoch: 8, StoreSample.entries(5...6)),
             .prepend(room, epoch: 9, StoreSample.entries(6...8)), .read(room, upTo: 8),
@@ -196,7 +196,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `older entries come before a cursor without entries`(kind: StoreKind) async throws {
+    func `older entries are prepended to a cursor without entries`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 11), [])])
         try await store.commit([.prepend(room, epoch: 9, StoreSample.entries(8...11))])
@@ -205,7 +205,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the oldest entries go when there are too many`(kind: StoreKind) async throws {
+    func `the oldest entries over the limit are dropped`(kind: StoreKind) async throws {
         let store = try StoreBench(kind, entriesPerRoom: 5)
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(1...4))])
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(5...7))])
@@ -215,14 +215,14 @@ struct StoreContractTests {
         #expect(try await store.room(room).first == 26)
         #expect(try await store.entries(room, before: nil, limit: 99) == StoreSample.entries(26...30))
         try await store.commit([.prepend(room, epoch: 9, StoreSample.entries(20...25))])
-        #expect(try await store.room(room).first == 26, "there is no place for older ones")
+        #expect(try await store.room(room).first == 26, "the limit leaves no space for older ones")
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 3, seq: 9), StoreSample.entries(1...9))])
         #expect(try await store.room(room).first == 5)
         #expect(try await store.entries(room, before: nil, limit: 99) == StoreSample.entries(5...9))
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `as many older entries are kept as there is place for`(kind: StoreKind) async throws {
+    func `older entries are kept up to the limit`(kind: StoreKind) async throws {
         let store = try StoreBench(kind, entriesPerRoom: 5)
         try await store.commit([.replace(room, cursor: LogPosition(epoch: 9, seq: 11), StoreSample.entries(9...11))])
         try await store.commit([.prepend(room, epoch: 9, StoreSample.entries(1...8))])
@@ -231,7 +231,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a read marker never goes back, but begins anew in another epoch`(kind: StoreKind) async throws {
+    func `a read marker never moves back, but is reset by another epoch`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         try await store.commit([.append(room, epoch: 9, StoreSample.entries(1...6)), .read(room, upTo: 5)])
         try await store.commit([.read(room, upTo: 3)])
@@ -258,7 +258,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a renewed store has another device, and the outbox it is given, in all rooms`(kind: StoreKind) async throws {
+    func `a renewed store has another device and the given outbox, in all rooms`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         let (other, empty) = (StoreSample.otherRoom, RoomName("empty")!)
         try await store.commit([
@@ -295,7 +295,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `rooms are told with what is unread and what waits`(kind: StoreKind) async throws {
+    func `the summary of rooms has the unread and the pending counts`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         let own = try await store.device()
         var entries = StoreSample.entries(1...6)
@@ -314,9 +314,9 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a commit is not cut short by whoever no longer waits for it`(kind: StoreKind) async throws {
+    func `a commit is completed even if its task is cancelled`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
-        // SAFETY: it is waited for in the next line.
+        // SAFETY: the next line waits for it.
         let task = Task { [room] in
             withUnsafeCurrentTask { $0?.cancel() }
             try await store.commit([.queue(StoreSample.row(1))])
@@ -326,7 +326,7 @@ struct StoreContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an entry is kept as it is`(kind: StoreKind) async throws {
+    func `an entry is stored unchanged`(kind: StoreKind) async throws {
         let store = try StoreBench(kind)
         var entry = StoreSample.entries(1...1)[0]
         entry.about = Reference(kind: "react", seq: 900)

@@ -22,12 +22,12 @@ import Testing
         ("2025-12-31T23:59:59Z", .dateAndYear),
         ("2026-03-11T00:00:00Z", .date),
         ("2027-01-01T00:00:00Z", .dateAndYear),
-    ]) func `a day is called as people call it`(text: String, name: ChatCalendar.Name) throws {
+    ]) func `recent days have relative names, and others have dates`(text: String, name: ChatCalendar.Name) throws {
         #expect(Self.utc.name(of: try Self.time(text), at: try Self.time("2026-03-10T12:00:00Z")) == name)
     }
 
-    @Test func `yesterday is a day of the calendar, also when clocks change`() throws {
-        // Berlin in the night of 2026-03-29: from 02:00 to 03:00 local time at 01:00 UTC.
+    @Test func `yesterday is the previous calendar day, also when clocks change`() throws {
+        // The clock change in Berlin in the night of 2026-03-29: from 02:00 to 03:00 local time, at 01:00 UTC.
         let change = try Self.time("2026-03-29T01:00:00Z") / 1000
         let berlin = ChatCalendar { $0 < change ? 3600 : 7200 }
         let now = try Self.time("2026-03-29T22:30:00Z")  // 00:30 on the 30th.
@@ -36,7 +36,7 @@ import Testing
         #expect(berlin.name(of: try Self.time("2026-03-29T22:00:00Z"), at: now) == .today)
     }
 
-    @Test func `years are those of Foundation's calendar`() throws {
+    @Test func `years agree with Foundation's calendar`() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
         for day in stride(from: Int64(0), through: 2_932_896, by: 13) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `times that no calendar shows count as the nearest`() {
+    @Test func `times outside the calendar's range count as the nearest valid time`() {
         #expect(Self.utc.day(of: .min) == 0)
         #expect(Self.utc.day(of: -1) == 0)
         #expect(ChatCalendar.year(of: Self.utc.day(of: .max)) == 9999)

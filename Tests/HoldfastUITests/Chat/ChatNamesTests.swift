@@ -11,20 +11,20 @@ import Testing
         ChatNames(try users.map { try user($0) }, .english) { display[$0.text] }
     }
 
-    @Test func `a user has the app's name, and without one the id`() throws {
+    @Test func `a user is shown with the app's name, or without one with the ID`() throws {
         let names = try names(["u1", "u2"], ["u1": "Ann"])
         #expect(names.name(of: try user("u1")) == "Ann")
         #expect(names.name(of: try user("u2")) == "u2")
     }
 
-    @Test func `two users of one name are told apart by their ids, whatever their case`() throws {
+    @Test func `users with one name are distinguished by their IDs, whatever the case of the names`() throws {
         let names = try names(["u1", "u2", "u3"], ["u1": "Ann", "u2": "ANN", "u3": "Bob"])
         #expect(names.name(of: try user("u1")) == "Ann (u1)")
         #expect(names.name(of: try user("u2")) == "ANN (u2)")
         #expect(names.name(of: try user("u3")) == "Bob")
     }
 
-    @Test func `nobody takes another user's id, or the reader's place`() throws {
+    @Test func `a user's name cannot imitate another user's ID or the reader`() throws {
         let names = try names(["ann", "u2", "u3", "u4"], ["u2": "Ann", "u3": "You", "u4": " somebody "])
         #expect(names.name(of: try user("ann")) == "ann")
         #expect(names.name(of: try user("u2")) == "Ann (u2)")
@@ -32,11 +32,11 @@ import Testing
         #expect(names.name(of: try user("u4")) == "somebody (u4)")
     }
 
-    @Test func `a user who comes twice is one`() throws {
+    @Test func `a user who is listed twice is one user`() throws {
         #expect(try names(["u1", "u1"], ["u1": "Ann"]).name(of: try user("u1")) == "Ann")
     }
 
-    @Test func `a name is one line of bounded length, with what nobody sees written out`() throws {
+    @Test func `a shown name is one line of limited length, with invisible characters written out`() throws {
         let names = try names(
             ["u1", "u2", "u3", "u4"],
             ["u1": " Ann\n\n  of  Cleves ", "u2": String(repeating: "x", count: 1000), "u3": "a\u{202E}b", "u4": " \n "])
@@ -46,14 +46,14 @@ import Testing
         #expect(names.name(of: try user("u4")) == "u4")
     }
 
-    @Test func `authors are the reader, a user, or somebody`() throws {
+    @Test func `an author is the reader, a user, or unknown`() throws {
         let names = try names(["u1"], ["u1": "Ann"])
         #expect(names.author(of: try chatMessage(1, "u1", at: 0)) == "Ann")
         #expect(names.author(of: try chatMessage(1, "u1", at: 0, own: true)) == "You")
         #expect(names.author(of: try chatMessage(1, nil, at: 0)) == "Somebody")
     }
 
-    @Test func `who types is told for one, two and more`() throws {
+    @Test func `typing users are shown for one, two and more`() throws {
         let names = try names(["a", "b", "c"])
         let users = try ["a", "b", "c"].map { try user($0) }
         #expect(names.typing([]) == nil)

@@ -3,7 +3,7 @@ import RoomCore
 
 @testable import HoldfastUI
 
-/// A message of a test, numbered by its place.
+/// A test message with a number in the log.
 func chatMessage(_ seq: Int64, _ user: String?, at time: Int64, own: Bool = false, _ text: String = "hi") throws -> ChatMessage {
     var chance = SystemRandomNumberGenerator()
     let id = MessageID(at: 0, using: &chance)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import QuotesCore
 
-/// Whatever a server and an app do, in whatever order.
+/// All inputs of a server and an app, in every order.
 @Suite struct QuotesMachineExplorationTests {
     private static func quote(_ version: Int64) -> QuotesReply.FullQuote {
         .init(symbol: 0, name: "A", state: QuoteState(version: version, figures: .of(version)))
@@ -23,21 +23,21 @@ import Testing
         part(1, round: 0, 2, isLast: false), part(2, round: 1, 3, isLast: true), tick(2, 2), tick(3, 4),
     ]
 
-    @Test func `every reachable edge keeps the promises`() throws {
+    @Test func `every reachable state keeps the guarantees`() throws {
         var machine = QuotesMachine(policy: QuotesPolicy(garbageLimit: 2))
         var effects: [QuotesMachine.Effect] = []
         machine.handle(.command(.subscribe(id: 1, [SymbolPattern("A")!])), at: .start, into: &effects)
         let states = try explore(machine, inputs: Self.inputs, depth: 7, tick: .seconds(6)) { step in
-            // The driver opens no connection while there is one.
+            // The driver opens no second connection.
             if step.input == .opened(nil), step.before.phase != .offline { return }
             let (before, after) = (step.before, step.after)
             let isOpen = ![.offline, .ended].contains(after.phase)
             let (old, new) = (before.count > 0 ? before[0] : nil, after.count > 0 ? after[0] : nil)
             if let old, let new { try #require(new.version >= old.version, "\(step)") }
-            // What is shown as current has come on this connection, and what is no longer current is told.
+            // Quotes shown as current came on this connection, and each loss of currency is reported.
             if let new, new.isCurrent { try #require([.filling, .following].contains(after.phase), "\(step)") }
             if old != new { try #require(step.effects.contains(.event(.changed([0]))), "\(step)") }
-            // There is always somebody who goes on: the server, or time; but nothing need go on if nothing is shown.
+            // Either a message of the server or a deadline continues the work, unless nothing is shown.
             let awaits = isOpen && (after.phase != .following || after.hasBeat)
             try #require((after.deadline != nil) == awaits, "\(step)")
             for effect in step.effects {

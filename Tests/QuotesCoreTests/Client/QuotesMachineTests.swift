@@ -3,12 +3,12 @@ import ProtocolCore
 import QuotesCore
 import Testing
 
-/// What a client knows, and what it asks for.
+/// The state of a client, and its requests.
 @Suite struct QuotesMachineTests {
-    @Test func `with each connection it asks for everything anew`() {
+    @Test func `on each connection the client requests all subscriptions again`() {
         var stage = QuotesStage(rate: 30)
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!])))
-        #expect(stage.takeOrders() == [], "there is nobody to ask")
+        #expect(stage.takeOrders() == [], "there is no connection")
         let request = QuotesMachine.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
         for _ in 1...2 {
             stage.handle(.opened(nil))
@@ -21,7 +21,7 @@ import Testing
         #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
     }
 
-    @Test func `a welcome makes the connection a healthy one, whether or not anything is wanted`() {
+    @Test func `the connection is ready after a welcome, even without subscriptions`() {
         var stage = QuotesStage()
         stage.handle(.opened(nil))
         #expect(!stage.effects.contains(.ready))
@@ -40,11 +40,11 @@ import Testing
         #expect(stage.machine.counts.ticks == 2 && stage.machine.counts.quotes == 2 && stage.machine.counts.messages == 3)
     }
 
-    @Test func `a gap makes everything old, and all is asked for again`() {
+    @Test func `after a gap all quotes are stale, and all snapshots are requested again`() {
         var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.tick(3, 0, 3, by: 1)
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
-        #expect(stage.shown("SAIL") == .init(1, 100, false), "a difference to what was lost is of no use")
+        #expect(stage.shown("SAIL") == .init(1, 100, false), "a difference to a lost value is not applied")
         stage.tick(4, 0, 4, by: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         stage.snapshot(5, [stage.full(0, "SAIL", 4, 102)], round: 1, isLast: false)
@@ -59,7 +59,7 @@ import Testing
         #expect(stage.machine.counts.gaps == 1 && stage.machine.counts.resyncs == 1 && stage.machine.counts.garbage == 0)
     }
 
-    @Test func `a snapshot after a gap is good, but the end of an earlier round is not that of the resync`() {
+    @Test func `a snapshot after a gap is valid, but the end of an earlier round does not end the resync`() {
         var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(4, [stage.full(0, "SAIL", 3, 101)], id: 2)
@@ -71,7 +71,7 @@ import Testing
         #expect(stage.machine.phase == .following)
     }
 
-    @Test func `gaps in a row are one resync, then another after a while`() {
+    @Test func `several gaps cause one resync, and another after a while`() {
         var stage = QuotesStage(following: "SAIL")
         for sequence in [3, 5, 7] as [Int64] { stage.tick(sequence, 0, 2, by: 1) }
         #expect(stage.takeOrders() == [.send(.resync(round: 1))])
@@ -79,12 +79,12 @@ import Testing
         stage.wait(.milliseconds(199))
         #expect(stage.takeOrders() == [])
         stage.snapshot(8, [stage.full(0, "SAIL", 9, 105)], round: 1)
-        #expect(stage.machine.phase == .filling, "what was asked for before the last gap may be lacking")
+        #expect(stage.machine.phase == .filling, "a snapshot requested before the last gap may be incomplete")
         stage.wait(.milliseconds(1))
         #expect(stage.takeOrders() == [.send(.resync(round: 2))])
     }
 
-    @Test func `what came before is ignored`() {
+    @Test func `an older message is ignored`() {
         var stage = QuotesStage(following: "SAIL")
         stage.tick(2, 0, 2, by: 1)
         stage.tick(2, 0, 2, by: 1)
@@ -93,7 +93,7 @@ import Testing
         #expect(stage.machine.counts.duplicates == 2)
     }
 
-    @Test func `what is not newer is not shown, but is the base of what follows`() {
+    @Test func `a quote that is not newer is not shown, but is the base of the next differences`() {
         var stage = QuotesStage(following: "SAIL")
         stage.tick(2, 0, 9, by: 5)
         stage.handle(.lost(unsent: []))
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.shown("SAIL") == .init(10, 56))
     }
 
-    @Test func `another market starts over, with whatever numbers it has`() {
+    @Test func `a new market starts again, with any version numbers`() {
         var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.lost(unsent: []))
         stage.connect(market: 2, symbols: 2)
@@ -118,7 +118,7 @@ import Testing
         #expect(stage.shown("BANK.1") == .init(1, 7))
     }
 
-    @Test func `a cut in a snapshot leaves nothing current`() {
+    @Test func `a cut within a snapshot leaves no quote current`() {
         var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.connect(symbols: 2)
@@ -134,7 +134,7 @@ import Testing
         #expect(stage.machine.phase == .filling)
     }
 
-    @Test func `what nobody wants any more is gone, but ticks under way do no harm`() {
+    @Test func `an unsubscribed symbol is removed, and ticks in flight do no harm`() {
         var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("SAIL")!])))
         stage.snapshot(2, [stage.full(0, "SAIL", 1, 100)], id: 2)
@@ -148,7 +148,7 @@ import Testing
         #expect(stage.machine.counts.garbage == 0)
     }
 
-    @Test func `a refusal is told, and not waited for, not even after a gap`() {
+    @Test func `a refusal is reported and ends the wait for its snapshot, also after a gap`() {
         var stage = QuotesStage(following: "SAIL")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         #expect(stage.machine.phase == .filling)
@@ -161,7 +161,7 @@ import Testing
         #expect(stage.machine.phase == .following)
     }
 
-    // MARK: - What cannot be trusted
+    // MARK: - Invalid messages
 
     private static let garbage: [QuotesReply] = [
         .ticks(.init(sequence: 2, ticks: [.init(symbol: 1, version: 2, fields: [], differences: QuoteFigures())])),
@@ -201,7 +201,7 @@ import Testing
         .welcome(.init(market: 1, symbols: 2)),
     ]
 
-    @Test(arguments: garbage) func `garbage changes nothing that is shown, and costs a resync`(reply: QuotesReply) {
+    @Test(arguments: garbage) func `an invalid message does not change the shown quotes, and causes a resync`(reply: QuotesReply) {
         var stage = QuotesStage(following: "SAIL")
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 2)
@@ -213,7 +213,7 @@ import Testing
         #expect(stage.machine.counts.garbage == 1 && stage.machine.phase == .filling)
     }
 
-    @Test func `anything before the welcome is garbage`() {
+    @Test func `a message before the welcome is invalid`() {
         for reply in [QuotesReply.ticks(.init(sequence: 1, ticks: [])), Self.garbage[9]] {
             var stage = QuotesStage()
             stage.handle(.opened(nil))
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `the third garbage of a connection ends it, and nothing of it counts any more`() {
+    @Test func `the third invalid message of a connection ends it, and its later messages are ignored`() {
         var stage = QuotesStage(following: "SAIL")
         for _ in 1...3 { stage.handle(.undecodable("")) }
         #expect(stage.takeOrders().last == .end(.garbage))
@@ -233,10 +233,10 @@ import Testing
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 1)
         for _ in 1...2 { stage.handle(.undecodable("")) }
-        #expect(stage.machine.phase == .filling, "each connection starts afresh")
+        #expect(stage.machine.phase == .filling, "each connection starts a new count")
     }
 
-    @Test func `a server of another version, or of too many symbols, is left`() {
+    @Test func `a server of another version, or with too many symbols, is left`() {
         var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
@@ -246,7 +246,7 @@ import Testing
         #expect(stage.takeOrders() == [.end(.tooManySymbols(100_001))])
     }
 
-    @Test func `a server that does not go on with a snapshot is given up`() {
+    @Test func `a connection whose snapshot does not progress is given up`() {
         var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.opened(nil))
@@ -256,14 +256,14 @@ import Testing
         stage.wait(.seconds(9))
         stage.snapshot(2, [stage.full(1, "BANK", 1, 100)], isLast: false)
         _ = stage.takeOrders()
-        // Ticks are no part of it.
+        // Ticks are not part of the snapshot.
         stage.wait(.seconds(9))
         stage.tick(3, 0, 2, by: 1)
         stage.wait(.seconds(1))
         #expect(stage.takeOrders() == [.end(.silence)])
     }
 
-    @Test func `a server that greets nobody is given up, and so is one that says nothing, or only loses`() {
+    @Test func `a connection without a welcome, without messages, or with repeated gaps is given up`() {
         var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.wait(.seconds(10))
@@ -284,28 +284,28 @@ import Testing
         #expect(stage.takeOrders().last == .end(.silence))
     }
 
-    @Test func `a server may be silent to whom it shows nothing`() {
+    @Test func `a server may be silent while the client has no symbols`() {
         var stage = QuotesStage()
         stage.connect(symbols: 1)
         #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "nothing was asked for")
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         stage.handle(.received(.refusal(.init(id: 1, code: .tooManySubscriptions, message: ""))))
-        #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "it shows nothing")
+        #expect(stage.machine.phase == .following && stage.machine.deadline == nil, "no symbol is shown")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("*")!])))
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], id: 2)
         #expect(stage.machine.deadline == stage.now + .seconds(15))
         stage.handle(.command(.unsubscribe(id: 2)))
-        // It was under way.
+        // This message was in flight.
         stage.tick(2, 0, 2, by: 1)
         _ = stage.takeOrders()
         stage.wait(.seconds(1000))
         #expect(stage.takeOrders() == [] && stage.machine.phase == .following)
-        // There is nothing that a resync could bring.
+        // A resync would bring nothing.
         stage.handle(.undecodable(""))
         #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.machine.phase == .following && stage.machine.deadline == nil)
     }
 
-    @Test func `servers with ever new names get no more memory than the largest market`() {
+    @Test func `servers with ever new symbol names use no more memory than the largest market`() {
         var stage = QuotesStage()
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("*")!])))
         for connection in 0..<11 {

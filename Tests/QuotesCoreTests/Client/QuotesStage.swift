@@ -2,17 +2,17 @@ import MachineCore
 import ProtocolCore
 import QuotesCore
 
-/// A client whose connection the test plays.
+/// A client whose server the test plays.
 struct QuotesStage {
     var machine: QuotesMachine
     var now = Moment.start
     private(set) var effects: [QuotesMachine.Effect] = []
-    /// How often a connection became ready.
+    /// The number of times that a connection became ready.
     var readies = 0
 
     init(rate: Int64? = nil, policy: QuotesPolicy = QuotesPolicy()) { machine = QuotesMachine(rate: rate, policy: policy) }
 
-    /// A client that follows these symbols, whose numbers are their indices, all at version 1 and price 100.
+    /// A client that follows these symbols. Their numbers are their indices, and all have version 1 and price 100.
     init(following first: String, _ others: String...) {
         self.init()
         let names = [first] + others
@@ -63,7 +63,7 @@ struct QuotesStage {
         return effects.compactMap { if case .event(.changed(let places)) = $0 { places } else { nil } }
     }
 
-    /// Version, last price, and whether it is current: of a symbol that is shown.
+    /// The version, the last price and whether it is current. Nil if the symbol is not shown.
     func shown(_ symbol: String) -> Shown? {
         guard let place = machine.place(of: symbol), let quote = machine[place] else { return nil }
         return Shown(quote.version, quote.last, quote.isCurrent)

@@ -3,9 +3,9 @@ import ProtocolCore
 import QuotesCore
 import Testing
 
-/// A market, its feed of one client, a link that is slow, loses and is cut, and the client's book: everything but sockets.
+/// A market, the feed of one client, a link that is slow, loses messages and is cut, and the client's table, without sockets.
 private struct QuotesWorld {
-    /// How many messages are under way at most: what the server's send buffer is.
+    /// The largest number of messages in flight, in place of the server's send buffer.
     static let room = 2
 
     var random: SplitMix64
@@ -28,7 +28,7 @@ private struct QuotesWorld {
         apply(.command(.subscribe(id: 1, [SymbolPattern("S*")!])))
     }
 
-    /// One thing that can happen.
+    /// One random event.
     mutating func step() {
         switch Int.random(in: 0..<100, using: &random) {
         case ..<40: trade()
@@ -45,7 +45,7 @@ private struct QuotesWorld {
 
     /// Lets everything come to rest, on a link without faults.
     mutating func rest() {
-        // The beat tells whether the last message was lost.
+        // The heartbeat shows whether the last message was lost.
         for _ in 0..<60 {
             if feed == nil { connect() }
             while !requests.isEmpty { ask(requests.removeFirst()) }
@@ -117,8 +117,8 @@ private struct QuotesWorld {
                     if quote.version < shown[quote.symbol, default: 0] { Issue.record("\(quote) goes back") }
                     shown[quote.symbol] = quote.version
                     let symbol = table.names.firstIndex(of: quote.symbol) ?? 0
-                    // The very figures that the market has had, though it may have gone on.
-                    if quote.version == table[symbol].version, quote.state != table[symbol] { Issue.record("\(quote) never was") }
+                    // The quote equals the market's state at that version, although the market may have changed since.
+                    if quote.version == table[symbol].version, quote.state != table[symbol] { Issue.record("\(quote) was never in the market") }
                 }
             }
         }
@@ -130,7 +130,7 @@ private struct QuotesWorld {
 }
 
 extension QuotesMachine {
-    /// Whether the one subscription that the world adds was added; a book does not tell.
+    /// Whether the subscription that the world adds was added.
     fileprivate func isSubscribed(_ id: Int64) -> Bool {
         var (copy, effects) = (self, [QuotesMachine.Effect]())
         copy.handle(.command(.unsubscribe(id: id)), at: .distantFuture, into: &effects)
@@ -140,7 +140,7 @@ extension QuotesMachine {
 
 @Suite struct QuotesWorldTests {
     @Test(arguments: 0..<40)
-    func `for any schedule of changes, slowness, losses and cuts the machine ends equal to the market`(seed: UInt64) {
+    func `with any order of changes, delays, losses and cuts the client ends equal to the market`(seed: UInt64) {
         var world = QuotesWorld(seed: seed)
         for _ in 0..<1500 { world.step() }
         world.rest()
@@ -152,7 +152,7 @@ extension QuotesMachine {
         }
     }
 
-    @Test func `the schedules have gaps, cuts, conflation and resyncs in them`() {
+    @Test func `the random runs contain gaps, cuts, conflation and resyncs`() {
         var world = QuotesWorld(seed: 1)
         for _ in 0..<3000 { world.step() }
         let counts = world.machine.counts

@@ -2,11 +2,11 @@ import MachineCore
 import QuotesCore
 import Testing
 
-/// What a server tells one client.
+/// The messages of a server to one client.
 @Suite struct FeedTests {
     private var table = QuoteTable("SAIL", "BANK.1", "BANK.2")
 
-    /// A feed that has told everything there was to tell.
+    /// A feed that has sent all its pending messages.
     private func feed(_ patterns: String..., rate: Int64? = nil) -> Feed {
         var feed = Feed(of: table)
         feed.receive(.subscribe(id: 1, symbols: patterns, rate: rate))
@@ -14,7 +14,7 @@ import Testing
         return feed
     }
 
-    @Test func `it greets first, and once`() {
+    @Test func `a feed sends the welcome first, and once`() {
         var feed = Feed(of: QuoteTable("SAIL", market: 9))
         feed.receive(.unsubscribe(id: 1))
         #expect(feed.next(from: table, at: .start) == .welcome(.init(market: 9, symbols: 1)))
@@ -22,7 +22,7 @@ import Testing
         #expect(feed.next(from: table, at: .start) == nil)
     }
 
-    @Test func `a subscription is answered with its symbols in full`() {
+    @Test func `a subscription is answered with all its symbols`() {
         var feed = Feed(of: table)
         feed.receive(.subscribe(id: 4, symbols: ["BANK.?"], rate: nil))
         _ = feed.next(from: table, at: .start)
@@ -35,7 +35,7 @@ import Testing
                         quotes: [.init(symbol: 1, name: "BANK.1", state: state), .init(symbol: 2, name: "BANK.2", state: state)])))
     }
 
-    @Test func `a subscription without symbols has an end, too`() throws {
+    @Test func `a subscription without symbols gets an empty snapshot with an end`() throws {
         var feed = Feed(of: table)
         feed.receive(.subscribe(id: 1, symbols: ["X"], rate: nil))
         _ = feed.next(from: table, at: .start)
@@ -57,7 +57,7 @@ import Testing
         #expect(feed.next(from: table, at: .start) == nil)
     }
 
-    @Test func `a long snapshot comes in parts, and what was sent may tick before the rest has come`() throws {
+    @Test func `a long snapshot comes in parts, and sent symbols may tick before the rest has come`() throws {
         var table = QuoteTable(market: 1, symbols: (0..<450).map { ("S\($0)", .of(100)) })
         var feed = Feed(of: table)
         feed.receive(.subscribe(id: 1, symbols: ["*"], rate: nil))
@@ -76,7 +76,7 @@ import Testing
         #expect(ticks.sequence == 4)
     }
 
-    @Test func `a change comes as differences to what was sent last`() throws {
+    @Test func `a change is sent as differences to the last sent quote`() throws {
         var table = table
         var feed = feed("SAIL")
         table.trade(0, at: 105)
@@ -95,7 +95,7 @@ import Testing
         #expect(second.ticks == [.init(symbol: 0, version: 3, fields: .volume, differences: QuoteFigures(volume: 7))])
     }
 
-    @Test func `a slow client gets the newest of each symbol, by first change, and is told how many it missed`() throws {
+    @Test func `a slow client gets each symbol's newest quote in the order of first changes, and the count of skipped ones`() throws {
         var table = table
         var feed = feed("*")
         for (symbol, price) in [(2, 101), (0, 101), (2, 102), (2, 103), (0, 100)] as [(Int, Int64)] {
@@ -105,13 +105,13 @@ import Testing
         let ticks = try #require(feed.next(from: table, at: .start)?.ticks)
         #expect(ticks.ticks.map(\.symbol) == [2, 0])
         #expect(ticks.ticks.map(\.version) == [4, 3])
-        #expect(ticks.ticks[1].fields == [], "it has changed and changed back")
+        #expect(ticks.ticks[1].fields == [], "the quote changed and changed back")
         #expect(ticks.conflated == 3)
         #expect(feed.next(from: table, at: .start) == nil)
         #expect(feed.counts.ticks == 2 && feed.counts.conflated == 3)
     }
 
-    @Test func `what nobody wants to see costs nothing`() {
+    @Test func `a symbol without a subscription costs nothing`() {
         var table = table
         var feed = feed("SAIL")
         table.trade(1, at: 101)
@@ -124,7 +124,7 @@ import Testing
         #expect(feed.next(from: table, at: .start) == nil)
     }
 
-    @Test func `what was noted before an unsubscribe is not sent after it`() {
+    @Test func `a change before an unsubscribe is not sent after it`() {
         var table = table
         var feed = feed("SAIL")
         table.trade(0, at: 101)
@@ -144,7 +144,7 @@ import Testing
         #expect(try #require(feed.next(from: table, at: .start)?.ticks).ticks.count == 1)
     }
 
-    @Test func `a subscription takes the place of one with the same id`() throws {
+    @Test func `a subscription replaces an earlier one with the same ID`() throws {
         var table = table
         var feed = feed("SAIL")
         feed.receive(.subscribe(id: 1, symbols: ["BANK.1"], rate: nil))
@@ -154,7 +154,7 @@ import Testing
         #expect(feed.next(from: table, at: .start) == nil)
     }
 
-    @Test func `at a rate the first change goes at once, the rest together when its time has come`() throws {
+    @Test func `with a rate the first change is sent at once, and the others together after the interval`() throws {
         var table = table
         var feed = feed("*", rate: 10)
         table.trade(0, at: 101)
@@ -171,10 +171,10 @@ import Testing
         table.trade(0, at: 103)
         feed.note(changed: 0)
         #expect(feed.next(from: table, at: Moment(.milliseconds(100)))?.part != nil)
-        #expect(feed.next(from: table, at: Moment(.milliseconds(100)))?.ticks != nil, "0 takes the limit away")
+        #expect(feed.next(from: table, at: Moment(.milliseconds(100)))?.ticks != nil, "a rate of 0 removes the limit")
     }
 
-    @Test func `an update at a rate may take several messages`() throws {
+    @Test func `an update of a feed with a rate may take several messages`() throws {
         var table = QuoteTable(market: 1, symbols: (0..<1500).map { ("S\($0)", .of(100)) })
         var feed = Feed(of: table)
         feed.receive(.subscribe(id: 1, symbols: ["*"], rate: 1))
@@ -190,7 +190,7 @@ import Testing
         #expect(feed.next(from: table, at: .start) == nil)
     }
 
-    @Test func `a client that is subscribed hears something every five seconds`() throws {
+    @Test func `a client with a subscription gets a message at least every five seconds`() throws {
         var feed = feed("SAIL")
         let beat = Moment(.seconds(5))
         #expect(feed.deadline == beat)
@@ -201,7 +201,7 @@ import Testing
         #expect(feed.deadline == nil && feed.next(from: table, at: Moment(.seconds(20))) == nil)
     }
 
-    @Test func `a resync starts every snapshot anew, and ticks wait for it`() throws {
+    @Test func `a resync restarts every snapshot, and ticks wait for it`() throws {
         var table = table
         var feed = feed("SAIL")
         feed.receive(.subscribe(id: 2, symbols: ["BANK.1"], rate: nil))
@@ -215,7 +215,7 @@ import Testing
         #expect(parts.allSatisfy { $0?.round == 1 && $0?.quotes.first?.state.version == 2 })
         #expect(feed.next(from: table, at: .start) == nil)
         feed.receive(.resync(round: 1))
-        #expect(feed.next(from: table, at: .start)?.refusal?.code == .badRequest, "a round that does not grow")
+        #expect(feed.next(from: table, at: .start)?.refusal?.code == .badRequest, "a round that is not greater than the last")
     }
 
     @Test(
@@ -226,14 +226,14 @@ import Testing
             (.subscribe(id: 2, symbols: Array(repeating: "A", count: 101), rate: nil), .tooManyPatterns),
             (.resync(round: 0), .badRequest), (.unsubscribe(id: 2), .unknownSubscription),
         ] as [(QuotesRequest, QuotesRefusalCode)])
-    func `what cannot be is refused, and changes nothing`(request: QuotesRequest, code: QuotesRefusalCode) throws {
+    func `an invalid request is refused, and changes nothing`(request: QuotesRequest, code: QuotesRefusalCode) throws {
         var feed = feed("SAIL")
         feed.receive(request)
         #expect(try #require(feed.next(from: table, at: .start)?.refusal).code == code)
         #expect(feed.next(from: table, at: .start) == nil && !feed.isAbused)
     }
 
-    @Test func `there are 64 subscriptions at most, and an old one gives its place away`() {
+    @Test func `there are at most 64 subscriptions, and an ended one frees its place`() {
         var feed = feed("SAIL")
         for id in 2...64 { feed.receive(.subscribe(id: Int64(id), symbols: ["BANK.1"], rate: nil)) }
         feed.receive(.subscribe(id: 65, symbols: ["BANK.2"], rate: nil))
@@ -245,7 +245,7 @@ import Testing
         #expect(ids == Array(2...6) + Array(8...65))
     }
 
-    @Test func `who sends nonsense and does not read what is said of it is not kept`() {
+    @Test func `a client that sends invalid requests and does not read the refusals is closed`() {
         var feed = feed("SAIL")
         for _ in 0..<16 { feed.receiveMalformed("no map") }
         #expect(!feed.isAbused)

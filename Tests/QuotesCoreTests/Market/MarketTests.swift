@@ -19,14 +19,14 @@ import Testing
         return (market, all)
     }
 
-    @Test func `the same seed makes the same ticks`() {
+    @Test func `the same seed gives the same ticks`() {
         let plan = MarketPlan(symbols: 120, rate: 3000, seed: 7)
         let (one, other) = (ticks(plan, beats: 2000), ticks(plan, beats: 2000))
         #expect(one.changed == other.changed)
         #expect(one.market.table == other.market.table)
     }
 
-    @Test func `a beat has the time of its owner's clock, which may stand still but never goes back`() {
+    @Test func `a beat takes the time of the caller's clock, which may stand still but never goes back`() {
         var market = Market(MarketPlan(symbols: 1, rate: .max, mood: .calm, opening: 5000))
         let times = [6000, 5900, nil, .max, .min].map { (clock: Int64?) -> Int64 in
             var changed: [Int] = []
@@ -36,8 +36,8 @@ import Testing
         #expect(times == [6000, 6000, 6010, QuoteFigures.maximum, QuoteFigures.maximum])
     }
 
-    /// Written down once: a market of another machine, or of a later version by mistake, would differ.
-    @Test func `seed 1 makes these ticks on every machine`() {
+    /// These ticks were recorded once. A market on another machine, or of a later version by mistake, would differ.
+    @Test func `seed 1 gives these ticks on every machine`() {
         let (market, changed) = ticks(MarketPlan(symbols: 500, rate: 2000, seed: 1), beats: 1000)
         var sum: UInt64 = 14_695_981_039_346_656_037
         for number in changed.joined() { sum = (sum ^ UInt64(number)) &* 1_099_511_628_211 }
@@ -49,7 +49,7 @@ import Testing
         #expect(sum == 4_645_682_025_646_641_999)
     }
 
-    @Test func `another seed makes other ticks`() {
+    @Test func `another seed gives other ticks`() {
         let one = ticks(MarketPlan(symbols: 50, seed: 1), beats: 20)
         let other = ticks(MarketPlan(symbols: 50, seed: 2), beats: 20)
         #expect(one.changed != other.changed)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `every change is one: the version grows by one and the quote differs in more than its time`() {
+    @Test func `every change increases the version by one, and changes more of the quote than its time`() {
         var market = Market(MarketPlan(symbols: 64, rate: 3000, seed: 11))
         for _ in 0..<3000 {
             let before = states(market)
@@ -154,14 +154,14 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 15, 16, 17, 500, 10_000])
-    func `any number of symbols has names of its own`(count: Int) {
+    func `any number of symbols have different names`(count: Int) {
         let market = Market(MarketPlan(symbols: count))
         #expect(Set(market.table.names).count == count)
         #expect(market.table.names[0] == "BANK")
         #expect(market.table.names.allSatisfy { $0.utf8.count <= 7 })
     }
 
-    @Test func `a volume begins anew before it is too large for the wire`() {
+    @Test func `a volume starts again before it is too large for the wire`() {
         var chance = MarketChance(seed: 1)
         var listing = Listing(&chance)
         var figures = listing.firstFigures(at: 0)
@@ -170,7 +170,7 @@ import Testing
         #expect(0..<1_000_000 ~= figures.volume)
     }
 
-    @Test func `a plan out of range becomes the nearest that is in it`() {
+    @Test func `a plan out of range becomes the nearest valid one`() {
         #expect(MarketPlan(symbols: 0, rate: 0) == MarketPlan(symbols: 1, rate: 1))
         #expect(MarketPlan(symbols: .max, rate: .max) == MarketPlan(symbols: 10_000, rate: 1_000_000))
         var market = Market(MarketPlan(symbols: 1, rate: .max))

@@ -9,16 +9,16 @@ import Testing
         ("?AIL", "SAIL", true), ("?AIL", "AIL", false), ("SAIL?", "SAIL", false), ("S?*", "S", false), ("S?*", "SA", true),
         ("**", "A", true), ("*AB", "AAB", true), ("*AAB*", "AAAAB", true), ("A*A", "A", false),
     ])
-    func `a star is any run of characters, a question mark is one`(pattern: String, symbol: String, matches: Bool) throws {
+    func `a star matches any characters, and a question mark matches one`(pattern: String, symbol: String, matches: Bool) throws {
         #expect(try #require(SymbolPattern(pattern)).matches(symbol) == matches)
     }
 
     @Test(arguments: ["", String(repeating: "A", count: 33), "A B", "\u{e9}", "a\"", "a\\", "a\n"])
-    func `what no symbol is called is no pattern`(text: String) { #expect(SymbolPattern(text) == nil) }
+    func `a text that no symbol can match is no pattern`(text: String) { #expect(SymbolPattern(text) == nil) }
 
-    @Test func `a pattern of stars takes no longer than its length times that of the symbol`() throws {
+    @Test func `matching a pattern of stars takes at most its length times the symbol's`() throws {
         let pattern = try #require(SymbolPattern(String(repeating: "*A", count: 15) + "B"))
-        // With a search that went back to every star this would take longer than the universe is old.
+        // A search that returns to every star would never end in practice.
         #expect(!pattern.matches(String(repeating: "A", count: 10_000)))
         #expect(pattern.description == String(repeating: "*A", count: 15) + "B")
     }

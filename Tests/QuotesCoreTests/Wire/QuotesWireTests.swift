@@ -3,7 +3,7 @@ import MachineCore
 import QuotesCore
 import Testing
 
-/// The messages as docs/quotes-protocol.md has them.
+/// The messages of docs/quotes-protocol.md.
 @Suite struct QuotesWireTests {
     private static let full = QuotesReply.FullQuote(
         symbol: 12, name: "AAPL",
@@ -37,17 +37,17 @@ import Testing
         (#"{"type":"error","code":"bad_request","message":"\"?\""}"#, .refusal(.init(code: .badRequest, message: "\"?\""))),
     ]
 
-    @Test(arguments: requests) func `requests are what the document says`(text: String, request: QuotesRequest) throws {
+    @Test(arguments: requests) func `requests have the form in the document`(text: String, request: QuotesRequest) throws {
         #expect(String(decoding: QuotesFormat.json.encode(request), as: UTF8.self) == text)
         for format in [QuotesFormat.json, .messagePack] { #expect(try format.request(format.encode(request)) == request) }
     }
 
-    @Test(arguments: replies) func `replies are what the document says`(text: String, reply: QuotesReply) throws {
+    @Test(arguments: replies) func `replies have the form in the document`(text: String, reply: QuotesReply) throws {
         #expect(String(decoding: QuotesFormat.json.encode(reply), as: UTF8.self) == text)
         for format in [QuotesFormat.json, .messagePack] { #expect(try format.reply(format.encode(reply)) == reply) }
     }
 
-    @Test func `MessagePack is as the document says, byte by byte`() {
+    @Test func `the bytes of MessagePack are those of the document`() {
         let bytes: [UInt8] = [
             0x83, 0xa4, 0x74, 0x79, 0x70, 0x65, 0xa5, 0x74, 0x69, 0x63, 0x6b, 0x73, 0xa3, 0x73, 0x65, 0x71, 0x03,
             0xa5, 0x74, 0x69, 0x63, 0x6b, 0x73, 0x91, 0x96, 0x0c, 0x0a, 0x15, 0x64, 0x32, 0x28,
@@ -55,7 +55,7 @@ import Testing
         #expect(QuotesFormat.messagePack.encode(.ticks(.init(sequence: 3, ticks: [Self.tick]))) == bytes)
     }
 
-    @Test func `white space, other orders of keys, and keys that nobody knows do no harm`() throws {
+    @Test func `white space, other orders of keys, and unknown keys are accepted`() throws {
         let text = """
              { "type" : "ticks" , "new" : {"a":[1,{"b":"]"}],"c":null} , "ticks" : [ [ 12 , 10 , 21 , 100 , 50 , 40 ] ] , "seq" : 3 }
             """
@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test(arguments: [#"{"type":"news","text":"x"}"#, #"{"type":"news"}"#, #"{"type":"news","seq":[{}]}"#])
-    func `a type that nobody knows is ignored`(text: String) throws {
+    func `an unknown type is ignored`(text: String) throws {
         #expect(try QuotesFormat.json.reply(Array(text.utf8)) == nil)
         #expect(try QuotesFormat.json.request(Array(text.utf8)) == nil)
     }
 
-    @Test func `the numbers are those that every language has`() throws {
+    @Test func `numbers are those that every language can represent`() throws {
         for number in [0, 1, -1, 127, 128, -32, -33, 65_536, QuoteFigures.maximum, -QuoteFigures.maximum] as [Int64] {
             for format in [QuotesFormat.json, .messagePack] {
                 #expect(try format.request(format.encode(.resync(round: number))) == .resync(round: number))
@@ -94,11 +94,11 @@ import Testing
         #"{"type":"snapshot","id":1,"seq":1,"round":0,"last":1,"quotes":[]}"#,
         #"{"type":"snapshot","id":1,"seq":1,"round":0,"last":true,"quotes":[[1,2,1,1,1,1,1,1]]}"#, #"{"type":"error","message":"x"}"#,
     ])
-    func `what is no reply is an error`(text: String) {
+    func `an invalid reply is an error`(text: String) {
         #expect(throws: CodecError.self) { try QuotesFormat.json.reply(Array(text.utf8)) }
     }
 
-    @Test func `a message of absurdly many ticks is an error, and a count that lies buys no memory`() {
+    @Test func `a message with too many ticks is an error, and a false count does not allocate memory`() {
         let tick = QuotesReply.Tick(symbol: 0, version: 1, fields: [], differences: QuoteFigures())
         let reply = QuotesReply.ticks(.init(sequence: 1, ticks: Array(repeating: tick, count: 10_001)))
         for format in [QuotesFormat.json, .messagePack] { #expect(throws: CodecError.self) { try format.reply(format.encode(reply)) } }
@@ -107,7 +107,7 @@ import Testing
         #expect(throws: CodecError.self) { try QuotesFormat.messagePack.reply(lie + [0xdd, 0xff, 0xff, 0xff, 0xff]) }
     }
 
-    @Test func `whatever is cut off or changed in a message, reading it ends`() {
+    @Test func `decoding a truncated or changed message ends without a trap`() {
         for (_, reply) in Self.replies {
             for format in [QuotesFormat.json, .messagePack] {
                 let bytes = format.encode(reply)
@@ -116,7 +116,7 @@ import Testing
                     for value in UInt8.min ... .max {
                         var changed = bytes
                         changed[place] = value
-                        // What can still be read can be written, and is then the same.
+                        // A message that can still be decoded can be encoded, and is then the same.
                         guard let read = try? format.reply(changed) else { continue }
                         #expect((try? format.reply(format.encode(read))) == read)
                     }

@@ -3,11 +3,11 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// A client of rooms with its time, what it ordered, and short words for what happens to it.
+/// A rooms client with its own time. It records its effects and offers short helpers for its inputs.
 struct ClientBench {
     var machine: RoomsMachine
     var now = Moment.start
-    /// All that was ordered and not looked at.
+    /// The effects that no test has taken yet.
     var effects: [RoomsEffect] = []
     /// How often a connection became ready.
     var readies = 0
@@ -15,7 +15,7 @@ struct ClientBench {
     static let noon: Int64 = 1_800_000_000_000
     static let device = DeviceID(Bits128(high: 1, low: 2))
 
-    /// What a client says first.
+    /// The hello frame that a client sends first.
     static func hello(_ joins: ClientFrame.Join...) -> ClientFrame {
         .hello(ClientFrame.Hello(versions: [1], device: device, token: "t", joins: joins))
     }
@@ -33,7 +33,7 @@ struct ClientBench {
     mutating func handle(_ commands: RoomsCommand...) { for command in commands { handle(.command(command)) } }
     mutating func receive(_ frames: HubFrame...) { for frame in frames { handle(.received(frame)) } }
 
-    /// Lets time pass, and wakes the machine whenever it wants.
+    /// Lets time pass and wakes the machine at each of its deadlines.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let deadline = machine.deadline, deadline <= end {
@@ -43,7 +43,7 @@ struct ClientBench {
         now = end
     }
 
-    /// What was ordered since the last look; that a connection is ready is counted.
+    /// The effects since the last call. It counts and leaves out the effect that marks a connection as ready.
     mutating func look() -> [RoomsEffect] {
         defer { effects = [] }
         readies += effects.count { $0 == .ready }
@@ -52,12 +52,12 @@ struct ClientBench {
     mutating func sent() -> [ClientFrame] { look().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
     mutating func news() -> [RoomsNews] { look().compactMap { if case .event(.news(let news)) = $0 { news } else { nil } } }
 
-    /// The transactions that were ordered and not looked at.
+    /// The transactions that the machine ordered since the last call.
     var commits: [(number: Int64, changes: [StoreChange])] {
         effects.compactMap { if case .event(.commit(let number, let changes)) = $0 { (number, changes) } else { nil } }
     }
 
-    /// Writes all that was ordered, and what follows from that.
+    /// Commits all ordered transactions, and those that follow from their results.
     mutating func write() {
         while let commit = commits.first(where: { !written.contains($0.number) }) {
             written.insert(commit.number)
@@ -76,7 +76,7 @@ struct ClientBench {
         receive(.welcome(welcome))
     }
 
-    /// A room that is joined and live, with what is stored, and what the hub adds.
+    /// A room that is joined and live, with this stored state and this state frame from the hub.
     static func live(
         policy: RoomsPolicy = RoomsPolicy(), stored: StoredRoom = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1),
         request: JoinRequest = JoinRequest(), rights: RoomRights = .member, high: Int64? = nil, base: Int64 = 1
@@ -109,7 +109,7 @@ extension Publication.Content {
 }
 
 extension Entry {
-    /// Another device's entry, or with a number of ours, our own.
+    /// An entry of another device. With a `cseq` it is an entry of this device.
     static func of(_ seq: Int64, own cseq: Int64? = nil, id: UInt64? = nil, user: UserName? = nil) -> Entry {
         Entry(
             seq: seq, id: .of(id ?? UInt64(seq) + 1000),
@@ -121,7 +121,7 @@ extension Entry {
 }
 
 extension HubFrame {
-    /// The answer to a join: these entries after a number.
+    /// The hub's answer to a join: these entries, which follow a sequence number.
     static func state(
         after seq: Int64, _ items: [Entry] = [], head: Int64? = nil, epoch: UInt64 = ClientBench.epoch, base: Int64 = 1,
         snapshot: Bool = false, more: Bool = false, high: Int64 = 0, highID: MessageID? = nil, rights: RoomRights = .member,

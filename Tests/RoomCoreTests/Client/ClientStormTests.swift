@@ -3,17 +3,17 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// What a store would hold, and whether what it is ordered to do makes sense.
+/// A model of the client's store that checks each change it is told to make.
 private struct StormStore {
     var rooms: [RoomName: StoredRoom] = [:]
-    /// What stands under a number at the hub.
+    /// The message that the hub has stored under a number.
     struct Proof: Hashable {
         var room: RoomName
         var cseq: Int64
         var id: MessageID
     }
     var proved: Set<Proof> = []
-    /// How often each kind of change was carried out.
+    /// How often each kind of change was made.
     var counts: [String: Int] = [:]
     var complaints: [String] = []
 
@@ -69,7 +69,7 @@ private struct StormStore {
     }
 }
 
-/// A hub that says anything at any time, an app that does anything, and a store that fails now and then.
+/// A hub that sends any frame at any time, an app that does anything, and a store that fails now and then.
 @Suite struct ClientStormTests {
     private struct Storm {
         var generator: SplitMix64
@@ -80,7 +80,7 @@ private struct StormStore {
         var commits: [(number: Int64, changes: [StoreChange])] = []
         var loads: [RoomName] = []
         var sent: [(room: RoomName, publication: Publication)] = []
-        /// What a hub in its right mind answers.
+        /// The frames with which a correct hub answers.
         var answers: [HubFrame] = []
         var isCut = true
         var question: ClientFrame.History?
@@ -98,7 +98,7 @@ private struct StormStore {
         }
 
         mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
-        /// Small most of the time; now and then something extreme.
+        /// Usually a small number, and now and then an extreme one.
         mutating func number() -> Int64 {
             if isWild, pick(12) == 0 { return [.min, .max, -1, 1 << 53, (1 << 53) - 1].randomElement(using: &generator)! }
             return Int64(pick(14))
@@ -213,7 +213,7 @@ private struct StormStore {
             follow()
         }
 
-        /// What this proves: an ack or an entry that names what stands under its number.
+        /// Notes which messages this input proves to be stored: an ack or an entry names the message under a number.
         mutating func note(_ input: RoomsInput) {
             switch input {
             case .received(.acks(let room, _, let acks)):
@@ -306,7 +306,7 @@ private struct StormStore {
         }
     }
 
-    @Test func `whatever a hub says, the store is told nothing wrong, and nothing leaves the outbox unproved`() {
+    @Test func `whatever a hub sends, the client's store changes are valid, and no message leaves the outbox without proof`() {
         var counts: [String: Int] = [:]
         for seed in 0..<200 as Range<UInt64> {
             var storm = Storm(seed: seed)

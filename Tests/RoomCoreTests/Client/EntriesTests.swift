@@ -3,19 +3,19 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// Entries of a room that is joined: which are taken, and what is done about the others.
+/// Which entries a client takes in a joined room, and what it does about the others.
 @Suite struct ClientEntriesTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
     private let stored = ClientBench.stored
 
-    @Test func `entries that the room has are dropped, and the next ones taken`() {
+    @Test func `a client drops entries that it has and takes the next ones`() {
         var bench = ClientBench.live()
         bench.receive(.entries(.of(9), .of(10), .of(11), .of(11), .of(12)))
         #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [.of(11), .of(12)])]])
     }
 
-    @Test func `after a gap nothing more is taken, and the room is joined again once what was taken is on disk`() {
+    @Test func `after a gap a client takes no more entries, and joins again when it has stored the ones it took`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11), .of(13)), .entries(.of(12)))
         #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [.of(11)])]])
@@ -24,13 +24,13 @@ import Testing
         #expect(bench.sent() == [.join(.abc(LogPosition(epoch: epoch, seq: 11)))])
     }
 
-    @Test func `entries of another epoch are not taken`() {
+    @Test func `a client does not take entries of another epoch`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11), epoch: 0xE2))
         #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
     }
 
-    @Test func `a room that lags is joined again once what it has is on disk`() {
+    @Test func `after a lag frame a client joins again when it has stored what it has`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11)), .lag(abc, head: 40))
         #expect(bench.effects.last == .news(.phase(abc, .catchingUp(head: 40))))
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.sent() == [.join(.abc(LogPosition(epoch: epoch, seq: 11)))])
     }
 
-    @Test func `a store that is too slow takes no more than it may; the hub is asked again for the others`() {
+    @Test func `a client with a slow store limits the entries in flight and asks the hub again for the others`() {
         var policy = RoomsPolicy()
         policy.unwrittenEntries = 2
         var bench = ClientBench.live(policy: policy, stored: stored)
@@ -53,7 +53,7 @@ import Testing
         .state(after: 10, more: true), .state(after: 10, epoch: 0),
         .state(after: 10, [.of(11)], head: 10), .state(after: -5), .state(after: 10, high: -1),
     ])
-    func `a state that does not match the join is not taken; after five in a minute the hub is left for a while`(state: HubFrame) {
+    func `a client rejects a state that does not match its join, and leaves the hub for a while after five in a minute`(state: HubFrame) {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)

@@ -2,13 +2,13 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// Only the hub says that a message waited too long: it counts by the log's time, which no wrong clock moves.
+/// Only the hub decides that a message is too old. It uses the log's time, which a wrong clock does not move.
 struct ExpiryTests {
     private let abc = ClientBench.abc
     private let day: Int64 = 86_400_000
 
     @Test(arguments: [Int64(0), 100], [Int64(0), 100])
-    func `no clock makes a message too old to be sent`(calendar: Int64, hub: Int64) {
+    func `a client sends old messages, whatever its clock says`(calendar: Int64, hub: Int64) {
         let publication = Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: .text)
         var bench = ClientBench()
         bench.handle(.calendar(ClientBench.noon + calendar * day), .join(abc, JoinRequest()))
@@ -22,7 +22,7 @@ struct ExpiryTests {
         #expect(sent == [publication.id])
     }
 
-    @Test func `what the hub refuses as too old may have been stored before`() {
+    @Test func `a message that the hub refuses as too old may have been stored before`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()

@@ -3,7 +3,7 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// The first frame of a connection, and what comes of its answer.
+/// The first frame of a connection, and how the client handles its answer.
 @Suite struct ClientHelloTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `the first frame is hello, and resumes the rooms that are read`() {
+    @Test func `the first frame is hello, and it resumes the rooms whose stored state is known`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()), .join(other, JoinRequest()))
         #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
@@ -30,7 +30,7 @@ import Testing
         #expect(bench.readies == 0)
         bench.welcome()
         #expect(bench.sent() == [])
-        #expect(bench.readies == 1, "a welcome makes the connection a healthy one")
+        #expect(bench.readies == 1, "the connection is ready after the welcome")
         bench.load(StoredRoom(), other)
         #expect(joined(bench.sent()) == [other])
     }
@@ -39,7 +39,7 @@ import Testing
         (JoinRequest.Start.now, LogPosition(epoch: 0, seq: -1)), (.last(20), LogPosition(epoch: 0, seq: -20)), (.beginning, .nowhere),
         (.last(.max), LogPosition(epoch: 0, seq: 1 - (1 << 53))),
     ])
-    func `a room of which nothing is stored begins where the app wants`(start: JoinRequest.Start, cursor: LogPosition) {
+    func `a room without stored state begins where the app wants`(start: JoinRequest.Start, cursor: LogPosition) {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest(start: start)))
         bench.load()
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.sent() == [ClientBench.hello(.abc(cursor, limit: 0, next: 1))])
     }
 
-    @Test func `more rooms than a hello may hold are joined after the welcome`() {
+    @Test func `a client joins the rooms that do not fit into hello after the welcome`() {
         var policy = RoomsPolicy()
         policy.joinsInHello = 1
         var bench = ClientBench(policy: policy)
@@ -70,7 +70,7 @@ import Testing
         #expect(bench.look() == [.reconnect(after: 0)])
     }
 
-    @Test func `a hub of another version is left for good`() {
+    @Test func `a client stops for good when the hub has another version`() {
         var bench = ClientBench()
         bench.open()
         _ = bench.look()
@@ -86,7 +86,7 @@ import Testing
         (Refusal(.count, retry: .after(1500), ""), .reconnect(after: 1500)),
         (Refusal(.count, ""), .reconnect(after: 10_000)),
     ])
-    func `who is refused at the door stops, or comes again as the hub says`(refusal: Refusal, effect: RoomsEffect) {
+    func `a client that is refused at hello stops, or reconnects when the hub says`(refusal: Refusal, effect: RoomsEffect) {
         var bench = ClientBench()
         bench.open()
         _ = bench.look()
@@ -97,7 +97,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a fresh token is shown on the connection, after the welcome, and rooms that were refused are tried again`() {
+    @Test func `a client sends a fresh token after the welcome and joins refused rooms again`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -114,7 +114,7 @@ import Testing
         #expect(effects.last == .send(.join(.abc(stored.cursor))))
     }
 
-    @Test func `a hub that stops is left once what is on its way is acked, until it may be asked again`() {
+    @Test func `a client leaves a stopping hub when its publications are acked, and reconnects after the retry time`() {
         var bench = ClientBench.live()
         bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
         #expect(bench.look() == [.news(.phase(abc, .waiting)), .reconnect(after: 5000)])
@@ -131,7 +131,7 @@ import Testing
         #expect(bench.sent() == [])
     }
 
-    @Test func `a hub that stops and acks nothing is left before its time is over`() {
+    @Test func `a client leaves a stopping hub in time, even without acks`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -141,9 +141,9 @@ import Testing
         #expect(bench.look().last == .reconnect(after: 14_000))
     }
 
-    // MARK: One by one
+    // MARK: Joining one by one
 
-    @Test func `after five resumes in a row that fail each room is joined alone, and a bad one keeps no other out`() {
+    @Test func `after five failed resumes in a row a client joins each room alone, and a bad room does not block the others`() {
         var bench = ClientBench()
         for room in [abc, other] {
             bench.handle(.join(room, JoinRequest()))

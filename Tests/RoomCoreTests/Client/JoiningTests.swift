@@ -3,7 +3,7 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// What a room is told when it is joined, and how it is left.
+/// How a client joins rooms, fills them and leaves them.
 @Suite struct ClientJoiningTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
@@ -12,7 +12,7 @@ import Testing
 
     // MARK: States
 
-    @Test func `what was missed is stored, then told, then the room is live`() {
+    @Test func `a client stores missed entries, then reports them, then the room is live`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -32,7 +32,7 @@ import Testing
             ])
     }
 
-    @Test func `the next page is asked for only once the last one is on disk`() {
+    @Test func `a client asks for the next page only when it has stored the last one`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -47,7 +47,7 @@ import Testing
         #expect(bench.news().last == .phase(abc, .live(head: 12, rights: .member)))
     }
 
-    @Test func `a snapshot replaces everything in one transaction, and its entries prove messages stored`() {
+    @Test func `a snapshot replaces everything in one transaction, and its entries prove that messages are stored`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         let row = OutboxRow(room: abc, publication: Publication(cseq: 3, id: .of(3), sent: ClientBench.noon, content: .text))
@@ -67,7 +67,7 @@ import Testing
             ])
     }
 
-    @Test func `a room that begins now stores nothing of what was before`() {
+    @Test func `a room that begins now stores no earlier entries`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest(start: .now)))
         bench.load()
@@ -79,7 +79,7 @@ import Testing
         #expect(bench.commits.last?.changes == [.append(abc, epoch: epoch, [.of(32)])])
     }
 
-    @Test func `a room that is wanted from its beginning is filled up backwards, a page at a time`() {
+    @Test func `a room that is wanted from its beginning loads older pages one at a time`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest(start: .beginning)))
         bench.load()
@@ -98,7 +98,7 @@ import Testing
         #expect(bench.sent() == [])
     }
 
-    /// A room that is wanted from its beginning, and asks for what comes before.
+    /// A room that is wanted from its beginning and asks for older entries.
     private func filling(_ policy: RoomsPolicy = RoomsPolicy()) -> ClientBench {
         var bench = ClientBench(policy: policy)
         bench.handle(.join(abc, JoinRequest(start: .beginning)))
@@ -111,7 +111,7 @@ import Testing
         return bench
     }
 
-    @Test func `a page that does not come, or is refused for now, is asked for again after a while`() {
+    @Test func `a client asks again for a page that does not come or is refused for now`() {
         var bench = filling()
         bench.pass(.seconds(15))
         #expect(bench.look() == [])
@@ -122,13 +122,13 @@ import Testing
         #expect(bench.look() == [])
         bench.pass(.milliseconds(1))
         #expect(bench.sent() == [.history(.init(reference: 3, room: abc, before: 3, limit: 500))])
-        // One that does not touch what is here is no help.
+        // A page that does not touch the stored entries does not help.
         bench.receive(.page(.init(reference: 3, room: abc, epoch: epoch, items: [.of(1)], base: 0)))
         bench.pass(.seconds(15))
         #expect(bench.look() == [.send(.history(.init(reference: 4, room: abc, before: 3, limit: 500)))])
     }
 
-    @Test func `no more is asked for than the store keeps`() {
+    @Test func `a client asks for no more entries than its store keeps`() {
         var policy = RoomsPolicy()
         policy.keptEntries = 3
         var bench = filling(policy)
@@ -142,7 +142,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a page that is refused for good is not asked for again, and who waits for it is told`() {
+    @Test func `a client does not ask again for a page that is refused for good, and reports the refusal`() {
         var bench = filling()
         let refusal = Refusal(.rights, reference: 1, "")
         bench.receive(.refusal(refusal))
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a device that another user has in a room is refused there, and the other rooms go on`() {
+    @Test func `a hub refuses a device of another user in one room, and the other rooms go on`() {
         var bench = ClientBench.live()
         bench.handle(.join(other, JoinRequest()))
         bench.load(StoredRoom(), other)
@@ -164,7 +164,7 @@ import Testing
         #expect(bench.sent().count == 1)
     }
 
-    @Test func `who may not read stores nothing, and may still publish`() {
+    @Test func `a client without the read right stores no entries and may still publish`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load()
@@ -177,7 +177,7 @@ import Testing
         #expect(bench.sent().last == .publish(abc, Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: .text)))
     }
 
-    @Test func `a join without an answer for 15 seconds is asked again`() {
+    @Test func `a client repeats a join that has no answer for 15 seconds`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -190,7 +190,7 @@ import Testing
         #expect(bench.sent() == [.join(.abc(stored.cursor))])
     }
 
-    @Test func `a join that is refused for now is asked again then, and for good not before the app or another connection wants it`() {
+    @Test func `a join refused for now is repeated at the retry time, one refused for good only for the app or a new connection`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -213,7 +213,7 @@ import Testing
         #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
     }
 
-    @Test func `what is malformed or too long is a status or a signal, and costs no room`() {
+    @Test func `a refusal of a malformed or too long status or signal does not end the room`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -226,7 +226,7 @@ import Testing
         #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
     }
 
-    @Test func `a room that the hub has no place for is asked for again, whatever the hub says`() {
+    @Test func `a client joins again a room that the hub has no place for, whatever retry the hub gives`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored)
@@ -235,7 +235,7 @@ import Testing
         _ = bench.look()
         for (retry, pause) in [(Refusal.Retry.never, Duration.seconds(10)), (.never, .seconds(10)), (.after(30_000), .seconds(30))] {
             bench.receive(.refusal(Refusal(.count, retry: retry, room: abc, "too many rooms")))
-            #expect(bench.look() == [], "no verdict is told")
+            #expect(bench.look() == [], "the client reports no refusal")
             bench.pass(pause - .milliseconds(1))
             #expect(bench.sent() == [])
             bench.pass(.milliseconds(1))
@@ -245,15 +245,15 @@ import Testing
         #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
     }
 
-    @Test func `rights that go while live are heard`() {
+    @Test func `a client reports rights that are revoked while the room is live`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room any more")))
-        #expect(bench.look() == [.send(.join(.abc(stored.cursor)))], "the answer tells")
+        #expect(bench.look() == [.send(.join(.abc(stored.cursor)))], "the answer to the join decides")
         bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room")))
         #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no rights in this room")))])
     }
 
-    @Test func `a word that one may not say costs no room, however often one says it`() {
+    @Test func `refusals of single actions for lack of rights do not end the room, however many there are`() {
         var bench = ClientBench.live(stored: stored, rights: [.read, .write])
         for _ in 1...20 {
             bench.receive(.refusal(Refusal(.rights, room: abc, "no right to do that")))
@@ -265,7 +265,7 @@ import Testing
 
     // MARK: Leaving
 
-    @Test func `a room that is left is told so, and joined anew once what was ordered is on disk`() {
+    @Test func `a client sends a leave frame, and joins again only when pending transactions are on disk`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11)))
         bench.handle(.leave(abc))
@@ -276,7 +276,7 @@ import Testing
         #expect(bench.look().last == .load(abc))
     }
 
-    @Test func `before the end each room that was joined is left, nothing more is said, and what is wanted stays wanted`() {
+    @Test func `before a close a client leaves each joined room, sends nothing more, and keeps the rooms it wants`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.prepareToClose)
         #expect(bench.look() == [.send(.leave(abc)), .news(.phase(abc, .waiting))])
@@ -288,7 +288,7 @@ import Testing
         #expect(hello.joins.map(\.room) == [abc])
     }
 
-    @Test func `without a connection there is nobody to say prepareToClose to`() {
+    @Test func `without a connection prepareToClose sends nothing`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.lost)
         _ = bench.look()
@@ -296,7 +296,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a room that is forgotten is left, and taken out of the store`() {
+    @Test func `a client leaves a forgotten room and removes it from the store`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.forget(abc))
         #expect(bench.look().last == .commit(bench.machine.lastCommit, [.forget(abc)]))
@@ -307,12 +307,12 @@ import Testing
 }
 
 extension ClientBench {
-    /// A room of which seven entries are stored, and two numbers given out.
+    /// A room with seven stored entries, of which two numbers are used.
     static let stored = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 4, next: 3, read: 7)
 }
 
 extension ClientFrame.Join {
-    /// The room of most tests, from there on.
+    /// The join of the room that most tests use.
     static func abc(_ cursor: LogPosition, limit: Int64 = JoinRequest().limit, next: Int64 = 3) -> ClientFrame.Join {
         ClientFrame.Join(room: ClientBench.abc, cursor: cursor, limit: limit, wantsPresence: true, next: next)
     }

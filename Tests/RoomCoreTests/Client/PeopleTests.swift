@@ -22,7 +22,7 @@ import Testing
 
     // MARK: Presence
 
-    @Test func `members are those of all nodes, by user and connection`() {
+    @Test func `the members of a room are those of all nodes, by user and connection`() {
         var bench = ClientBench.live()
         bench.receive(word(3, [member("b2")], full: true), word(9, [member("b1"), member("a", ClientBench.ann)], full: true, node: "m"))
         #expect(bench.news().last == .members(abc, [member("a", ClientBench.ann), member("b1"), member("b2")], total: 3))
@@ -35,7 +35,7 @@ import Testing
         #expect(bench.news().last == .members(abc, [member("b3")], total: 1))
     }
 
-    @Test func `after a gap or another life of the node all are asked for, once until they come or 15 seconds have passed`() {
+    @Test func `after a gap or a node restart a client asks for all members once, and again after 15 seconds without an answer`() {
         for gap in [word(5, [member("b")]), word(4, [member("b")], life: 2), word(1, node: "m")] {
             var bench = ClientBench.live()
             bench.receive(word(3, full: true))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `what is older is passed over`() {
+    @Test func `a client ignores older presence updates`() {
         var bench = ClientBench.live()
         bench.receive(word(3, [member("b")], full: true))
         _ = bench.look()
@@ -58,7 +58,7 @@ import Testing
         #expect(bench.news() == [.members(abc, [member("c")], total: 1)])
     }
 
-    @Test func `no more members are kept than the hub's limit and the policy allow; all are counted`() {
+    @Test func `a client keeps no more members than the hub's limit and its policy allow, and counts all`() {
         var policy = RoomsPolicy()
         policy.members = 2
         var bench = ClientBench.live(policy: policy)
@@ -67,7 +67,7 @@ import Testing
         #expect(bench.news().last == .members(abc, [member("a"), member("b")], total: 4))
     }
 
-    @Test func `nobody is known to be present without a connection`() {
+    @Test func `without a connection a client shows no members`() {
         var bench = ClientBench.live()
         bench.receive(word(3, [member("b")], full: true))
         _ = bench.look()
@@ -75,7 +75,7 @@ import Testing
         #expect(bench.news() == [.members(abc, [], total: 0), .phase(abc, .waiting)])
     }
 
-    @Test func `the own presence is told when it changes, and after each joining`() {
+    @Test func `a client sends its presence when it changes and after each join`() {
         var bench = ClientBench.live()
         let away = Presence(status: "away")
         bench.handle(.presence(abc, away), .presence(abc, away))
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: Typing
 
-    @Test func `typing is told at most every three seconds, its end at once`() {
+    @Test func `a client sends typing at most every three seconds, and its end at once`() {
         var bench = ClientBench.live()
         bench.handle(.typing(abc, true))
         bench.pass(.milliseconds(2999))
@@ -107,7 +107,7 @@ import Testing
         #expect(bench.look() == [], "it was forgotten already")
     }
 
-    @Test func `others type until they stop, for six seconds, or until their next message`() {
+    @Test func `another user types until a stop, for six seconds, or until the next message`() {
         var bench = ClientBench.live()
         let eve = UserName("eve")!
         bench.receive(.typing(abc, eve, true), .typing(abc, bob, true), .typing(abc, ClientBench.ann, true))
@@ -124,11 +124,11 @@ import Testing
         #expect(bench.news() == [.typing(abc, [bob]), .typing(abc, [])])
     }
 
-    @Test func `no more than a hundred type`() {
+    @Test func `at most a hundred users are shown as typing`() {
         var bench = ClientBench.live()
         for number in 0..<150 { bench.receive(.typing(abc, UserName("u\(number)")!, true)) }
         guard case .typing(_, let users) = bench.news().last else {
-            Issue.record("nobody types")
+            Issue.record("no user is shown as typing")
             return
         }
         #expect(users.count == 100)
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: Signals
 
-    @Test func `signals come and go while the room is live, and are never kept`() {
+    @Test func `a client sends and receives signals while the room is live, and never stores them`() {
         var bench = ClientBench.live()
         let signal = Signal(type: "cursor", payload: .json([0x31]))
         bench.receive(.signal(abc, from: bob, connection: "b", signal))
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Read markers
 
-    @Test func `the own marker is stored and told, never goes back, and not beyond what is here`() {
+    @Test func `a client stores and sends its own read marker, which never moves back and never passes the last entry`() {
         var bench = ClientBench.live()
         bench.handle(.read(abc, upTo: 8), .read(abc, upTo: 7), .read(abc, upTo: 99))
         let number = bench.machine.lastCommit
@@ -161,7 +161,7 @@ import Testing
             ])
     }
 
-    @Test func `after joining the own marker is told again only if the hub knows less`() {
+    @Test func `after a join a client sends its read marker only if the hub has an older one`() {
         for (known, frames) in [(Int64(6), [ClientFrame.read(ClientBench.abc, upTo: 8)]), (8, [])] {
             var bench = ClientBench()
             bench.handle(.join(abc, JoinRequest(wantsPresence: false)))
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `what the user read elsewhere is read here too`() {
+    @Test func `a client takes the read marker of the same user's other devices`() {
         var bench = ClientBench.live()
         bench.receive(.read(abc, ClientBench.ann, upTo: 9))
         #expect(
@@ -183,7 +183,7 @@ import Testing
             ])
     }
 
-    @Test func `markers of others are told once, and never back`() {
+    @Test func `a client reports each read marker of another user once, and never an older one`() {
         var bench = ClientBench.live()
         bench.receive(.read(abc, bob, upTo: 5), .read(abc, bob, upTo: 5), .read(abc, bob, upTo: 4), .read(abc, bob, upTo: .max))
         #expect(bench.look() == [.news(.read(abc, bob, upTo: 5))])
@@ -196,7 +196,7 @@ import Testing
     }
     private let stored = StoredRoom(cursor: LogPosition(epoch: ClientBench.epoch, seq: 10), first: 6)
 
-    @Test func `a page that touches what is stored is stored, then told`() {
+    @Test func `a client stores a page that touches its stored entries, then reports it`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.history(abc, reference: 77, before: 7, limit: 3))
         #expect(bench.sent() == [.history(.init(reference: 1, room: abc, before: 7, limit: 3))])
@@ -211,7 +211,7 @@ import Testing
         #expect(bench.news().last == .page(abc, reference: 78, [.of(3)], reachedBeginning: true))
     }
 
-    @Test func `a page that does not touch is only told`() {
+    @Test func `a client reports a page that does not touch its stored entries, and does not store it`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.history(abc, reference: 77, before: 4, limit: 3))
         bench.receive(page(1, .of(2), .of(3)))
@@ -219,7 +219,7 @@ import Testing
         #expect(bench.commits.isEmpty)
     }
 
-    @Test func `there is no page without a connection, after 15 seconds, when it is lost, or if it makes no sense`() {
+    @Test func `a history request fails without a connection, after 15 seconds, on a disconnect, and on an invalid page`() {
         let none: [RoomsNews] = [.noPage(abc, reference: 77, nil)]
         var offline = ClientBench()
         offline.handle(.history(abc, reference: 77, before: 4, limit: 3))

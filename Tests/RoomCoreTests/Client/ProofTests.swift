@@ -3,14 +3,14 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// The proof of a cursor is stored with it, and shown with it; and a log that went back is taken as it is.
+/// A client stores the proof of a cursor with the cursor and sends both. It accepts a log that went back.
 @Suite struct ClientProofTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
     private let one = CursorProof(Bits128(high: 1, low: 1))
     private let two = CursorProof(Bits128(high: 2, low: 2))
 
-    /// What the client says of its cursor when it joins again.
+    /// The cursor and the proof that the client sends when it joins again.
     private func shown(_ bench: inout ClientBench) -> (LogPosition, CursorProof?)? {
         _ = bench.look()
         bench.receive(.lag(abc, head: 99))
@@ -28,7 +28,7 @@ import Testing
         return .state(state)
     }
 
-    @Test func `it is written in the transaction that moves the cursor, and shown from then on`() throws {
+    @Test func `a client stores a proof in the transaction that moves the cursor, and sends it from then on`() throws {
         var bench = ClientBench.live()
         bench.receive(.entries(abc, epoch: epoch, [.of(11), .of(12)], proof: one))
         #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [.of(11), .of(12)]), .prove(abc, one)]])
@@ -41,20 +41,20 @@ import Testing
         #expect(try #require(shown(&bench)) == (cursor, two))
     }
 
-    @Test func `what was stored is shown after a start`() throws {
+    @Test func `a client sends its stored proof after a start`() throws {
         let stored = StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, proof: one)
         var bench = ClientBench.live(stored: stored)
         #expect(try #require(shown(&bench)) == (stored.cursor, one))
-        // A hub that says nothing of it takes it away with the next entry.
+        // Entries without a proof remove the stored one.
         bench.receive(state(after: 10, [.of(11)], nil))
         #expect(bench.commits.last?.changes == [.append(abc, epoch: epoch, [.of(11)])])
         bench.write()
         #expect(try #require(shown(&bench)) == (LogPosition(epoch: epoch, seq: 11), nil))
     }
 
-    @Test func `it belongs to the last entry: one of entries that were not taken to their end is none`() throws {
+    @Test func `a proof belongs to the last entry, and a client drops it when it did not take all entries`() throws {
         var bench = ClientBench.live(stored: StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, proof: one))
-        // What is there already leaves the one that is there.
+        // Entries that the client has do not change its proof.
         bench.receive(.entries(abc, epoch: epoch, [.of(8), .of(9)], proof: two))
         #expect(try #require(shown(&bench)).1 == one)
         bench.receive(state(after: 10, [], nil))
@@ -62,7 +62,7 @@ import Testing
         #expect(bench.commits.last?.changes == [.append(abc, epoch: epoch, [.of(11)])])
     }
 
-    @Test func `one of another epoch is not taken for ours`() throws {
+    @Test func `a client does not take a proof of another epoch`() throws {
         var bench = ClientBench.live(stored: StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, proof: one))
         bench.receive(.entries(abc, epoch: 0xE2, [.of(10)], proof: two))
         bench.handle(.lost)
@@ -71,7 +71,7 @@ import Testing
         #expect(joins.last?.proof == one)
     }
 
-    @Test func `who had none gets it with the answer to a join`() throws {
+    @Test func `a client without a proof gets one with the answer to a join`() throws {
         var bench = ClientBench.live()
         _ = shown(&bench)
         bench.receive(state(after: 10, [], one))
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: A log that went back
 
-    @Test func `a snapshot that ends before the cursor replaces what there is, and the app hears of it`() {
+    @Test func `a snapshot that ends before the cursor replaces the entries, and the app is told`() {
         var bench = ClientBench.live(stored: StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, read: 9))
         _ = shown(&bench)
         bench.receive(state(after: 4, [.of(5)], snapshot: true, one))
@@ -89,17 +89,17 @@ import Testing
         _ = bench.look()
         bench.handle(.committed(1))
         #expect(bench.news().contains(.replaced(abc, cursor, [.of(5)])))
-        // The read marker was one of entries that are not there any more.
+        // The read marker was at an entry that no longer exists.
         bench.handle(.read(abc, upTo: 5))
         #expect(bench.look().contains(.send(.read(abc, upTo: 5))))
     }
 
-    @Test func `a hub that lies about its log makes no outbox lose anything`() {
+    @Test func `a hub with a wrong log does not make a client lose messages of its outbox`() {
         var bench = ClientBench.live(stored: StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, next: 3))
         bench.submit(3, 4)
         bench.write()
         _ = shown(&bench)
-        // It has none of what this device published, and an entry of somebody else under our name.
+        // It has no publication of this device, and has another user's entry under this device's number.
         bench.receive(state(after: 0, [.of(1, id: 3), .of(2)], snapshot: true, one))
         let changes = bench.commits.flatMap(\.changes)
         #expect(!changes.contains { if case .remove = $0 { true } else { false } })

@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Queueing
 
-    @Test func `a message is told as queued and sent only once it is on disk`() {
+    @Test func `a message is reported as queued and sent only when it is on disk`() {
         var bench = ClientBench.live()
         bench.submit(1)
         #expect(bench.look() == [.commit(bench.machine.lastCommit, [.queue(row(1, 1))])])
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1)), .send(publication(1, 1)), .news(.sent(abc, .of(1)))])
     }
 
-    @Test func `numbers are given in order, and go on from what is stored`() {
+    @Test func `messages get numbers in order, which continue those in the store`() {
         var bench = ClientBench.live(stored: stored(next: 8))
         bench.submit(1, 2)
         bench.write()
@@ -51,7 +51,7 @@ import Testing
         #expect(bench.sent().last == publication(1, 1))
     }
 
-    @Test func `what is submitted while the room is read gets its number afterwards`() {
+    @Test func `a message submitted while the room is loaded gets its number afterwards`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.submit(1)
@@ -60,7 +60,7 @@ import Testing
         #expect(bench.commits.map(\.changes) == [[.queue(row(5, 1))]])
     }
 
-    @Test func `a message that waits already is not queued again`() {
+    @Test func `a message that is pending already is not queued again`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -69,7 +69,7 @@ import Testing
         #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1))])
     }
 
-    @Test func `a room that is not joined takes nothing`() {
+    @Test func `a room that is not joined refuses messages`() {
         var bench = ClientBench()
         bench.submit(1)
         #expect(bench.news() == [.refused(abc, .of(1), .notJoined)])
@@ -80,7 +80,7 @@ import Testing
         #expect(left.news() == [.refused(abc, .of(1), .notJoined)])
     }
 
-    @Test func `an outbox that is full by count or bytes refuses, also while it is read`() {
+    @Test func `an outbox that is full by count or bytes refuses messages, also while it is loaded`() {
         var policy = RoomsPolicy()
         policy.outboxCount = 2
         var bench = ClientBench.live(policy: policy)
@@ -105,13 +105,13 @@ import Testing
         Publication.Content(type: "t", about: Reference(kind: "", seq: 1), payload: .json([0x31])),
         Publication.Content(type: "t", about: Reference(kind: "edit", seq: 0), payload: .json([0x31])),
     ])
-    func `what no hub takes is refused at once`(content: Publication.Content) {
+    func `a client refuses content that no hub accepts at once`(content: Publication.Content) {
         var bench = ClientBench.live()
         bench.handle(.submit(abc, .of(1), sent: 0, content))
         #expect(bench.look() == [.news(.refused(abc, .of(1), .tooLong))])
     }
 
-    @Test func `what no frame of this hub holds is refused at once`() {
+    @Test func `a client refuses a message that is too long for this hub's frames at once`() {
         let bytes = [UInt8](repeating: 0x31, count: 3000)
         for (payload, length) in [(Payload.json(bytes), Int64(3000)), (.binary(bytes), 4000)] {
             let content = Publication.Content(type: "t", payload: payload)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `what was taken before the hub's limits were known, and no frame of it holds, is voided`() {
+    @Test func `a message queued before the hub's limits were known is voided if no frame can hold it`() {
         let long = Publication.Content(type: "t", payload: .json([UInt8](repeating: 0x31, count: 3000)))
         let rows = [OutboxRow(room: abc, publication: Publication(cseq: 1, id: .of(1), sent: ClientBench.noon, content: long)), row(2, 2)]
         var bench = ClientBench()
@@ -142,7 +142,7 @@ import Testing
         bench.write()
         let void = publication(1, 1, void: true)
         #expect(bench.look().suffix(3) == [.send(void), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
-        // It may have been stored when the limit was another: only the ack tells.
+        // The hub may have stored it under an earlier limit. Only the ack tells.
         let stored = RoomsNews.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 5))
         for (seq, news) in [(Int64(0), .failed(abc, .of(1), .tooLong)), (5, stored)] {
             var bench = bench
@@ -156,13 +156,13 @@ import Testing
         "", "{", "1 2", #""\uD800""#, #"{"\uDC00\uD800":1}"#, "[1e999]", "-1e309",
         String(repeating: "[", count: 65) + String(repeating: "]", count: 65),
     ])
-    func `a payload that others cannot read is refused at once`(json: String) {
+    func `a client refuses a payload that other clients cannot read at once`(json: String) {
         var bench = ClientBench.live()
         bench.handle(.submit(abc, .of(1), sent: 0, .init(type: "t", payload: .json(Array(json.utf8)))))
         #expect(bench.look() == [.news(.refused(abc, .of(1), .notJSON))])
     }
 
-    @Test func `a message that the hub cannot read is voided, and those behind it go on`() {
+    @Test func `a client voids a message that the hub cannot read, and sends those behind it`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -176,7 +176,7 @@ import Testing
         #expect(sent.suffix(2).map(\.cseq) == [1, 2] && sent.suffix(2).first?.content == nil && sent.last?.content != nil)
     }
 
-    @Test func `times are the hub's, also of what was submitted before its clock was known`() {
+    @Test func `message times are in the hub's clock, also for messages submitted before that clock was known`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(next: 1))
@@ -191,9 +191,9 @@ import Testing
         #expect(times == [ClientBench.noon - 7_200_000, ClientBench.noon - 7_200_000])
     }
 
-    // MARK: Windows
+    // MARK: Flow control
 
-    @Test func `no more than the room's window and the connection's are without an ack`() {
+    @Test func `no more messages than the window of the room and the connection are without an ack`() {
         var bench = ClientBench.live()
         for number in 1...40 { bench.submit(UInt64(number)) }
         bench.write()
@@ -202,7 +202,7 @@ import Testing
         #expect(bench.sent() == [publication(33, 33)])
     }
 
-    @Test func `when the connection's window is open again the rooms that waited go on`() {
+    @Test func `when the connection's window opens, rooms that waited continue`() {
         var bench = ClientBench()
         let other = RoomName("other")!
         bench.handle(.join(abc, JoinRequest()), .join(other, JoinRequest()))
@@ -220,9 +220,9 @@ import Testing
             bench.sent() == [.publish(other, Publication(cseq: 1, id: .of(3), sent: ClientBench.noon, content: .text))])
     }
 
-    // MARK: Proof
+    // MARK: Proof of storage
 
-    @Test func `an ack with its name takes a message out, and tells its place once that is on disk`() {
+    @Test func `an ack with the message's ID removes it from the outbox, and its position is reported when that is on disk`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -233,7 +233,7 @@ import Testing
         #expect(bench.news() == [.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))])
     }
 
-    @Test func `the own entry takes a message out in the transaction that holds it; its ack then says nothing`() {
+    @Test func `a message's own entry removes it in the same transaction, and its later ack has no effect`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -248,7 +248,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a number that the hub has without a name or a place makes the message uncertain, and never is it sent again`() {
+    @Test func `a number that the hub has without an ID or position makes the message uncertain, and it is not sent again`() {
         for (id, seq) in [(UInt64?.none, Int64(0)), (.none, 11), (1, 0)] {
             var bench = ClientBench.live(stored: stored(row(1, 1), next: 2), high: 1)
             bench.receive(.ack(1, seq: seq, id: id, dup: true))
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a message that may have been stored is proved by its entry later`() {
+    @Test func `the entry of a message that may have been stored proves it later`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(.uncertain)), next: 2), high: 1)
         bench.receive(.entries(.of(11, id: 1, user: ClientBench.bob)))
         #expect(bench.commits.last?.changes.count == 1, "another user's message of that name is another message")
@@ -270,7 +270,7 @@ import Testing
 
     // MARK: Sending again
 
-    @Test func `without an ack for ten seconds everything is sent again from the oldest`() {
+    @Test func `without an ack for ten seconds a client sends everything again from the oldest message`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -285,7 +285,7 @@ import Testing
         #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
     }
 
-    @Test func `a hub that says nothing about what is sent again and again is left`() {
+    @Test func `a client leaves a hub that gives no answer to repeated sends`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -295,7 +295,7 @@ import Testing
         #expect(bench.look() == again + [.news(.phase(abc, .waiting)), .end(.rejected("publications are not acked"))])
     }
 
-    @Test func `after a hole everything is sent again from there`() {
+    @Test func `after a hole a client sends everything from the missing number again`() {
         var bench = ClientBench.live()
         bench.submit(1, 2, 3)
         bench.write()
@@ -304,7 +304,7 @@ import Testing
         #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
     }
 
-    @Test func `a hub that misses the same again and again gets it ever more slowly`() {
+    @Test func `a client waits longer each time the hub reports the same hole`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -312,7 +312,7 @@ import Testing
         let window = [publication(1, 1), publication(2, 2)]
         #expect(bench.sent().suffix(2) == window)
         for pause in [100, 200, 400, 800, 1600, 3200, 6400] {
-            // However often it says so meanwhile.
+            // However often the hub reports the hole meanwhile.
             for _ in 0..<10 { bench.receive(.hole(abc, expected: 1)) }
             bench.pass(.milliseconds(pause - 1))
             #expect(bench.sent() == [])
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `a hub that has taken something, and misses what comes after it, gets that at once`() {
+    @Test func `a client sends again at once when the hub made progress and reports a later hole`() {
         var bench = ClientBench.live()
         bench.submit(1, 2, 3)
         bench.write()
@@ -332,7 +332,7 @@ import Testing
         #expect(bench.sent() == [publication(1, 1), publication(3, 3)])
     }
 
-    @Test func `after a reconnect everything is sent again from the oldest, under the same numbers and names`() {
+    @Test func `after a reconnect a client sends everything again from the oldest message, with the same numbers and IDs`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -344,7 +344,7 @@ import Testing
         #expect(bench.sent().suffix(2) == [publication(1, 1), publication(2, 2)])
     }
 
-    @Test func `a publication that is refused for now is sent again then, with all behind it`() {
+    @Test func `a client sends a publication refused for now again at the retry time, with all behind it`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -356,12 +356,12 @@ import Testing
         #expect(bench.look() == [.send(publication(1, 1)), .send(publication(2, 2))])
     }
 
-    @Test func `a publication that is too new for the hub's clock is kept, and is as old as the hub says once that is known`() {
+    @Test func `a publication that is too new for the hub's clock is kept and gets a time in that clock when it is known`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
         _ = bench.look()
-        // The hub's clock was a day ahead when it was asked last.
+        // The hub's clock was a day ahead when the client last asked it.
         bench.receive(refusal(1, .tooNew, .after(82_800_000)))
         #expect(bench.look() == [.send(.ping(0))])
         bench.receive(.pong(0, now: ClientBench.noon - 86_400_000))
@@ -372,7 +372,7 @@ import Testing
 
     // MARK: Failing
 
-    @Test func `a message that is refused for good burns: a void goes in its place once that is on disk, and it stands as failed`() {
+    @Test func `a message refused for good is replaced by a void when that is on disk, and is marked as failed`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
@@ -388,7 +388,7 @@ import Testing
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 2)])
     }
 
-    @Test func `a second refusal of the same message does not end its voiding`() {
+    @Test func `a second refusal of the same message does not stop its voiding`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
@@ -401,7 +401,7 @@ import Testing
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(failure))])
     }
 
-    @Test func `a failed message that is tried again keeps its name and gets a new number`() {
+    @Test func `a failed message that is retried keeps its ID and gets a new number`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
         bench.handle(.retry(abc, .of(1)))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1), .queue(row(2, 1))])
@@ -409,7 +409,7 @@ import Testing
         #expect(bench.look().suffix(3) == [.news(.queued(abc, .of(1), cseq: 2)), .send(publication(2, 1)), .news(.sent(abc, .of(1)))])
     }
 
-    @Test func `a message that is tried again while it burns waits for that`() {
+    @Test func `a retry of a message that is being voided waits for the end of the voiding`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 0)
         bench.handle(.retry(abc, .of(1)))
         #expect(bench.commits.isEmpty)
@@ -417,7 +417,7 @@ import Testing
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .failed(failure))], [.remove(abc, cseq: 1), .queue(row(2, 1))]])
     }
 
-    @Test func `a message that is tried again while it burns, and then discarded, is not sent`() {
+    @Test func `a message that is retried and then discarded while it is voided is not sent`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 0)
         bench.handle(.retry(abc, .of(1)), .discard(abc, .of(1)))
         bench.receive(.ack(1, seq: 0, id: 1))
@@ -425,13 +425,13 @@ import Testing
         #expect(bench.news().last == .discarded(abc, .of(1)))
     }
 
-    @Test func `a failed message that is submitted again is told as failed`() {
+    @Test func `a failed message that is submitted again is reported as failed`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
         bench.submit(1)
         #expect(bench.look() == [.news(.failed(abc, .of(1), failure))])
     }
 
-    @Test func `a failed message that is discarded goes`() {
+    @Test func `a failed message that is discarded leaves the outbox`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
         bench.handle(.discard(abc, .of(1)))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
@@ -439,7 +439,7 @@ import Testing
         #expect(bench.news() == [.discarded(abc, .of(1))])
     }
 
-    @Test func `a message that is discarded on its way is voided, or stored if the hub had it already`() {
+    @Test func `a message that is discarded while it is sent is voided, or stored if the hub had it already`() {
         for (seq, news) in [
             (Int64(0), RoomsNews.discarded(abc, .of(1))), (11, .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))),
         ] {
@@ -459,7 +459,7 @@ import Testing
     }
 
     @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
-    func `a message that was given up, and stored before, is told to be stored`(failure: OutboxFailure) {
+    func `a message that was given up but had been stored is reported as stored`(failure: OutboxFailure) {
         var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1)
         bench.receive(.ack(1, seq: 5, id: 1, dup: true))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1)])
@@ -468,11 +468,11 @@ import Testing
     }
 
     @Test(arguments: [OutboxFailure.expired, .tooLong, .discarded])
-    func `a message that was given up is uncertain if the log may have held it, and has lost entries since`(failure: OutboxFailure) {
+    func `a given-up message is uncertain if the log may have had it and has lost entries since`(failure: OutboxFailure) {
         var bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1, base: 2)
         bench.receive(.ack(1, seq: 0, id: nil, dup: true))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])
-        // The last one of a device is known by its name also when it is gone.
+        // The hub remembers the ID of a device's last message even when the entry is gone.
         bench = ClientBench.live(stored: stored(row(1, 1, .voiding(failure)), next: 2), high: 1, base: 2)
         bench.receive(.ack(1, seq: 0, id: 1, dup: true))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(.uncertain))])

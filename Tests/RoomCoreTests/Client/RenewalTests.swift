@@ -19,7 +19,7 @@ import Testing
     }
     private let failure = OutboxFailure(code: .rights, text: "no")
 
-    /// The voids that ask what the hub has under a number.
+    /// The voids that ask the hub which message it has under a number.
     private func probes(_ effects: [RoomsEffect]) -> [(cseq: Int64, id: MessageID)] {
         effects.compactMap {
             if case .send(.publish(_, let publication)) = $0, publication.content == nil { (publication.cseq, publication.id) } else { nil }
@@ -31,7 +31,7 @@ import Testing
     private func ack(_ cseq: Int64, _ id: MessageID?, seq: Int64 = 0) -> HubFrame {
         .acks(abc, epoch: epoch, [.init(cseq: cseq, seq: seq, at: 0, id: id, isDuplicate: true)])
     }
-    /// A room with a stored outbox, asked and not answered.
+    /// A room with a stored outbox whose questions are not answered yet.
     private func asked(_ room: StoredRoom) -> ClientBench {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
@@ -42,7 +42,7 @@ import Testing
         return bench
     }
 
-    @Test func `a hub that has the next number already shows that the store was restored: a new device, on disk before it is used`() {
+    @Test func `a hub that has the next number shows that the store was restored: a client takes a new device, on disk before use`() {
         var bench = asked(stored(next: 3))
         bench.receive(.state(after: 10, high: 3))
         #expect(renewal(bench) == [])
@@ -60,7 +60,7 @@ import Testing
         #expect(hello.joins.map(\.next) == [1])
     }
 
-    @Test func `messages that the hub has are taken out, those it does not have are numbered anew, those it no longer knows fail`() {
+    @Test func `a renewal removes messages that the hub has, renumbers those it lacks, and fails those it no longer remembers`() {
         var bench = asked(stored(row(3, 3), row(4, 4), row(5, 5), row(6, 6), next: 7))
         bench.receive(.state(after: 10, high: 7, highID: .of(70)))
         #expect(probes(bench.look()).map(\.cseq) == [3, 4, 5, 6])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [OutboxFailure.discarded, .expired, .tooLong])
-    func `a message that was given up here, and of which nobody knows whether it was stored, is uncertain`(reason: OutboxFailure) {
+    func `a message that was given up is uncertain when no one knows whether it was stored`(reason: OutboxFailure) {
         var bench = asked(stored(row(3, 3, .voiding(reason)), row(4, 4, .voiding(failure)), next: 5))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         #expect(probes(bench.look()).map(\.cseq) == [3, 4])
@@ -94,14 +94,14 @@ import Testing
         #expect(bench.news().contains(.failed(abc, .of(3), .uncertain)))
     }
 
-    @Test func `a message whose fate is known does not hide that the hub cannot have those behind it`() {
-        // What stood between was stored, and the hub has begun anew with the device since.
+    @Test func `a message with a known outcome does not hide that the hub lacks those behind it`() {
+        // The one between was stored, and the hub has forgotten the device and started its numbers again since.
         var bench = asked(stored(row(3, 3), row(7, 7), row(8, 8), next: 9))
         bench.receive(.state(after: 10, high: 3, highID: .of(30)))
         #expect(renewal(bench) == [row(1, 3), row(2, 7), row(3, 8)])
     }
 
-    @Test func `a void in place of the first message that the hub does not have settles all behind it`() {
+    @Test func `a void stored in place of the first missing message settles all messages behind it`() {
         var bench = asked(stored(row(3, 3), row(4, 4), row(5, 5), next: 6))
         bench.receive(.state(after: 10, high: 3, highID: .of(30)))
         let barrier = probes(bench.look())
@@ -110,14 +110,14 @@ import Testing
         #expect(renewal(bench) == [row(1, 3), row(2, 4), row(3, 5)])
     }
 
-    @Test func `a message that was on its way when the state was told is found behind its high mark`() {
+    @Test func `a message that was in flight when the hub sent the state is found above its high mark`() {
         var bench = asked(stored(row(3, 3), row(4, 4), next: 5))
         bench.receive(.state(after: 10, high: 3, highID: .of(30)))
         bench.receive(ack(4, .of(4), seq: 11))
         #expect(renewal(bench) == [row(1, 3)])
     }
 
-    @Test func `an ack or an entry of ours under another name shows it as well`() {
+    @Test func `an ack or an entry of this device with another ID also starts a renewal`() {
         var bench = ClientBench.live(stored: stored(row(3, 3), next: 4))
         bench.receive(ack(3, .of(30), seq: 9))
         #expect(renewal(bench) == [row(1, 3)])
@@ -129,7 +129,7 @@ import Testing
         #expect(renewal(bench) == [])
     }
 
-    @Test func `a hub that has less than it has acked shows that its log was rewound, once there is something to send`() {
+    @Test func `a hub that has less than it acked shows a rewound log, which the client notices when it has messages to send`() {
         var bench = asked(stored(next: 5))
         bench.receive(.state(after: 10, high: 3))
         #expect(renewal(bench) == nil)
@@ -141,7 +141,7 @@ import Testing
         #expect(renewal(bench) == [row(1, 4)])
     }
 
-    @Test func `failed messages keep standing, and void their new numbers`() {
+    @Test func `failed messages stay in the outbox, and their new numbers are voided`() {
         var bench = asked(stored(row(3, 3, .failed(failure)), row(4, 4), next: 5))
         bench.receive(.state(after: 10, high: 2))
         #expect(renewal(bench) == [row(1, 3, .voiding(failure)), row(2, 4)])
@@ -154,10 +154,10 @@ import Testing
         bench.receive(.ack(1, seq: 0, id: 3))
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .failed(failure))]])
         bench.write()
-        #expect(bench.news() == [], "the app knows that it failed")
+        #expect(bench.news() == [], "the app was told that it failed")
     }
 
-    @Test func `the outboxes of all rooms of the store are renewed; nobody asks about those that are not wanted`() {
+    @Test func `the outboxes of all rooms in the store are renewed, without questions about rooms that are not wanted`() {
         var bench = ClientBench(waiting: [abc, other])
         bench.handle(.join(abc, JoinRequest()))
         bench.load(stored(next: 3))
@@ -171,7 +171,7 @@ import Testing
         #expect(bench.news().contains(.failed(other, .of(4), .uncertain)))
     }
 
-    @Test func `rooms that are left or forgotten meanwhile hold nothing up`() {
+    @Test func `rooms that are left or forgotten meanwhile do not delay the renewal`() {
         var bench = asked(stored(row(3, 3), next: 4))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         bench.handle(.leave(other), .forget(RoomName("third")!), .leave(abc))
@@ -181,7 +181,7 @@ import Testing
         #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain))])
     }
 
-    @Test func `what is submitted meanwhile is numbered for the new device, and never sent under the old one`() {
+    @Test func `a message submitted during a renewal gets a number of the new device and is never sent under the old one`() {
         var bench = asked(stored(row(3, 3), next: 4))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         _ = bench.look()
@@ -192,7 +192,7 @@ import Testing
         #expect(renewal(bench) == [row(1, 3), row(2, 9)])
     }
 
-    @Test func `fates that nobody tells within 30 seconds stay unknown: such a message fails, and is never sent twice`() {
+    @Test func `a message whose outcome stays unknown for 30 seconds fails, and is never sent twice`() {
         var bench = asked(stored(row(3, 3), next: 4))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         bench.pass(.seconds(29))
@@ -201,7 +201,7 @@ import Testing
         #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain))])
     }
 
-    @Test func `time without a hub does not count`() {
+    @Test func `time without a connection to the hub does not count`() {
         var bench = asked(stored(row(3, 3), next: 4))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
         bench.handle(.lost)
@@ -216,7 +216,7 @@ import Testing
         #expect(renewal(bench) == [])
     }
 
-    @Test func `a new device that could not be written is not used`() {
+    @Test func `a client does not use a new device that it could not write`() {
         var bench = asked(stored(next: 3))
         bench.receive(.state(after: 10, high: 3))
         bench.handle(.notCommitted(bench.machine.lastCommit, full: true))
@@ -224,7 +224,7 @@ import Testing
         #expect(bench.look().last == .reconnect(after: 1000))
     }
 
-    @Test func `a connection that opens before the new device is on disk says hello only then`() {
+    @Test func `on a connection that opens before the new device is on disk, hello waits for that`() {
         var bench = asked(stored(next: 3))
         bench.receive(.state(after: 10, high: 3))
         bench.handle(.lost)

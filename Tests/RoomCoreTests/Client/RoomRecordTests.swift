@@ -29,7 +29,7 @@ import Testing
         OutboxRow(room: Self.abc, publication: Publication(cseq: Int64(number), id: .of(number), sent: 0, content: .text), state: state)
     }
     private var outbox: [DeliveryStage] { record.status.outbox.map(\.stage) }
-    /// What a reader takes until it has to wait, or to read from the store.
+    /// The entries that a reader takes until it has to wait or to read from the store.
     private func take(_ reader: UInt64 = 1) -> (seqs: [Int64], next: RoomRecord.Step?) {
         var seqs: [Int64] = []
         while true {
@@ -41,7 +41,7 @@ import Testing
 
     // MARK: The outbox
 
-    @Test func `a message climbs the ladder, and leaves the outbox when its entry is here`() {
+    @Test func `a message goes from queued to sent to stored, and leaves the outbox when its entry arrives`() {
         submit(1)
         #expect(outbox == [.submitted] && record.stage(for: 1) == .submitted)
         handle(.queued(Self.abc, .of(1), cseq: 1))
@@ -54,7 +54,7 @@ import Testing
         #expect(outbox.isEmpty && record.stage(for: 1) == .stored(Self.at(11)))
     }
 
-    @Test func `one whose entry is here already leaves at once, as does one of an earlier log`() {
+    @Test func `a message whose entry is already here leaves the outbox at once, as does one of an earlier log`() {
         submit(1)
         submit(2)
         handle(.stored(Self.abc, .of(1), Self.at(10)), .stored(Self.abc, .of(2), Self.at(90, epoch: 7)))
@@ -62,30 +62,30 @@ import Testing
         #expect(record.stage(for: 2) == .stored(Self.at(90, epoch: 7)))
     }
 
-    @Test func `a copy that is sent again does not take back what is known`() {
+    @Test func `a duplicate send does not undo the known state of a message`() {
         submit(1)
         handle(.stored(Self.abc, .of(1), Self.at(11)), .sent(Self.abc, .of(1)))
         #expect(outbox == [.stored(Self.at(11))] && record.stage(for: 1) == .stored(Self.at(11)))
     }
 
-    @Test func `one that is not taken is gone, and whoever follows it knows why`() {
+    @Test func `a message that is not accepted disappears, and its followers get the reason`() {
         submit(1)
         handle(.refused(Self.abc, .of(1), .tooMany(3)))
         #expect(outbox.isEmpty && record.refusal(for: 1) == .tooMany(3) && takeChanged() == [1])
-        // Submitted again, it is a message like any other.
+        // When it is submitted again it is a message like any other.
         record.submit(.of(1), sent: 0, .text)
         #expect(record.follower(of: .of(1)) == nil && record.refusal(for: 1) == .tooMany(3))
         handle(.queued(Self.abc, .of(1), cseq: 1))
         #expect(outbox == [.queued] && record.stage(for: 1) == .submitted)
     }
 
-    @Test func `one that is in the outbox is not taken out by a refusal of its copy`() {
+    @Test func `a refusal of a duplicate does not remove the message from the outbox`() {
         submit(1)
         handle(.queued(Self.abc, .of(1), cseq: 1), .refused(Self.abc, .of(1), .tooMany(3)))
         #expect(outbox == [.queued] && record.refusal(for: 1) == nil)
     }
 
-    @Test func `a failed one that is not taken again stays failed`() {
+    @Test func `a failed message whose retry is refused stays failed`() {
         submit(1)
         handle(.failed(Self.abc, .of(1), Self.failure))
         #expect(retry(1) && outbox == [.submitted] && record.stage(for: 1) == .submitted)
@@ -94,7 +94,7 @@ import Testing
         #expect(!retry(2))
     }
 
-    @Test func `only what has not been stored can be discarded`() {
+    @Test func `a message can be discarded only until it is stored`() {
         submit(1)
         #expect(record.mayDiscard(.of(1)) && !record.mayDiscard(.of(2)))
         handle(.stored(Self.abc, .of(1), Self.at(11)))
@@ -104,7 +104,7 @@ import Testing
         #expect(outbox == [.stored(Self.at(11))] && record.stage(for: 3) == .discarded)
     }
 
-    @Test func `what the store holds comes before what was submitted meanwhile`() {
+    @Test func `stored messages come before messages submitted while the store was read`() {
         submit(1)
         submit(2)
         record.load(StoredRoom(cursor: Self.at(10), outbox: [row(5, .failed(Self.failure)), row(1), row(6, .voiding(Self.failure))]))
@@ -113,14 +113,14 @@ import Testing
         #expect(record.stage(for: 1) == .queued && record.stage(for: 2) == .submitted && takeChanged() == [1])
     }
 
-    @Test func `what was sent is not shown as queued again when the room is read anew`() {
+    @Test func `a sent message is not shown as queued again when the room is loaded again`() {
         submit(1)
         handle(.queued(Self.abc, .of(1), cseq: 1), .sent(Self.abc, .of(1)))
         record.load(StoredRoom(cursor: Self.at(10), outbox: [row(1)]))
         #expect(outbox == [.sent])
     }
 
-    @Test func `a failed one that is sent after all goes behind those that came after it`() {
+    @Test func `a failed message that is retried moves behind later messages`() {
         for number in 1...3 as ClosedRange<UInt64> {
             submit(number)
             handle(.queued(Self.abc, .of(number), cseq: 10 + Int64(number)))
@@ -130,12 +130,12 @@ import Testing
         #expect(retry(2) && record.status.outbox.map(\.id) == [.of(1), .of(2), .of(3), .of(4)])
         handle(.queued(Self.abc, .of(2), cseq: 14))
         #expect(record.status.outbox.map(\.id) == [.of(1), .of(3), .of(2), .of(4)])
-        // A new device numbers all anew, from 1.
+        // A new device numbers all messages again from 1.
         handle(.renewed(ClientBench.device), .queued(Self.abc, .of(4), cseq: 4))
         #expect(record.status.outbox.map(\.id) == [.of(1), .of(3), .of(2), .of(4)])
     }
 
-    @Test func `at the end what is not on disk never will be, and what was to be sent after all failed as before`() {
+    @Test func `at the end an unwritten message is dropped, and an unwritten retry stays failed`() {
         submit(1)
         submit(2)
         submit(3)
@@ -146,9 +146,9 @@ import Testing
         #expect(record.refusal(for: 2) == .closed && record.refusal(for: 1) == nil)
     }
 
-    // MARK: Who has read
+    // MARK: Read markers
 
-    @Test func `others who have read up to a message have seen it, the own user has not`() {
+    @Test func `others whose read marker passed a message have seen it, and the own user has not`() {
         submit(1)
         handle(.stored(Self.abc, .of(1), Self.at(11)))
         append(11...12)
@@ -156,25 +156,25 @@ import Testing
         #expect(record.stage(for: 1) == .stored(Self.at(11)) && record.status.read == 12)
         handle(.read(Self.abc, ClientBench.bob, upTo: 11))
         #expect(record.stage(for: 1) == .seen(Self.at(11), by: [ClientBench.bob]))
-        // A marker never goes back.
+        // A marker never moves back.
         handle(.read(Self.abc, ClientBench.bob, upTo: 3))
         #expect(record.status.reads[ClientBench.bob] == 11)
     }
 
-    @Test func `one that is stored behind what others have read is seen at once`() {
+    @Test func `a message stored below the read marker of another user is seen at once`() {
         submit(1)
         handle(.read(Self.abc, ClientBench.bob, upTo: 10), .stored(Self.abc, .of(1), Self.at(10)))
         #expect(record.stage(for: 1) == .seen(Self.at(10), by: [ClientBench.bob]))
     }
 
-    @Test func `the own marker goes no further than what is here, and never back`() {
+    @Test func `the own marker never passes the last entry and never moves back`() {
         #expect(!markRead(upTo: 11))
         #expect(markRead(upTo: 10) && record.status.read == 10)
         #expect(!markRead(upTo: 10) && !markRead(upTo: 4))
     }
 
     @Test(arguments: [9, ClientBench.epoch])
-    func `with another log, and one that went back, who has read what is not known`(epoch: UInt64) {
+    func `after a new epoch or a log that went back, read markers are unknown`(epoch: UInt64) {
         handle(.read(Self.abc, ClientBench.bob, upTo: 10), .read(Self.abc, ClientBench.ann, upTo: 10))
         handle(.replaced(Self.abc, Self.at(3, epoch: epoch), [.of(3)]))
         #expect(record.status.reads.isEmpty && record.status.read == 0 && record.status.first == 3)
@@ -182,7 +182,7 @@ import Testing
 
     // MARK: Readers
 
-    @Test func `a reader takes what is stored from the store, and then what comes`() {
+    @Test func `a reader takes stored entries from the store, and then live ones`() {
         record.addReader(1, after: nil)
         #expect(take().next == .read(after: Self.at(0), generation: 1))
         record.fill(1, (1...10).map { .of($0) }, after: 0, generation: 1)
@@ -193,7 +193,7 @@ import Testing
         #expect(take().next == nil)
     }
 
-    @Test func `a reader begins after the place that it has seen`() {
+    @Test func `a reader starts after the position that it has seen`() {
         record.addReader(1, after: Self.at(8))
         #expect(take().next == .read(after: Self.at(8), generation: 1))
         record.addReader(2, after: Self.at(8, epoch: 3))
@@ -202,7 +202,7 @@ import Testing
         #expect(take(3).next == .update(.replaced(Self.at(10))))
     }
 
-    @Test func `a slow reader has a bounded number at hand, and reads the rest from the store`() {
+    @Test func `a slow reader has a bounded buffer and reads the rest from the store`() {
         record.addReader(1, after: Self.at(10))
         #expect(take().next == .wait)
         append(11...70)
@@ -211,7 +211,7 @@ import Testing
         #expect(take() == (Array(11...70), .read(after: Self.at(70), generation: 1)))
     }
 
-    @Test func `an answer of the store that comes too late is not taken`() {
+    @Test func `a reader ignores an answer of the store that comes too late`() {
         record.addReader(1, after: Self.at(8))
         #expect(take().next == .read(after: Self.at(8), generation: 1))
         handle(.replaced(Self.abc, Self.at(20, epoch: 9), [.of(9), .of(20)]))
@@ -221,7 +221,7 @@ import Testing
         #expect(record.readyEntries == 0 && skip(after: 8, to: 15) == nil)
     }
 
-    @Test func `a reader is led over what the store has let go of`() {
+    @Test func `a reader skips entries that the store has dropped`() {
         record.addReader(1, after: Self.at(2))
         #expect(take().next == .read(after: Self.at(2), generation: 1))
         #expect(skip(after: 2, to: 3) == nil)
@@ -229,7 +229,7 @@ import Testing
         #expect(record.status.first == 7 && take().next == .read(after: Self.at(6), generation: 1))
     }
 
-    @Test func `who reads from the beginning waits until that is here`() {
+    @Test func `a reader from the beginning waits until the first entry is here`() {
         record = RoomRecord()
         record.join(JoinRequest(start: .beginning))
         record.addReader(1, after: nil)
@@ -241,7 +241,7 @@ import Testing
         #expect(take().next == .read(after: Self.at(0), generation: 1) && record.status.first == 1)
     }
 
-    @Test func `who reads from the beginning does not wait for what cannot be had`() {
+    @Test func `a reader from the beginning does not wait for entries that are not available`() {
         record = RoomRecord()
         record.join(JoinRequest(start: .beginning))
         record.addReader(1, after: nil)
@@ -250,9 +250,9 @@ import Testing
         #expect(take().next == .read(after: Self.at(7), generation: 1))
     }
 
-    // MARK: The rest
+    // MARK: Pages and leaving
 
-    @Test func `pages are kept for those who wait for them`() {
+    @Test func `a record keeps history pages for those who wait for them`() {
         handle(.page(Self.abc, reference: 4, [.of(1)], reachedBeginning: true))
         #expect(record.page(4) == nil)
         record.awaitPage(5)
@@ -263,7 +263,7 @@ import Testing
         #expect(record.page(5) == nil)
     }
 
-    @Test func `a room that was left has nobody in it, and is read again when it is joined again`() {
+    @Test func `a room that was left has no members, and is loaded again when it is joined again`() {
         let member = PresentMember(connection: "c1", user: ClientBench.bob, presence: Presence())
         handle(.members(Self.abc, [member], total: 1), .typing(Self.abc, [ClientBench.bob]))
         #expect(record.status.members.map(\.user) == [ClientBench.bob] && record.status.typing == [ClientBench.bob])

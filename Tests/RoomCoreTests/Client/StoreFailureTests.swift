@@ -7,7 +7,7 @@ import Testing
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
 
-    @Test func `when a transaction fails all that was ordered after it is void: the room is read again and joined again`() {
+    @Test func `after a failed transaction all later ones are dropped, and the room is loaded and joined again`() {
         var bench = ClientBench.live()
         bench.submit(1)
         let failed = bench.machine.lastCommit
@@ -30,10 +30,10 @@ import Testing
             return
         }
         #expect(join.cursor == LogPosition(epoch: epoch, seq: 10))
-        #expect(join.next == 1, "the number of what was refused is given again")
+        #expect(join.next == 1, "the number of the refused message is used again")
     }
 
-    @Test func `what is on disk is told even if what follows fails`() {
+    @Test func `committed changes are reported even if the next transaction fails`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         let second = bench.machine.lastCommit
@@ -44,7 +44,7 @@ import Testing
         #expect(news.contains(.refused(abc, .of(2), .store(full: false))))
     }
 
-    @Test func `a store that fails again and again is asked ever later, up to 30 seconds`() {
+    @Test func `a client asks a failing store at growing intervals of up to 30 seconds`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()))
         var waits: [Duration] = []
@@ -58,7 +58,7 @@ import Testing
         #expect(waits == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
     }
 
-    @Test func `other rooms do not suffer from a room that could not be read`() {
+    @Test func `a room that could not be loaded does not affect other rooms`() {
         var bench = ClientBench.live()
         let other = RoomName("other")!
         bench.handle(.join(other, JoinRequest()), .notLoaded(other))

@@ -3,11 +3,11 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// What a client does before its store is open, and what it asks its app for on a connection.
+/// How a client behaves before its store is open, and when it asks the app for tokens.
 @Suite struct StoreOpeningTests {
     private let abc = ClientBench.abc
 
-    /// A client whose store is not open, with what it was told.
+    /// A client whose store is not open, with its effects.
     private struct Closed {
         var machine: RoomsMachine
         var effects: [RoomsEffect] = []
@@ -18,7 +18,7 @@ import Testing
         mutating func handle(_ inputs: RoomsInput...) { for input in inputs { machine.handle(input, at: now, into: &effects) } }
     }
 
-    @Test func `what the app wants before the store is open waits for it, and only the last connection is greeted`() {
+    @Test func `commands wait until the store is open, and only the last connection gets a hello`() {
         var client = Closed()
         client.handle(
             .command(.calendar(ClientBench.noon)), .command(.join(abc, JoinRequest())), .opened(RoomsGreeting(token: "t")),
@@ -30,7 +30,7 @@ import Testing
         #expect(hellos.map(\.token) == ["u"] && hellos.allSatisfy { $0.device == ClientBench.device })
     }
 
-    @Test func `a server that is no hub is left also while the store is not open`() {
+    @Test func `a client leaves a server that is no hub even while the store is not open`() {
         var client = Closed()
         client.handle(.opened(RoomsGreeting(token: nil)), .undecodable("220 ready"))
         #expect(client.effects == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])
@@ -38,12 +38,12 @@ import Testing
         #expect(client.effects.count == 2, "no hello without a connection")
     }
 
-    @Test func `a calendar that was read before the store is open counts from when it was read`() {
+    @Test func `a calendar time read before the store is open counts from the moment it was read`() {
         var client = Closed()
         client.handle(.command(.calendar(ClientBench.noon - 9)), .opened(RoomsGreeting(token: nil, calendar: ClientBench.noon)))
         client.now = client.now + .seconds(100)
         client.handle(.command(.storeOpened(ClientBench.device, keeps: .max, waiting: [])), .command(.join(abc, JoinRequest())))
-        // The hub's clock and the calendar agree, so no time is corrected.
+        // The hub's clock and the calendar agree, so the client corrects no time.
         let welcome = HubFrame.Welcome(
             version: 1, connection: "c1", user: ClientBench.ann, now: ClientBench.noon + 100_000, expires: 0, window: 90 * 86_400_000,
             limits: RoomsLimits())
@@ -57,7 +57,7 @@ import Testing
         #expect(queued == [ClientBench.noon + 100_000])
     }
 
-    @Test func `a store is opened once`() {
+    @Test func `a client opens its store once`() {
         var bench = ClientBench()
         bench.handle(.storeOpened(DeviceID(Bits128(high: 9, low: 9)), keeps: .max, waiting: []))
         #expect(bench.machine.device == ClientBench.device)
@@ -73,7 +73,7 @@ import Testing
         return bench
     }
 
-    @Test func `a fresh token is asked for before the end of the one on the connection, once for each`() {
+    @Test func `a client asks for a fresh token once before each token ends`() {
         var bench = welcomed(margin: .seconds(30), expires: ClientBench.noon + 100_000)
         bench.pass(.seconds(69))
         #expect(bench.look() == [])
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.look() == [.event(.tokenWanted)])
     }
 
-    @Test func `no token is asked for that does not end, or of which there are none, or whose connection is lost`() {
+    @Test func `a client asks for no token if the current one does not end, if none can be had, or after a disconnect`() {
         for var bench in [welcomed(margin: .seconds(30), expires: 0), welcomed(margin: nil, expires: ClientBench.noon + 100_000)] {
             bench.pass(.seconds(600))
             #expect(bench.look() == [])
@@ -100,7 +100,7 @@ import Testing
         #expect(bench.look() == [])
     }
 
-    @Test func `a hub that sends what is no frame is left, and another connection follows after the backoff of the socket`() {
+    @Test func `a client leaves a hub that sends an invalid frame, and reconnects after the session's backoff`() {
         var bench = welcomed(margin: nil, expires: 0)
         bench.handle(.undecodable("no frame"))
         #expect(bench.look() == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])

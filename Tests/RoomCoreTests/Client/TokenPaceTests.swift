@@ -7,13 +7,13 @@ import Testing
         pace.pause(until: expires, left: left, margin: .seconds(30))
     }
 
-    @Test func `a token is replaced before its end, a short one at half its time`() {
+    @Test func `a token is replaced before its end, and a short one at half its lifetime`() {
         var pace = TokenPace()
         #expect(pause(&pace, 1, .seconds(100)) == .seconds(70))
         #expect(pause(&pace, 2, .seconds(40)) == .seconds(20))
     }
 
-    @Test func `a provider that gives nothing newer is asked ever less, until it does`() {
+    @Test func `a provider that returns no newer token is asked less and less often until it does`() {
         var pace = TokenPace()
         let pauses = (0..<8).map { _ in pause(&pace, 9, .zero) }
         #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })

@@ -1,7 +1,7 @@
 import RoomHistory
 import Testing
 
-/// A history is good, is spoiled in one way, and the checker says what is wrong.
+/// Each test takes a valid history, breaks it in one way, and expects the checker to report the fault.
 @Suite struct HistoryCheckerTests {
     private func expect(_ words: String, after spoil: (inout HistoryTale) -> Void, _ location: SourceLocation = #_sourceLocation) {
         var tale = HistoryTale.good
@@ -17,28 +17,28 @@ import Testing
         #expect(verdict.isClean, "\(verdict)", sourceLocation: location)
     }
 
-    @Test func `a good history is clean`() { expectClean { _ in } }
+    @Test func `a valid history has no violations`() { expectClean { _ in } }
 
-    @Test func `what was acked stands in the log, under the number that was told`() {
+    @Test func `an acked message is in the log under the number that was reported`() {
         expect("acked to ann at 3 of abc, where the log has m3") { $0.change("ann", .acked) { $0.id = "m2" } }
         expect("acked to ann at 9 of abc, and the log has nothing there") { $0.change("ann", .acked) { $0.seq = 9 } }
         expect("an epoch e9 that no log had") { $0.change("ann", .acked) { $0.epoch = "e9" } }
     }
 
-    @Test func `an ack without a number says that retention has passed the message`() {
+    @Test func `an ack without a number means that retention has removed the message`() {
         expect("m9 was acked to ann, and abc never had it") { tale in
             tale.insert([.submitted("m9", digest: "", room: "abc", who: "ann"), .acked("m9", epoch: "e1", seq: 0, room: "abc", who: "ann")])
         }
         expectClean { $0.change("ann", .acked) { $0.seq = 0 } }
     }
 
-    @Test func `a message stands in a log once`() {
+    @Test func `a message is in a log once`() {
         expect("the log of abc has m1 twice, again at 4") { tale in
             tale.change("hub", .log) { $0.items?.append(HistoryTale.item(4, "m1", cseq: 4)) }
         }
     }
 
-    @Test func `a number of a device stands in a log once, and after those before`() {
+    @Test func `a number of a device is in a log once, and after the lower ones`() {
         expect("number 3 of device d1 twice, at 4") { tale in
             tale.change("hub", .log) { $0.items?.append(HistoryTale.item(4, "m4", cseq: 3)) }
         }
@@ -51,7 +51,7 @@ import Testing
         expect("the log of abc goes from 1 to 3") { tale in tale.change("hub", .log) { $0.items?.remove(at: 1) } }
     }
 
-    @Test func `a log has all that it retains`() {
+    @Test func `a log has all entries that it retains`() {
         expect("the log of abc begins at 2, though it retains what is from 1 on") { tale in
             tale.change("hub", .log) { _ = $0.items?.removeFirst() }
         }
@@ -66,13 +66,13 @@ import Testing
         }
     }
 
-    @Test func `nothing appears that nobody submitted, nor other than it was submitted`() {
+    @Test func `a log has no message that was not submitted, and no changed one`() {
         expect("the log of abc has m3 at 3, which nobody submitted") { $0.remove("ann", .submitted, id: "m3") }
         expect("saw m3 in abc, which nobody submitted") { $0.remove("ann", .submitted, id: "m3") }
         expect("m3 in the log of abc is not what was submitted") { $0.change("ann", .submitted) { $0.digest = "else" } }
     }
 
-    @Test func `what clients see is what the log has`() {
+    @Test func `clients see the same entries as the log has`() {
         expect("ann saw") { tale in tale.change("bob", .applied) { $0.items?[1].digest = "else" } }
         expect("bob saw m4 at 4 in abc, the log has nothing there") { tale in
             tale.change("bob", .applied) { $0.items?.append(HistoryTale.item(4, "m4")) }
@@ -80,7 +80,7 @@ import Testing
         expect("bob saw") { tale in tale.change("bob", .store) { $0.items?[2] = HistoryTale.item(3, "m2") } }
     }
 
-    @Test func `entries come without a gap and without a repeat`() {
+    @Test func `a client receives entries without gaps and repeats`() {
         expect("bob in abc got 5 after 3") {
             $0.insert([.entries(.applied, [HistoryTale.item(5, "m5")], epoch: "e1", room: "abc", who: "bob")])
         }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `another epoch begins with a snapshot, and a snapshot never goes back`() {
+    @Test func `a new epoch begins with a snapshot, and a snapshot never goes back`() {
         expect("bob in abc went from epoch e1 to e2 without being told") { tale in
             tale.change("bob", .applied) { $0.epoch = "e2" }
             tale.events.insert(.entries(.applied, [HistoryTale.item(1, "m1")], epoch: "e1", room: "abc", who: "bob"), at: 2)
@@ -107,12 +107,12 @@ import Testing
         expectClean { $0.insert([.entries(.replaced, [HistoryTale.item(3, "m3")], epoch: "e1", seq: 3, room: "abc", who: "bob")]) }
     }
 
-    @Test func `a store that is read again has what the app was told`() {
+    @Test func `a store that is opened again has what the app was told`() {
         let started = HistoryEvent(.started, who: "bob")
         func opened(_ seq: Int64) -> HistoryEvent { .entries(.opened, epoch: "e1", seq: seq, room: "abc", who: "bob") }
         expect("bob in abc was told 3, and has only 2 stored") { $0.insert([started, opened(2)]) }
         expectClean { $0.insert([started, opened(3)]) }
-        // The commit was the last thing that the program did: the news of it was lost with the program.
+        // The commit was the last thing that the program did, so its report was lost with the program.
         expectClean { tale in
             tale.change("bob", .applied) { $0.items?.removeLast() }
             tale.insert([started, opened(3)])
@@ -121,14 +121,14 @@ import Testing
             tale.change("bob", .applied) { $0.items?.removeLast() }
             tale.insert([opened(3)])
         }
-        // An older copy of the store may be anywhere behind.
+        // An older copy of the store may be behind by any amount.
         expectClean { tale in
             tale.insert([
                 HistoryEvent(.restored, who: "bob"), opened(1),
                 .entries(.applied, [HistoryTale.item(2, "m2"), HistoryTale.item(3, "m3")], epoch: "e1", room: "abc", who: "bob"),
             ])
         }
-        // It may have had nothing of the room, and a log that went back unseen ends before what the client had.
+        // The copy may have lacked the room, and a log that went back unnoticed ends before the client's cursor.
         expectClean { tale in
             tale.insert([
                 HistoryEvent(.restored, who: "bob"), started,
@@ -139,23 +139,23 @@ import Testing
         }
     }
 
-    @Test func `a store has all that its app was told of`() {
+    @Test func `a store has all entries that its app was told of`() {
         expect("bob in abc has lost what it had from 1 on: its store begins at 4") { tale in tale.change("bob", .store) { $0.items = [] } }
         expect("bob in abc has lost what it had from 1 on: its store begins at 2") { tale in
             tale.change("bob", .store) { _ = $0.items?.removeFirst() }
         }
-        // A store with a limit lets go of the oldest, and of no more.
+        // A store with a limit drops only the oldest entries, and no more than the limit requires.
         expectClean { $0.loseOfStore(1, limit: 2) }
         expect("bob in abc has lost what it had from 2 on: its store begins at 3") { tale in
             tale.loseOfStore(2, limit: 2)
         }
-        // A snapshot replaced what it had.
+        // A snapshot replaced the entries.
         let snapshot = HistoryEvent.entries(.replaced, [HistoryTale.item(3, "m3")], epoch: "e1", seq: 3, room: "abc", who: "bob")
         expectClean { tale in
             tale.insert([snapshot])
             tale.loseOfStore(2)
         }
-        // Pages that were stored belong to it; others do not.
+        // Pages that were stored belong to the store. Others do not.
         func page(_ seq: Int64?) -> HistoryEvent {
             .entries(.paged, [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2")], epoch: "e1", seq: seq, room: "abc", who: "bob")
         }
@@ -167,14 +167,14 @@ import Testing
             tale.insert([snapshot, page(3), page(nil)])
             tale.loseOfStore(2)
         }
-        // What is forgotten need not be there.
+        // A forgotten room need not be in the store.
         expectClean { tale in
             tale.insert([HistoryEvent(.forgot, who: "bob", room: "abc"), snapshot])
             tale.loseOfStore(2)
         }
     }
 
-    @Test func `a store that is read again has lost nothing`() {
+    @Test func `a store that is opened again has lost nothing`() {
         func opened(_ count: Int64, limit: Int64? = nil) -> HistoryEvent {
             var event = HistoryEvent.entries(.opened, epoch: "e1", seq: 3, room: "abc", who: "bob")
             (event.count, event.limit) = (count, limit)
@@ -187,7 +187,7 @@ import Testing
             tale.insert([started, opened(2, limit: 2)])
             tale.loseOfStore(1)
         }
-        // An older copy had less, and from then on it is what must be there.
+        // An older copy had fewer entries, and from then on the store must have those.
         expectClean { tale in
             tale.insert([HistoryEvent(.restored, who: "bob"), opened(2)])
             tale.loseOfStore(1)
@@ -210,11 +210,11 @@ import Testing
         expect("bob in abc store: from 1 to 3") { tale in tale.change("bob", .store) { $0.items?.remove(at: 1) } }
     }
 
-    @Test func `at the end nothing waits`() {
+    @Test func `at the end no message is pending`() {
         expect("ann in abc: 1 still wait to be sent, first m3") { tale in tale.change("ann", .outbox) { $0.names = ["m3"] } }
     }
 
-    @Test func `what was in the outbox is stored, or its app was told what else became of it`() {
+    @Test func `a message in the outbox is stored, or its app was told another outcome`() {
         let submitted = HistoryEvent.submitted("m9", digest: "", room: "abc", who: "ann")
         let queued = HistoryEvent.queued("m9", cseq: 4, device: "d1", room: "abc", who: "ann")
         expect("m9 was in the outbox, is not in the log, and its app was told nothing") { $0.insert([submitted, queued]) }
@@ -231,14 +231,14 @@ import Testing
                 .message(.retried, "m9", room: "abc", who: "ann"),
             ])
         }
-        // The news that it was discarded may have been lost with the program; that it was lost, not.
+        // The report of a discard may have been lost with the program. The report of a loss may not.
         expect("m9 was in the outbox") { $0.insert([submitted, queued, HistoryEvent(.started, who: "ann")]) }
         expectClean { tale in
             tale.insert([submitted, queued, .message(.discarding, "m9", room: "abc", who: "ann"), HistoryEvent(.started, who: "ann")])
         }
     }
 
-    @Test func `the app of a stored message is told so, if it lived to hear it`() {
+    @Test func `an app is told that its message is stored, unless it was killed before`() {
         expect("m3 is in the log, and its app was never told") { $0.remove("ann", .acked, id: "m3") }
         expectClean { tale in
             tale.remove("ann", .acked, id: "m3")
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `what was told to have failed is not in the log, unless nobody could know`() {
+    @Test func `a message reported as failed is not in the log, unless its outcome was unknown`() {
         expect("m3 was told to have failed or been discarded, and is in the log") { tale in
             tale.remove("ann", .acked, id: "m3")
             tale.insert([.failed("m3", isUncertain: false, text: "", room: "abc", who: "ann")])
@@ -255,7 +255,7 @@ import Testing
             tale.remove("ann", .acked, id: "m3")
             tale.insert([.message(.discarded, "m3", room: "abc", who: "ann")])
         }
-        // Retention has passed it: the hub could not say any more that it had it.
+        // Retention has removed it, so the hub could no longer report it.
         expectClean { tale in
             tale.remove("ann", .acked, id: "m1")
             tale.change("hub", .log) { $0.seq = 2 }
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `what was acked is not taken back, but by an older copy of a store`() {
+    @Test func `only an older copy of a store takes back an ack`() {
         let failed = HistoryEvent.failed("m3", isUncertain: false, text: "", room: "abc", who: "ann")
         let uncertain = HistoryEvent.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")
         let discarded = HistoryEvent.message(.discarded, "m3", room: "abc", who: "ann")
@@ -273,7 +273,7 @@ import Testing
         expectClean { $0.insert([HistoryEvent(.restored, who: "ann"), failed]) }
     }
 
-    @Test func `nobody knows what became of a message only where something was lost that would say so`() {
+    @Test func `a message is uncertain only where the evidence of its outcome was lost`() {
         let uncertain = HistoryEvent.failed("m3", isUncertain: true, text: "", room: "abc", who: "ann")
         func change(_ tale: inout HistoryTale, id: String = "m3") {
             tale.remove("ann", .acked, id: id)
@@ -282,7 +282,7 @@ import Testing
             tale.insert([event])
         }
         expect("m3 was told to be uncertain, and the log has it still") { change(&$0) }
-        // Of a store or a log that was put back, and of an absence, nobody knows.
+        // The evidence is lost with a restored store, a restored log or an absence.
         for cause in [HistoryEvent.Kind.restored, .slept] {
             expectClean { tale in
                 tale.insert([HistoryEvent(cause, who: "bob"), .entries(.opened, epoch: "e1", seq: 3, room: "abc", who: "bob")])
@@ -293,7 +293,7 @@ import Testing
             tale.insert([HistoryEvent(.rewound, who: "hub", room: "other")])
             change(&tale)
         }
-        // What retention has passed the hub cannot find.
+        // The hub cannot find what retention has removed.
         expectClean { tale in
             change(&tale, id: "m1")
             tale.change("hub", .log) { $0.seq = 2 }
@@ -307,7 +307,7 @@ import Testing
         ]
         let doubt = HistoryEvent.failed("m9", isUncertain: true, text: "", room: "abc", who: "ann")
         expect("m9 was told to be uncertain, and nothing was ever lost that could tell") { $0.insert(lost + [doubt]) }
-        // Of a number that was burnt no hub knows for ever whose it was.
+        // The hub does not remember for ever which message a voided number had.
         let failed = HistoryEvent.failed("m9", isUncertain: false, text: "", room: "abc", who: "ann")
         expectClean { $0.insert(lost + [failed, doubt]) }
         expect("m9 was told to be uncertain") {
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `names that look the same are two rooms and two writers`() {
+    @Test func `names that look the same but differ in bytes are two rooms and two writers`() {
         let (one, other) = ("caf\u{E9}", "cafe\u{301}")
         func tale(_ hubRoom: String) -> HistoryTale {
             var tale = HistoryTale.good
@@ -341,7 +341,7 @@ import Testing
         }
     }
 
-    @Test func `a log that went back unseen gives numbers out again, and all end with the same`() {
+    @Test func `a log that went back unnoticed reuses numbers, and at the end all clients agree`() {
         let other = HistoryTale.item(3, "m7", device: "d7", cseq: 1)
         func change(_ tale: inout HistoryTale, isTold: Bool, seenBy readers: [String]) {
             let log = tale.events.first { $0.what == .log }
@@ -363,7 +363,7 @@ import Testing
         expect("bob in abc has another entry at 3 than m7, which the log has") { change(&$0, isTold: true, seenBy: ["ann"]) }
     }
 
-    @Test func `a log that went back unseen is written down under the epoch that it gets when that is noticed`() {
+    @Test func `a log that went back unnoticed is recorded under the epoch that it gets when that is noticed`() {
         let other = HistoryTale.item(3, "m7", device: "d7", cseq: 1)
         func change(_ tale: inout HistoryTale, seen: HistoryItem) {
             tale.insert([.submitted("m7", digest: other.digest, room: "abc", who: "server")])
@@ -383,7 +383,7 @@ import Testing
         expect("eve saw") { change(&$0, seen: HistoryTale.item(3, "m7", device: "d8", cseq: 1)) }
     }
 
-    @Test func `a rewound log has another epoch, and may have lost what was acked`() {
+    @Test func `a rewound log has another epoch and may have lost acked messages`() {
         func change(_ tale: inout HistoryTale, isTold: Bool) {
             if isTold { tale.insert([HistoryEvent(.rewound, who: "hub", room: "abc")]) }
             let kept = [HistoryTale.item(1, "m1")]
@@ -395,7 +395,7 @@ import Testing
         }
         expectClean { change(&$0, isTold: true) }
         expect("abc has an epoch e1 that no log had") { change(&$0, isTold: false) }
-        // If the old log was written down too, its acks are judged by it.
+        // If the old log was recorded too, its acks are checked against it.
         expect("m3 was acked to ann at 3 of abc, where the log has m8") { tale in
             change(&tale, isTold: true)
             let old = [HistoryTale.item(1, "m1"), HistoryTale.item(2, "m2"), HistoryTale.item(3, "m8")]
@@ -403,23 +403,23 @@ import Testing
         }
     }
 
-    @Test func `what retention has passed is not missed`() {
+    @Test func `entries that retention has removed are not missing`() {
         expectClean { tale in tale.change("hub", .log) { ($0.items, $0.seq) = ([HistoryTale.item(3, "m3")], 3) }
-            // Nobody can say any more that they were stored, but that they were acked.
+            // No one can report any more that they were stored, but they were acked.
         }
     }
 
-    @Test func `everybody is told who is present`() {
+    @Test func `every client is told who is present`() {
         expect("bob in abc: told that [\"bob\"] are present, in truth [\"ann\", \"bob\"]") { tale in
             tale.change("bob", .members) { $0.names = ["bob"] }
         }
     }
 
-    @Test func `what a writer saw itself is passed on`() {
+    @Test func `a fault that a writer reports itself is passed on`() {
         expect("ann: the disk is on fire") { $0.insert([.broken("the disk is on fire", who: "ann")]) }
     }
 
-    @Test func `a run in which too little happened does not pass`() {
+    @Test func `a run with too few events of a kind fails`() {
         #expect(HistoryTale.good.judged(minimums: ["cuts": 3]).isClean)
         #expect(
             HistoryTale.good.judged(minimums: ["cuts": 4, "holes": 1]).violations == [
@@ -427,7 +427,7 @@ import Testing
             ])
     }
 
-    @Test func `two submissions of one name make a history useless`() {
+    @Test func `two submissions with the same ID make a history invalid`() {
         expect("m3 was submitted twice") { $0.insert([.submitted("m3", digest: "", room: "abc", who: "bob")]) }
     }
 }

@@ -1,6 +1,6 @@
 import RoomHistory
 
-/// A history of one room that is good, for tests to spoil.
+/// A valid history of one room, which tests change to break a rule.
 struct HistoryTale {
     static let room = "abc"
     var events: [HistoryEvent] = []
@@ -36,18 +36,18 @@ struct HistoryTale {
         events.append(.entries(what, items, epoch: epoch, seq: seq, room: Self.room, who: who))
     }
 
-    /// Changes the last event of a kind that a writer told.
+    /// Changes the last event of a kind from a writer.
     mutating func change(_ who: String, _ what: HistoryEvent.Kind, _ change: (inout HistoryEvent) -> Void) {
         guard let place = events.lastIndex(where: { $0.who == who && $0.what == what }) else { preconditionFailure("no such event") }
         change(&events[place])
     }
 
-    /// Removes all events of a kind that a writer told.
+    /// Removes all events of a kind from a writer.
     mutating func remove(_ who: String, _ what: HistoryEvent.Kind, id: String? = nil) {
         events.removeAll { $0.who == who && $0.what == what && (id == nil || $0.id == id) }
     }
 
-    /// Takes the first entries out of what Bob has stored.
+    /// Removes the first entries from Bob's stored ones.
     mutating func loseOfStore(_ count: Int, limit: Int64? = nil) {
         change("bob", .store) { store in
             store.items = store.items.map { Array($0.dropFirst(count)) }
@@ -55,7 +55,7 @@ struct HistoryTale {
         }
     }
 
-    /// Puts events before the last dumps, which stand at the end.
+    /// Inserts events before the final dumps.
     mutating func insert(_ events: [HistoryEvent]) {
         let place = self.events.firstIndex { $0.what == .store } ?? self.events.endIndex
         self.events.insert(contentsOf: events, at: place)

@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// How many bytes one may make the hub tell of what nobody stores.
+/// How many bytes of presence, signals and read markers a client may make the hub send.
 @Suite struct HubBudgetTests {
     private var stage = HubStage()
     private static let long = Signal(type: "cursor", payload: .json(Array(repeating: UInt8(ascii: "1"), count: 4000)))
@@ -14,12 +14,12 @@ import Testing
         return policy
     }
 
-    /// How many signals a connection hears.
+    /// The number of signals that a connection received.
     private mutating func signals(_ id: ConnectionID) -> Int {
         stage.heard(id).count { if case .signal = $0 { true } else { false } }
     }
 
-    @Test mutating func `one user does not make a little said into very much told`() {
+    @Test mutating func `the hub limits how much one user's small frames make it send to others`() {
         let ann = (0..<20).map { _ in stage.member("ann") }
         let others = (0..<200).map { stage.member("u\($0)") }
         for _ in 0..<10 {
@@ -27,15 +27,15 @@ import Testing
             stage.pass(.seconds(1))
         }
         let told = signals(others[0])
-        // 24 MB were said in ten seconds, which would be 5 GB; what one user may have told is 4 MiB a second, and some at once.
+        // 24 MB in ten seconds would be sent as 5 GB. One user may cause 4 MiB a second and a burst.
         #expect(told > 30 && told < 300 && stage.hub.figures.unsaid > 4000)
         #expect(Int64(told) * 4000 * 220 < HubPolicy().userDeliveries.burst + 10 * HubPolicy().userDeliveries.perSecond)
-        // Nobody else is held up by that.
+        // Other users are not delayed.
         stage.handle(others[0], .signal(.lobby, Self.short))
         #expect(signals(others[1]) == told + 1)
     }
 
-    @Test mutating func `a connection, a user and an address each have so many bytes to say`() {
+    @Test mutating func `each connection, user and address has a byte budget for sending`() {
         let rate = HubPolicy.Rate(perSecond: 4200, burst: 4200)
         let changes: [(inout HubPolicy) -> Void] = [
             { $0.connection.ephemeral = rate }, { $0.user.ephemeral = rate }, { $0.address.ephemeral = rate },
@@ -47,13 +47,13 @@ import Testing
             let first = signals(all[3])
             stage.pass(.seconds(1))
             stage.handle(all[0], .signal(.lobby, Self.long))
-            #expect(signals(all[3]) == 1, "the budget flows back")
+            #expect(signals(all[3]) == 1, "the budget refills")
             return first
         }
         #expect(heard == [3, 2, 1])
     }
 
-    @Test mutating func `a user, a room and the hub each tell so many bytes`() {
+    @Test mutating func `each user, room and hub has a byte budget for what the hub sends on`() {
         let rate = HubPolicy.Rate(perSecond: 20_000, burst: 20_000)
         let changes: [(inout HubPolicy) -> Void] = [{ $0.userDeliveries = rate }, { $0.roomDeliveries = rate }, { $0.deliveries = rate }]
         let heard = changes.map { change in
@@ -65,11 +65,11 @@ import Testing
             }
             return [signals(all[0]), signals(all[2])]
         }
-        // Each signal is told to two: two of them are within the budget.
+        // Each signal is sent to two members: two signals are within the budget.
         #expect(heard == [[4, 0], [2, 2], [2, 0]])
     }
 
-    @Test mutating func `read markers and changes of presence cost what signals cost`() {
+    @Test mutating func `read markers and presence changes are charged like signals`() {
         stage = HubStage(Self.policy { $0.userDeliveries = .init(perSecond: 1000, burst: 1000) })
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.publish(bob, 1...30)
@@ -86,7 +86,7 @@ import Testing
         #expect((2...5).contains(stage.heard(bob).segments.count))
     }
 
-    @Test mutating func `where much is told, presence is told later, but within seconds`() {
+    @Test mutating func `when the hub sends much, presence is delayed, but only by seconds`() {
         stage = HubStage(Self.policy { $0.roomDeliveries = .init(perSecond: 1, burst: 1) })
         let bob = stage.member("bob", presence: true)
         stage.pass(.seconds(10))
@@ -100,12 +100,12 @@ import Testing
         #expect((2...4).contains(told.count) && told.last?.total == 9)
     }
 
-    @Test mutating func `a change of presence waits four seconds at most, however much was told`() {
+    @Test mutating func `a presence change waits four seconds at most, however much was sent`() {
         stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 100, burst: 1000) })
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(60))
         _ = stage.heard(bob)
-        // Twice the burst is missing after this: it would take more than ten seconds to come back.
+        // After this the budget is two bursts short. Refilling it would take more than ten seconds.
         stage.handle(ann, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
         #expect(stage.heard(bob).segments.count == 1)
         stage.handle(ann, .presence(.lobby, .init(status: "t")))
@@ -115,7 +115,7 @@ import Testing
         #expect(stage.heard(bob).segments.last?.members.map(\.presence.status) == ["t"])
     }
 
-    @Test mutating func `much presence in one room does not silence others for long`() {
+    @Test mutating func `much presence in one room does not delay other rooms for long`() {
         let other = RoomName("other")!
         stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 10_000, burst: 20_000) })
         let (bob, eve) = (stage.member("bob", of: other), stage.member("eve", of: other))
@@ -123,18 +123,18 @@ import Testing
             let id = stage.member("u\(number)", presence: true)
             stage.handle(id, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
         }
-        // A megabyte and more is told, whatever the budget.
+        // More than a megabyte is sent, whatever the budget is.
         stage.pass(.seconds(2))
         _ = stage.heard(eve)
         stage.handle(bob, .signal(other, Self.short))
         #expect(signals(eve) == 0)
-        // Those who wait to be told who is present take what has come back, and more than that once; then others have their turn.
+        // Members that wait for the member list use up the refilled budget and exceed it once. Then it is the others' turn.
         var heard = 0
         for _ in 0..<12 {
             stage.pass(.seconds(1))
             stage.handle(bob, .signal(other, Self.short))
             heard += signals(eve)
         }
-        #expect(heard >= 3, "two bursts are the most that is missing: \(heard)")
+        #expect(heard >= 3, "the budget is at most two bursts short: \(heard)")
     }
 }

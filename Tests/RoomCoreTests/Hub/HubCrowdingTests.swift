@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// Who may hold how many rooms open, and what becomes of the others' rooms.
+/// How many rooms each user, address and hub may hold open, and which rooms are closed first.
 @Suite struct HubCrowdingTests {
     private var stage = HubStage()
 
@@ -17,7 +17,7 @@ import Testing
         return stage.heard(id)
     }
 
-    /// Whether these are refusals that say when to ask again, and nothing else.
+    /// Whether all frames are refusals with a retry time.
     private func areLater(_ said: [HubFrame]) -> Bool {
         !said.isEmpty
             && said.refusals.count == said.count
@@ -27,7 +27,7 @@ import Testing
             }
     }
 
-    @Test mutating func `a user is in so many rooms with all connections, each counted once`() {
+    @Test mutating func `a user has a limit of rooms over all connections, with each room counted once`() {
         stage = HubStage(Self.policy { $0.user.rooms = 2 })
         let (one, two, bob) = (stage.client("ann"), stage.client("ann"), stage.client("bob"))
         #expect(join(one, "a", "b").states.count == 2)
@@ -40,7 +40,7 @@ import Testing
         #expect(join(one, "c").states.count == 1)
     }
 
-    @Test mutating func `the users of an address are in so many rooms`() {
+    @Test mutating func `the users of one address share a limit of rooms`() {
         stage = HubStage(Self.policy { $0.address.rooms = 2 })
         let (ann, bob, far) = (stage.client("ann"), stage.client("bob"), stage.client("far", address: "10.0.0.2"))
         #expect(join(ann, "a", "b").states.count == 2 && join(bob, "b").states.count == 1)
@@ -49,23 +49,23 @@ import Testing
         #expect(join(bob, "d").states.count == 1)
     }
 
-    @Test mutating func `what a connection was refused for its own rooms is never a place of somebody else`() {
+    @Test mutating func `a connection over its own room limit is refused for good`() {
         stage = HubStage(Self.policy { $0.limits.rooms = 1 })
         let refusal = join(stage.client("ann"), "a", "b").refusals.first
         #expect(refusal?.code == .count && refusal?.retry == .never && refusal?.room?.text == "b")
     }
 
-    @Test mutating func `a hub that is full says when to ask again, to each another time`() {
+    @Test mutating func `a full hub refuses with a retry time that differs from client to client`() {
         stage = HubStage(Self.policy { $0.openRooms = 2 })
         let (ann, bob) = (stage.client("ann"), stage.client("bob"))
         #expect(join(ann, "a", "b").states.count == 2)
         let refused = (0..<20).flatMap { _ in join(bob, "c") }
         #expect(areLater(refused) && Set(refused.refusals.map(\.retry)).count > 10)
         #expect(stage.hub.figures.rooms == 2)
-        #expect(join(bob, "a").states.count == 1, "a room that is open costs no place")
+        #expect(join(bob, "a").states.count == 1, "an open room takes no further place")
     }
 
-    @Test mutating func `rooms of those who have left make way at once`() {
+    @Test mutating func `empty rooms that users have left are closed at once for new ones`() {
         stage = HubStage(Self.policy { $0.openRooms = 3 })
         let (eve, bob) = (stage.client("eve"), stage.client("bob"))
         #expect(join(eve, "a", "b", "c").states.count == 3)
@@ -73,20 +73,20 @@ import Testing
         for name in ["a", "b"] { stage.handle(eve, .leave(RoomName(name)!)) }
         #expect(join(bob, "d", "e").states.count == 2)
         #expect(stage.hub.figures.rooms == 3 && stage.hub.figures.crowdedOut == 2)
-        // What was let go early is opened again as it was.
+        // A room that was closed early is opened again as it was.
         stage.handle(bob, .leave(RoomName("e")!))
         stage.publish(bob, 1...1, in: RoomName("d")!)
         #expect(stage.heard(bob).acks.count == 1 && join(eve, "a").states.count == 1)
     }
 
-    @Test mutating func `rooms of those who were cut off make way too, though they are still shown there`() {
+    @Test mutating func `empty rooms of disconnected users are closed too, although their presence is still shown`() {
         stage = HubStage(Self.policy { $0.openRooms = 2 })
         let (eve, bob) = (stage.client("eve"), stage.client("bob"))
         #expect(join(eve, "a", "b", presence: true).states.count == 2)
         stage.give(.gone(eve))
         _ = stage.heardBus()
         #expect(join(bob, "c", "d", presence: true).states.count == 2 && stage.hub.figures.crowdedOut == 2)
-        // Other nodes hear that eve is gone.
+        // Other nodes are told that eve is gone.
         let gone = stage.heardBus().filter { if case .segment(let segment) = $0 { segment.total == 0 } else { false } }
         #expect(gone.count == 2)
         stage.give(.gone(bob))
@@ -94,7 +94,7 @@ import Testing
         #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
     }
 
-    @Test mutating func `a room in which something is under way does not make way`() {
+    @Test mutating func `a room with pending work is not closed for others`() {
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let (ann, bob) = (stage.member("ann"), stage.client("bob"))
         stage.holdsLog = true
@@ -107,7 +107,7 @@ import Testing
         #expect(stage.heard(bob).states.count == 1 && stage.log.rooms[.lobby]?.head == 1)
     }
 
-    @Test mutating func `what the server publishes finds a place when somebody has left`() {
+    @Test mutating func `a server publication gets a room when a client has left one`() {
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let ann = stage.member("ann")
         func publish(_ number: UInt64) -> ServerAnswer? {
@@ -115,18 +115,18 @@ import Testing
             return stage.answers[ServerRequest(number)]
         }
         guard case .refused(let refusal)? = publish(1) else {
-            Issue.record("there was no place")
+            Issue.record("there was no room for it")
             return
         }
         #expect(refusal.code == .count && refusal.retry == .after(1000))
         stage.give(.gone(ann))
         guard case .stored? = publish(2) else {
-            Issue.record("there is a place")
+            Issue.record("there is room for it")
             return
         }
     }
 
-    @Test mutating func `a room that is being opened again does not make way`() {
+    @Test mutating func `a room that is being opened again is not closed for others`() {
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let (ann, bob) = (stage.member("ann"), stage.client("bob"))
         stage.log.fates = [.refused]
@@ -141,7 +141,7 @@ import Testing
         #expect(stage.heard(bob).states.count == 1)
     }
 
-    @Test mutating func `presence of a room that was let go and is joined again is newer than what was told before`() throws {
+    @Test mutating func `presence of a room that was closed and joined again has newer versions than before`() throws {
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(5))
@@ -149,7 +149,7 @@ import Testing
         stage.pass(.seconds(5))
         for id in [ann, bob] { stage.give(.gone(id)) }
         let before = stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }
-        // The room is crowded out, and so is the one that did it.
+        // The room is closed for another, which is closed as well.
         let eve = stage.client("eve")
         #expect(join(eve, "b").states.count == 1)
         stage.handle(eve, .leave(RoomName("b")!))
@@ -159,7 +159,7 @@ import Testing
         let first = try #require(stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }.last)
         let version = try #require(last.last).version
         #expect(before.allSatisfy { $0.version < version } && first.room == .lobby && first.isFull && first.version > version)
-        // Whoever still hears what was told of it before is not led astray.
+        // A node that still receives the old messages is not misled by them.
         for old in last { stage.give(.heard(.segment(old))) }
         _ = stage.heard(again)
         _ = stage.member("bob", device: 71, presence: true)

@@ -2,9 +2,9 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// No input, in whatever order, breaks what the hub promises.
+/// Random inputs in any order do not break the hub's guarantees.
 @Suite struct HubExplorationTests {
-    /// Some clients that say anything, a log that fails, and a watch over all that the hub says.
+    /// Clients that send anything, a log that fails, and checks of all that the hub sends.
     private struct Tumult {
         var hub: HubMachine
         var log = ModelLog()
@@ -17,9 +17,9 @@ import Testing
         var closed: Set<ConnectionID> = []
         var devices: [ConnectionID: DeviceID] = [:]
         var count: UInt64 = 0
-        /// Where each connection stands in each room: the epoch and the last entry; nil: what comes next is free.
+        /// The epoch and last entry of each connection in each room. Nil means that the next entries may begin anywhere.
         var cursors: [ConnectionID: [RoomName: LogPosition]] = [:]
-        /// What was acked, told or numbered under each place of each epoch.
+        /// The message IDs that were acked, sent or numbered at each position of each epoch.
         var ids: [RoomName: [LogPosition: MessageID]] = [:]
         var complaints: [String] = []
         var seen: Set<String> = []
@@ -37,7 +37,7 @@ import Testing
         mutating func odds(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &chance) == 0 }
         mutating func number() -> Int64 { odds(60) ? pick([.min, .max, 0, -1, 1 << 53]) : Int64.random(in: 1...12, using: &chance) }
 
-        // MARK: What happens
+        // MARK: Inputs
 
         mutating func connection() -> ConnectionID {
             open.isEmpty || odds(30) ? ConnectionID(UInt64.random(in: 0...count, using: &chance)) : pick(open)
@@ -121,7 +121,7 @@ import Testing
                     gone: [])
                 inbox.append(.heard(.segment(segment)))
             case 12:
-                // What nobody asked for.
+                // An answer that no one asked for.
                 let room = pick(rooms)
                 let replies: [LogReply] = [
                     .appended(room, batch: -1), .notAppended(room, batch: -1), .fetched(-1, [], base: 1), .found(-1, nil), .notFetched(-1),
@@ -130,7 +130,7 @@ import Testing
             case 13...20:
                 let answered = odds(2) ? orders.count : Int.random(in: 0...orders.count, using: &chance)
                 for _ in 0..<min(answered, orders.count) {
-                    // Of each room in order; between rooms as it comes.
+                    // Answers of one room come in order. Answers of different rooms come in any order.
                     if let reply = log.carryOut(orders.removeFirst()) { inbox.append(.log(reply)) }
                 }
             default:
@@ -146,17 +146,17 @@ import Testing
             }
             var effects: [HubEffect] = []
             hub.wake(at: now, into: &effects)
-            if let deadline = hub.deadline, deadline <= now { complaints.append("a deadline has passed and nothing was done") }
+            if let deadline = hub.deadline, deadline <= now { complaints.append("the hub did nothing at its deadline") }
             for effect in effects { carryOut(effect) }
         }
 
-        // MARK: What the hub does about it
+        // MARK: Effects
 
         mutating func carryOut(_ effect: HubEffect) {
             switch effect {
             case .send(let frame, let id): take(frame, id)
             case .fanOut(let frame, let ids):
-                if Set(ids).count != ids.count || ids.isEmpty { complaints.append("told twice or to nobody: \(frame)") }
+                if Set(ids).count != ids.count || ids.isEmpty { complaints.append("sent twice or to no one: \(frame)") }
                 for id in ids { take(frame, id) }
             case .close(let id, _, _):
                 if !closed.insert(id).inserted { complaints.append("closed twice") }
@@ -174,27 +174,27 @@ import Testing
             case .notify(let message): inbox.append(.heard(message))
             case .answer(_, .stored(let epoch, let ack)):
                 _ = epoch
-                if ack.seq < 0 { complaints.append("a place below 0") }
+                if ack.seq < 0 { complaints.append("a position below 0") }
                 seen.insert("answer")
             case .answer, .rewound: break
             }
         }
 
         mutating func take(_ frame: HubFrame, _ id: ConnectionID) {
-            if closed.contains(id) { complaints.append("told a closed one: \(frame)") }
+            if closed.contains(id) { complaints.append("sent to a closed connection: \(frame)") }
             switch frame {
             case .state(let state):
                 seen.insert(state.isSnapshot ? "snapshot" : state.hasMore ? "page" : "resume")
                 if state.items.last.map({ $0.seq != state.to }) ?? (state.to != state.from - 1) {
-                    complaints.append("ends elsewhere: \(state)")
+                    complaints.append("a wrong end or head: \(state)")
                 }
                 follow(state.items, in: state.room, epoch: state.epoch, from: state.from)
-                if state.hasMore != (state.to < state.head) { complaints.append("more, or not: \(state)") }
+                if state.hasMore != (state.to < state.head) { complaints.append("a wrong hasMore: \(state)") }
                 cursors[id, default: [:]][state.room] = state.hasMore ? nil : LogPosition(epoch: state.epoch, seq: state.to)
             case .entries(let room, let epoch, let items, _):
                 seen.insert("entries")
                 guard let cursor = cursors[id]?[room] else { return complaints.append("entries before a state: \(room)") }
-                if cursor.epoch != epoch { complaints.append("another epoch without a word") }
+                if cursor.epoch != epoch { complaints.append("another epoch without a state") }
                 follow(items, in: room, epoch: epoch, from: cursor.seq + 1)
                 cursors[id]?[room] = LogPosition(epoch: epoch, seq: items.last?.seq ?? cursor.seq)
             case .acks(let room, let epoch, let acks):
@@ -211,7 +211,7 @@ import Testing
             }
         }
 
-        /// Entries follow one another, and are on disk under the same names.
+        /// Checks that entries are contiguous, and are in the log under the same IDs.
         mutating func follow(_ items: [Entry], in room: RoomName, epoch: UInt64, from: Int64) {
             for (place, entry) in items.enumerated() {
                 if entry.seq != from + Int64(place) { complaints.append("\(entry.seq) after \(from + Int64(place) - 1)") }
@@ -224,7 +224,7 @@ import Testing
             ids[room, default: [:]][position] = id
         }
 
-        /// What was told is in the log, each publication once.
+        /// Checks that all sent entries are in the log, each publication once.
         mutating func close() {
             var owners: [DeviceID: UserName] = [:]
             for room in rooms {
@@ -236,7 +236,7 @@ import Testing
                     case .entry(let entry):
                         (device, user, cseq) = (entry.device, entry.user, entry.cseq)
                         if written.updateValue(entry.id, forKey: LogPosition(epoch: epoch, seq: entry.seq)) != nil {
-                            complaints.append("a number twice")
+                            complaints.append("a number was used twice")
                         }
                     case .void(let voided, let owner, let number, _, _): (device, user, cseq) = (voided, owner, number)
                     }
@@ -245,13 +245,13 @@ import Testing
                     numbers[device] = cseq
                 }
                 for (position, id) in ids[room] ?? [:] where written[position] != id {
-                    complaints.append("told, but not in the log: \(position)")
+                    complaints.append("sent, but not in the log: \(position)")
                 }
             }
         }
     }
 
-    @Test func `whatever comes in whatever order, the promises hold`() {
+    @Test func `in every order of inputs the hub keeps its guarantees`() {
         var seen: Set<String> = []
         var policy = HubPolicy()
         (policy.tailEntries, policy.fetches, policy.limits.page, policy.limits.members) = (2, 2, 3, 2)

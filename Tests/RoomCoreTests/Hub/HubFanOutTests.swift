@@ -2,11 +2,11 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// Entries go to all members, and a slow one never slows the room.
+/// Entries go to all members, and a slow member does not slow the room.
 @Suite struct HubFanOutTests {
     private var stage = HubStage()
 
-    @Test mutating func `a message to many is handed over with one array that stays the same`() {
+    @Test mutating func `a message to many members is sent with one shared member array`() {
         var policy = HubPolicy()
         policy.user.connections = 3000
         stage = HubStage(policy)
@@ -18,7 +18,7 @@ import Testing
         #expect(Set(places).count == 1)
     }
 
-    @Test mutating func `a congested member gets nothing that many get, and all others do`() {
+    @Test mutating func `a congested member gets no fan-out frames, and all others do`() {
         let (ann, bob, eve) = (stage.member("ann"), stage.member("bob", presence: true), stage.member("eve", presence: true))
         stage.give(.congested(bob))
         stage.publish(ann, 1...2)
@@ -29,7 +29,7 @@ import Testing
         #expect(stage.heard(eve).entries == [1, 2])
     }
 
-    @Test mutating func `one that has caught up is told where the room is, and comes again without a gap`() throws {
+    @Test mutating func `a member that is no longer congested gets a lag frame and resumes without a gap`() throws {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.give(.congested(bob))
         stage.publish(ann, 1...2)
@@ -43,7 +43,7 @@ import Testing
         #expect(said.states.flatMap(\.items).map(\.seq) + said.entries == [1, 2, 3, 4])
     }
 
-    @Test mutating func `one that has caught up sees who is there with its next state, not before`() {
+    @Test mutating func `a member that is no longer congested gets the member list with its next state, not before`() {
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.give(.congested(bob))
         stage.handle(ann, .presence(.lobby, .init(status: "away")))
@@ -55,7 +55,7 @@ import Testing
         #expect(segments.count == 1 && segments[0].isFull && segments[0].members.contains { $0.presence.status == "away" })
     }
 
-    @Test mutating func `acks go to a congested one, too`() {
+    @Test mutating func `a congested member still gets acks`() {
         let ann = stage.member("ann")
         stage.give(.congested(ann))
         stage.publish(ann, 1...1)
@@ -63,7 +63,7 @@ import Testing
         #expect(said.acks.count == 1 && said.entries.isEmpty)
     }
 
-    @Test mutating func `a congested one's joins wait, and it cannot ask for pages`() {
+    @Test mutating func `joins of a congested member wait, and its history requests are refused`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.give(.congested(bob))
         stage.publish(ann, 1...1)
@@ -74,7 +74,7 @@ import Testing
         #expect(stage.heard(bob).states.count == 1)
     }
 
-    @Test mutating func `one that became congested while its state was on the way is told`() {
+    @Test mutating func `a member that became congested before its state was sent gets a lag frame`() {
         let ann = stage.member("ann")
         let bob = stage.client("bob")
         stage.publish(ann, 1...200)
@@ -91,7 +91,7 @@ import Testing
         #expect(stage.heard(bob) == [.lag(.lobby, head: 201)])
     }
 
-    @Test mutating func `one that stays congested is closed`() {
+    @Test mutating func `a member that stays congested is closed`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         for id in [ann, bob] { stage.give(.congested(id)) }
         stage.pass(.seconds(59))
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Read markers
 
-    @Test mutating func `a read marker is stored and told, and never goes back`() {
+    @Test mutating func `a read marker is stored and sent to the members, and never moves back`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.publish(bob, 1...5)
         for id in [ann, bob] { _ = stage.heard(id) }
@@ -113,14 +113,14 @@ import Testing
         #expect(stage.heard(bob).states.first?.reads == [.init(user: UserName("ann")!, seq: 4)])
     }
 
-    @Test mutating func `nobody has read what is not there`() {
+    @Test mutating func `a read marker cannot pass the last entry`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
         stage.handle(ann, .read(.lobby, upTo: .max), .read(.lobby, upTo: .min))
         #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 2])
     }
 
-    @Test mutating func `in a room of many, one is told only one's own marker`() {
+    @Test mutating func `in a large room a member gets only its own read marker`() {
         var policy = HubPolicy()
         policy.limits.members = 2
         stage = HubStage(policy)

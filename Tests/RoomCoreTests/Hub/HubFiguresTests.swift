@@ -2,13 +2,13 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// What a hub tells of its rooms.
+/// The figures that a hub reports about its rooms.
 @Suite struct HubFiguresTests {
     private var stage = HubStage()
 
     private func names(_ rooms: [RoomFigures]) -> [String] { rooms.map(\.room.text) }
 
-    @Test mutating func `the rooms with the most members come first`() {
+    @Test mutating func `rooms with the most members come first`() {
         for (room, members) in [("a", 1), ("b", 3), ("c", 2), ("d", 3), ("e", 0)] {
             for number in 0..<members { _ = stage.member("u\(number)", of: RoomName(room)!) }
         }
@@ -17,7 +17,7 @@ import Testing
         #expect(busiest.byPace.isEmpty && names(stage.hub.busiest(9, at: stage.now).byMembers) == ["b", "d", "c", "a"])
     }
 
-    @Test mutating func `the pace of a room is that of its last ten seconds`() {
+    @Test mutating func `a room's rate covers its last ten seconds`() {
         let (one, other) = (RoomName("one")!, RoomName("other")!)
         let id = stage.member("ann", of: one)
         stage.handle(id, .join(.init(room: other)))
@@ -27,7 +27,7 @@ import Testing
         stage.handle(id, .publish(other, .void(21)))
         #expect(stage.hub.busiest(9, at: stage.now).byPace.map(\.pace) == [4, 2])
         stage.pass(.seconds(10))
-        // Half of that span of time is longer ago.
+        // Half of that time is no longer within the ten seconds.
         #expect(stage.hub.busiest(9, at: stage.now).byPace.map(\.pace) == [2, 1])
         stage.publish(id, 22...51, in: other)
         let busiest = stage.hub.busiest(1, at: stage.now).byPace

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HubJoiningTests {
     private var stage = HubStage()
 
-    /// A room with so many entries of bob's, and nothing of it in memory.
+    /// A room with `count` entries of bob that the hub does not have in memory.
     private mutating func fill(_ count: Int64) {
         let bob = stage.member("bob", device: 99)
         for first in stride(from: 1, through: count, by: 1000) {
@@ -24,9 +24,9 @@ import Testing
         return try #require(stage.heard(id).states.last)
     }
 
-    // MARK: The table
+    // MARK: Answers to a cursor
 
-    @Test(arguments: [false, true]) mutating func `who missed entries gets those`(isInMemory: Bool) throws {
+    @Test(arguments: [false, true]) mutating func `a client that missed entries gets those`(isInMemory: Bool) throws {
         if isInMemory { stage.publish(stage.member("bob", device: 99), 1...20) } else { fill(20) }
         let id = stage.client("ann")
         let state = try state(of: id, seq: 12)
@@ -34,14 +34,14 @@ import Testing
         #expect(state.items.map(\.seq) == Array(13...20) && state.rights == .member)
     }
 
-    @Test mutating func `who missed nothing gets nothing`() throws {
+    @Test mutating func `a client that missed nothing gets no entries`() throws {
         fill(5)
         let id = stage.client("ann")
         let state = try state(of: id, seq: 5)
         #expect(!state.isSnapshot && !state.hasMore && state.items.isEmpty && state.from == 6 && state.to == 5)
     }
 
-    @Test(arguments: [false, true]) mutating func `who missed more than it wants gets the last ones instead`(isInMemory: Bool) throws {
+    @Test(arguments: [false, true]) mutating func `a client behind by more than its limit gets the last entries`(isInMemory: Bool) throws {
         if isInMemory { stage.publish(stage.member("bob", device: 99), 1...20) } else { fill(20) }
         let id = stage.client("ann")
         let state = try state(of: id, seq: 12, limit: 7)
@@ -49,14 +49,14 @@ import Testing
         #expect(try !self.state(of: id, seq: 13, limit: 7).isSnapshot)
     }
 
-    @Test mutating func `who comes from another epoch gets the last entries`() throws {
+    @Test mutating func `a client with a cursor of another epoch gets the last entries`() throws {
         fill(5)
         let id = stage.client("ann")
         let state = try state(of: id, epoch: 77, seq: 3)
         #expect(state.isSnapshot && state.items.map(\.seq) == [1, 2, 3, 4, 5] && state.epoch == stage.log.rooms[.lobby]?.epoch)
     }
 
-    @Test mutating func `who has nothing and wants the last few gets those`() throws {
+    @Test mutating func `a new client that wants the last few entries gets those`() throws {
         fill(9)
         let id = stage.client("ann")
         let state = try state(of: id, epoch: 0, seq: -3)
@@ -64,7 +64,7 @@ import Testing
         #expect(try self.state(of: id, epoch: 0, seq: .min).items.count == 9)
     }
 
-    @Test mutating func `who comes after retention has passed gets the last entries`() throws {
+    @Test mutating func `a client whose next entry was removed by retention gets the last entries`() throws {
         fill(9)
         _ = stage.log.trim(.lobby, to: 4)
         let id = stage.client("ann")
@@ -74,20 +74,20 @@ import Testing
         #expect(!just.isSnapshot && just.items.map(\.seq) == [6, 7, 8, 9])
     }
 
-    @Test mutating func `an empty log is answered, too`() throws {
+    @Test mutating func `a join of an empty log is answered, too`() throws {
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: .lobby)))
         let state = try #require(stage.heard(id).states.first)
         #expect(state.isSnapshot && state.items.isEmpty && state.from == 1 && state.to == 0 && state.head == 0 && state.epoch != 0)
     }
 
-    @Test mutating func `who has more than the log gets what there is`() throws {
+    @Test mutating func `a client whose cursor is beyond the log's end gets the entries that exist`() throws {
         fill(5)
         let state = try state(of: stage.client("ann"), seq: 6)
         #expect(state.isSnapshot && state.items.map(\.seq) == Array(1...5) && state.to == 5 && !state.hasMore)
     }
 
-    @Test mutating func `a long absence comes in pages, and then one is live`() throws {
+    @Test mutating func `a client that was away long gets pages, and then live entries`() throws {
         fill(1201)
         let id = stage.client("ann")
         let first = try state(of: id, seq: 100)
@@ -103,7 +103,7 @@ import Testing
         #expect(stage.heard(id).entries == [1203])
     }
 
-    @Test mutating func `a page has no more bytes than its bound, but one entry at least`() throws {
+    @Test mutating func `a page is limited in bytes, but has at least one entry`() throws {
         var policy = HubPolicy()
         (policy.pageBytes, policy.tailBytes, policy.tailEntries) = (1000, 1 << 20, 100)
         stage = HubStage(policy)
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: Rights
 
-    @Test mutating func `who may not read gets no entries, and may publish`() {
+    @Test mutating func `a client without the read right gets no entries, and may publish`() {
         fill(3)
         stage.grants = [Grant("lob*", [.write])]
         let ann = stage.client("ann")
@@ -128,16 +128,16 @@ import Testing
         #expect(stage.heard(ann).codes == [.rights])
     }
 
-    @Test mutating func `who has no rights is not let in`() {
+    @Test mutating func `a client without rights is refused`() {
         stage.grants = [Grant("lobby", .member)]
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: RoomName("lobby2")!)))
         #expect(stage.heard(id).codes == [.rights] && stage.hub.figures.rooms == 0)
     }
 
-    // MARK: What this device has published
+    // MARK: A device's earlier publications
 
-    @Test mutating func `a state tells what the log has of the device`() throws {
+    @Test mutating func `a state gives the highest number that the log has of the device`() throws {
         let ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...3)
         stage.give(.gone(ann))
@@ -149,7 +149,7 @@ import Testing
         #expect(other.high == 0)
     }
 
-    @Test mutating func `a publication on its way to disk is not lost on a new connection`() throws {
+    @Test mutating func `a publication that is being written counts for a new connection`() throws {
         let ann = stage.member("ann", device: 1)
         stage.holdsLog = true
         stage.publish(ann, 1...2)
@@ -158,16 +158,16 @@ import Testing
         stage.answer()
         let state = try #require(stage.heard(again).states.first)
         #expect(state.high == 2 && state.items.map(\.seq) == [1, 2])
-        // Sent again, it is the same one.
+        // The same publication, sent again, gets the same answer.
         stage.publish(again, 1...2)
         stage.answer()
         #expect(stage.heard(again).acks.map(\.seq).sorted() == [1, 2])
         #expect(stage.log.rooms[.lobby]?.head == 2)
     }
 
-    // MARK: No gap and no repeat
+    // MARK: No gaps and no repeats
 
-    @Test(arguments: 0...4) mutating func `entries that are appended while the log is read come once`(answered: Int) throws {
+    @Test(arguments: 0...4) mutating func `entries appended while the log is read are sent once`(answered: Int) throws {
         fill(100)
         let bob = stage.member("bob", device: 99)
         stage.holdsLog = true
@@ -184,7 +184,7 @@ import Testing
         #expect(said.states[0].items.map(\.seq) + said.entries == Array(91...104))
     }
 
-    @Test mutating func `what was read before it is known to be on disk is not told yet`() {
+    @Test mutating func `entries that were read before their append was confirmed are not sent yet`() {
         fill(100)
         let bob = stage.member("bob", device: 99)
         stage.holdsLog = true
@@ -202,7 +202,7 @@ import Testing
         #expect(stage.heard(id).entries == [101])
     }
 
-    @Test mutating func `what was forgotten from memory while the log was read is asked for again`() throws {
+    @Test mutating func `entries dropped from memory while the log was read are read again`() throws {
         fill(10)
         let bob = stage.member("bob", device: 99)
         stage.holdsLog = true
@@ -224,7 +224,7 @@ import Testing
         #expect(try self.state(of: id, seq: 10).items.map(\.seq) == Array(11...331))
     }
 
-    @Test mutating func `retention that passes while the log is read makes a snapshot of it`() throws {
+    @Test mutating func `retention that removes entries while the log is read turns the answer into a snapshot`() throws {
         fill(20)
         let id = stage.client("ann")
         stage.holdsLog = true
@@ -236,7 +236,7 @@ import Testing
         #expect(state.isSnapshot && state.items.map(\.seq) == [18, 19, 20])
     }
 
-    // MARK: The log is slow, or fails
+    // MARK: A slow or failing log
 
     @Test mutating func `joins wait until the room is open`() {
         stage.holdsLog = true
@@ -249,7 +249,7 @@ import Testing
         #expect(stage.heard(ann).states.count == 1 && stage.heard(bob).states.count == 1)
     }
 
-    @Test mutating func `a room that cannot be opened refuses its joins, and may be joined again`() {
+    @Test mutating func `a room that cannot be opened refuses its joins, and a later join tries again`() {
         stage.log.isReadable = false
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: .lobby)))
@@ -260,7 +260,7 @@ import Testing
         #expect(stage.heard(id).states.count == 1)
     }
 
-    @Test mutating func `a log that cannot be read refuses the join, and it may be tried again`() throws {
+    @Test mutating func `a log that cannot be read refuses the join, and a later join tries again`() throws {
         fill(100)
         let bob = stage.member("bob", device: 2)
         let id = stage.client("ann")
@@ -277,7 +277,7 @@ import Testing
         #expect(stage.hub.figures.members == 1)
     }
 
-    @Test mutating func `few reads are under way for one connection, and the others follow`() {
+    @Test mutating func `a connection has a limit of concurrent reads, and the other joins wait`() {
         var policy = HubPolicy()
         policy.fetches = 2
         stage = HubStage(policy)
@@ -301,7 +301,7 @@ import Testing
 
     // MARK: Leaving
 
-    @Test mutating func `who has left gets nothing more`() {
+    @Test mutating func `a client that left gets nothing more`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(ann, .leave(.lobby))
         stage.publish(bob, 1...1)
@@ -310,7 +310,7 @@ import Testing
         #expect(stage.heard(ann).codes == [.notJoined])
     }
 
-    @Test mutating func `a room in which nobody is is let go after a minute`() {
+    @Test mutating func `a room without members is closed after a minute`() {
         let ann = stage.member("ann")
         stage.handle(ann, .leave(.lobby))
         stage.holdsLog = true
@@ -320,7 +320,7 @@ import Testing
         #expect(stage.hub.figures.rooms == 0 && stage.orders == [.release(.lobby)])
     }
 
-    @Test mutating func `a room that somebody came back to is kept`() {
+    @Test mutating func `a room that a client joins again is kept open`() {
         let ann = stage.member("ann")
         stage.handle(ann, .leave(.lobby))
         stage.pass(.seconds(59))
@@ -331,7 +331,7 @@ import Testing
 
     // MARK: History
 
-    @Test mutating func `history comes in pages backwards`() {
+    @Test mutating func `history is sent backwards in pages`() {
         fill(30)
         let id = stage.member("ann")
         stage.handle(id, .history(.init(reference: 7, room: .lobby, before: 21, limit: 5)))
@@ -342,7 +342,7 @@ import Testing
         #expect(last.items.map(\.seq) == [29, 30])
     }
 
-    @Test mutating func `there is nothing before the beginning`() {
+    @Test mutating func `there is no history before the first entry`() {
         fill(5)
         let id = stage.member("ann")
         for before in [1, 0, .min] as [Int64] {
@@ -352,7 +352,7 @@ import Testing
         }
     }
 
-    @Test mutating func `history that cannot be had is refused by its reference`() {
+    @Test mutating func `a history request that cannot be answered is refused with its reference`() {
         fill(5)
         let (id, stranger) = (stage.member("ann"), stage.client("eve"))
         stage.log.isReadable = false

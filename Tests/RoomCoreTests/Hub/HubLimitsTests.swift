@@ -2,11 +2,11 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// What one may take up, and how a hub stops.
+/// The limits of clients, and how a hub stops.
 @Suite struct HubLimitsTests {
     private var stage = HubStage()
 
-    @Test mutating func `an address and a user have so many connections`() {
+    @Test mutating func `an address and a user have a limit of connections`() {
         var policy = HubPolicy()
         (policy.address.connections, policy.user.connections) = (3, 2)
         stage = HubStage(policy)
@@ -21,7 +21,7 @@ import Testing
         #expect(stage.hub.figures.connections == 2)
     }
 
-    @Test mutating func `a device that comes again is not counted twice`() {
+    @Test mutating func `a new connection of the same device is not counted twice`() {
         var policy = HubPolicy()
         policy.user.connections = 1
         stage = HubStage(policy)
@@ -29,7 +29,7 @@ import Testing
         #expect(Array(stage.closed.values) == [4000, 4000, 4000, 4000])
     }
 
-    @Test mutating func `a connection has so many rooms`() {
+    @Test mutating func `a connection has a limit of rooms`() {
         var policy = HubPolicy()
         policy.limits.rooms = 2
         stage = HubStage(policy)
@@ -41,7 +41,7 @@ import Testing
         #expect(stage.heard(id).states.count == 1)
     }
 
-    @Test mutating func `a hub has so many rooms open`() {
+    @Test mutating func `a hub has a limit of open rooms`() {
         var policy = HubPolicy()
         policy.openRooms = 2
         stage = HubStage(policy)
@@ -50,7 +50,7 @@ import Testing
         #expect(stage.heard(id).codes == [.count] && stage.hub.figures.rooms == 2)
     }
 
-    @Test mutating func `joins have a rate, and who is too quick stays where it is`() {
+    @Test mutating func `joins have a rate limit, and a client over it stays in its rooms`() {
         var policy = HubPolicy()
         policy.connection.joins = .init(perSecond: 1, burst: 2)
         stage = HubStage(policy)
@@ -62,7 +62,7 @@ import Testing
         #expect(stage.heard(id).entries == [1])
     }
 
-    @Test mutating func `pages of history cost what joins cost`() {
+    @Test mutating func `history pages count against the join rate`() {
         var policy = HubPolicy()
         policy.connection.joins = .init(perSecond: 1, burst: 3)
         stage = HubStage(policy)
@@ -73,7 +73,7 @@ import Testing
         let said = stage.heard(id)
         #expect(said.count == 3 && said.codes == [.rate] && said.refusals[0].reference == 3)
         guard case .after(let wait)? = said.refusals.first?.retry else {
-            Issue.record("it may be asked again")
+            Issue.record("it has a retry time")
             return
         }
         stage.pass(.milliseconds(wait))
@@ -81,7 +81,7 @@ import Testing
         #expect(stage.heard(id).codes.isEmpty)
     }
 
-    @Test mutating func `who asks too often who is present may not join any more, but still publish`() {
+    @Test mutating func `too many requests for members are refused and use up the join rate, and publishing still works`() {
         var policy = HubPolicy()
         policy.user.joins = .init(perSecond: 1, burst: 3)
         stage = HubStage(policy)
@@ -93,7 +93,7 @@ import Testing
         #expect(stage.heard(id).acks.count == 1)
     }
 
-    @Test mutating func `who types, shows a status or asks for tokens in all rooms at once is not heard without end`() {
+    @Test mutating func `typing, statuses and token requests in many rooms at once have a rate limit`() {
         var policy = HubPolicy()
         (policy.signals, policy.connection.joins) = (.init(perSecond: 1, burst: 5), .init(perSecond: 1, burst: 40))
         stage = HubStage(policy)
@@ -110,7 +110,7 @@ import Testing
         #expect(stage.heard(id).acks.count == 1)
     }
 
-    @Test mutating func `all rooms together keep no more in memory than their bound, and resume all the same`() {
+    @Test mutating func `all rooms together have a memory limit for entries, and clients still resume`() {
         var policy = HubPolicy()
         policy.allTailBytes = 2000
         stage = HubStage(policy)
@@ -124,11 +124,11 @@ import Testing
             let epoch = stage.log.rooms[room]?.epoch ?? 0
             stage.handle(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1))))
         }
-        // Two rooms have their last entries in memory, the third does not.
+        // The last entries of two rooms are in memory. Those of the third are not.
         #expect(stage.orders.count == 1 && stage.heard(id).states.count == 2 + 3)
         stage.answer()
         #expect(stage.heard(id).states.first?.items.map(\.seq) == [2])
-        // Room that is let go makes room.
+        // A closed room frees its memory.
         stage.holdsLog = false
         stage.handle(id, .leave(rooms[0]))
         stage.pass(.seconds(61))
@@ -138,7 +138,7 @@ import Testing
         #expect(stage.orders.isEmpty)
     }
 
-    @Test mutating func `a flood closes the connection`() {
+    @Test mutating func `too many frames close the connection`() {
         let (id, other) = (stage.client("ann"), stage.member("bob"))
         for number in 0..<8001 { stage.handle(id, .ping(Int64(number))) }
         #expect(stage.closed == [id: 4003])
@@ -146,7 +146,7 @@ import Testing
         #expect(stage.heard(other).acks.count == 1)
     }
 
-    @Test mutating func `no more waits for the log than its bound`() {
+    @Test mutating func `entries that wait for the log have a limit`() {
         var policy = HubPolicy()
         policy.pendingRecords = 3
         stage = HubStage(policy)
@@ -160,7 +160,7 @@ import Testing
         #expect(stage.heard(all[3]).acks.count == 1)
     }
 
-    @Test mutating func `nothing is left of those who have gone`() {
+    @Test mutating func `no state remains of clients that are gone`() {
         for number in 0..<50 as Range<UInt64> {
             let id = stage.member("u\(number)", device: number, presence: true)
             stage.publish(id, 1...2)
@@ -170,7 +170,7 @@ import Testing
         #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
     }
 
-    @Test mutating func `what is said of connections that are gone changes nothing`() {
+    @Test mutating func `inputs about closed connections change nothing`() {
         let id = stage.member("ann")
         stage.give(.gone(id))
         let figures = stage.hub.figures
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Stopping
 
-    @Test mutating func `a hub that stops tells each client another time, acks what it has taken, and closes`() {
+    @Test mutating func `a stopping hub gives each client another retry time, acks what it accepted, and closes`() {
         let all = (0..<20).map { stage.member("u\($0)") }
         let stranger = stage.open()
         stage.holdsLog = true
@@ -203,7 +203,7 @@ import Testing
         #expect(stage.hub.figures.connections == 0 && stage.hub.deadline == nil)
     }
 
-    @Test mutating func `a hub that stops does not wait for ever for its log`() {
+    @Test mutating func `a stopping hub does not wait for ever for its log`() {
         let ann = stage.member("ann")
         stage.holdsLog = true
         stage.publish(ann, 1...1)
@@ -213,7 +213,7 @@ import Testing
         #expect(stage.closed == [ann: 4004] && stage.hub.figures.connections == 0)
     }
 
-    @Test mutating func `a hub that stops takes nobody in`() {
+    @Test mutating func `a stopping hub refuses new clients`() {
         stage.give(.stop)
         let id = stage.open()
         #expect(stage.heard(id).codes == [.stopping] && stage.closed[id] == 4004)

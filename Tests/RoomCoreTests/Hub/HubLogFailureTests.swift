@@ -2,11 +2,11 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// What becomes of publications, and of rooms, when the log fails.
+/// Publications and rooms after a failure of the log.
 @Suite struct HubLogFailureTests {
     private var stage = HubStage()
 
-    @Test mutating func `what may not be on disk is given up, and taken again when the room is open again`() {
+    @Test mutating func `publications that may not be on disk are dropped, and accepted again when the room is open again`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.log.fates = [.refused]
         stage.holdsLog = true
@@ -26,13 +26,13 @@ import Testing
         #expect(stage.heard(bob).entries == [1, 2])
     }
 
-    @Test mutating func `what is on disk after all is found there`() {
+    @Test mutating func `a publication that is on disk after all is found there`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.log.fates = [.uncertain]
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.storage] && stage.heard(bob).isEmpty)
         stage.pass(.seconds(1))
-        // The log is longer than was told: all join again.
+        // The log is longer than the hub reported, so all members join again.
         #expect(stage.heard(ann) == [.lag(.lobby, head: 1)] && stage.heard(bob) == [.lag(.lobby, head: 1)])
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).codes == [.early])
@@ -56,7 +56,7 @@ import Testing
         #expect(stage.heard(ann).acks == [.init(cseq: 1, seq: 0, at: 0, id: .numbered(1), isDuplicate: true)])
     }
 
-    @Test mutating func `a log that was rewound has another epoch, which all learn`() {
+    @Test mutating func `a rewound log has another epoch, and all members get it`() {
         let empty = stage.log
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         let early = stage.log
@@ -71,7 +71,7 @@ import Testing
         #expect(state?.isSnapshot == true && state?.head == 0 && state?.epoch != 0xE1 && empty.rooms.isEmpty)
     }
 
-    @Test mutating func `a room that fails again stays closed for longer`() {
+    @Test mutating func `a room that fails again stays closed longer`() {
         let ann = stage.member("ann")
         stage.log.fates = Array(repeating: .refused, count: 8)
         var waits: [Int64] = []

@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// "Opening": who may come, and until when.
+/// "Opening": which clients are let in, and for how long.
 @Suite struct HubOpeningTests {
     private var stage = HubStage()
 
@@ -11,7 +11,7 @@ import Testing
         .hello(.init(versions: versions, device: .numbered(device), token: user, joins: joins))
     }
 
-    @Test mutating func `hello is answered with who one is and what may be sent`() throws {
+    @Test mutating func `hello is answered with the user and the limits`() throws {
         stage.expires = HubStage.newYear + 60_000
         let id = stage.open()
         stage.handle(id, hello())
@@ -21,7 +21,7 @@ import Testing
         #expect(!welcome.connection.isEmpty)
     }
 
-    @Test mutating func `who says nothing for ten seconds is closed`() {
+    @Test mutating func `a connection without a hello is closed after ten seconds`() {
         let id = stage.open()
         stage.pass(.seconds(9))
         #expect(stage.closed[id] == nil)
@@ -29,13 +29,13 @@ import Testing
         #expect(stage.heard(id).refusals.map(\.retry) == [.reconnect] && stage.closed[id] == 4002)
     }
 
-    @Test mutating func `who is welcomed may be silent`() {
+    @Test mutating func `a welcomed client may be silent`() {
         let id = stage.client("ann")
         stage.pass(.seconds(3600))
         #expect(stage.closed[id] == nil)
     }
 
-    @Test mutating func `the first frame is hello, and only the first`() {
+    @Test mutating func `the first frame must be hello, and later ones must not`() {
         let (early, twice) = (stage.open(), stage.client("bob"))
         stage.handle(early, .ping(1))
         stage.handle(twice, hello("bob", device: 2))
@@ -43,14 +43,14 @@ import Testing
         #expect(stage.closed[twice] == 4100)
     }
 
-    @Test mutating func `without a common version the hub tells its own`() throws {
+    @Test mutating func `without a common version the hub replies with its own`() throws {
         let id = stage.open()
         stage.handle(id, hello(versions: [2, 3]))
         let refusal = try #require(stage.heard(id).refusals.first)
         #expect(refusal.code == .version && refusal.versions == [1] && stage.closed[id] == 4106)
     }
 
-    @Test mutating func `without a token that holds there is no welcome`() {
+    @Test mutating func `without a valid token there is no welcome`() {
         let (none, ended) = (stage.open(), stage.open())
         stage.handle(none, hello(nil))
         #expect(stage.heard(none).codes == [.token] && stage.closed[none] == 4101)
@@ -59,21 +59,21 @@ import Testing
         #expect(stage.heard(ended).codes == [.expired] && stage.closed[ended] == 4001)
     }
 
-    @Test mutating func `what is no frame closes the connection`() {
+    @Test mutating func `an invalid frame closes the connection`() {
         let id = stage.client("ann")
         stage.give(.malformed(id, "a field is missing"))
         #expect(stage.heard(id).codes == [.malformed] && stage.closed[id] == 4100)
     }
 
-    @Test mutating func `a frame longer than allowed closes the connection`() {
+    @Test mutating func `a frame that is too long closes the connection`() {
         let id = stage.client("ann")
         stage.handle(id, .ping(1), bytes: 1_048_577)
         #expect(stage.closed[id] == 4100)
     }
 
-    // MARK: Before the identity is known
+    // MARK: Before authentication ends
 
-    @Test mutating func `what comes before the welcome is kept, and done after it in order`() {
+    @Test mutating func `frames that come before the welcome are kept and handled in order after it`() {
         stage.holdsTokens = true
         let id = stage.open()
         stage.handle(id, hello(joins: [.init(room: .lobby)]), .ping(1), .ping(2))
@@ -84,7 +84,7 @@ import Testing
         #expect(said.count == 4 && said.states.count == 1 && said.filter { pongs.contains($0) } == pongs)
     }
 
-    @Test mutating func `no more is kept than its bound`() {
+    @Test mutating func `frames kept before the welcome have a limit`() {
         var policy = HubPolicy()
         (policy.heldFrames, policy.heldBytes) = (3, 1000)
         stage = HubStage(policy)
@@ -99,7 +99,7 @@ import Testing
         #expect(stage.closed[long] == 4003)
     }
 
-    @Test mutating func `joins of hello are joins like others`() {
+    @Test mutating func `joins in hello are handled like others`() {
         let id = stage.open()
         stage.handle(id, hello(joins: [.init(room: .lobby), .init(room: RoomName("other")!)]))
         #expect(stage.heard(id).states.map(\.room.text) == ["lobby", "other"])
@@ -107,7 +107,7 @@ import Testing
 
     // MARK: Devices
 
-    @Test mutating func `a newer connection of a device closes the older`() {
+    @Test mutating func `a newer connection of a device closes the older one`() {
         let older = stage.member("ann", device: 1)
         let newer = stage.member("ann", device: 1)
         #expect(stage.closed[older] == 4000 && stage.closed[newer] == nil)
@@ -115,7 +115,7 @@ import Testing
         #expect(stage.heard(newer).acks.map(\.cseq) == [1] && stage.heard(older).isEmpty)
     }
 
-    @Test mutating func `who says another's device is welcome, and closes nobody`() {
+    @Test mutating func `a client that names another user's device is let in and closes no connection`() {
         let ann = stage.member("ann", device: 1, presence: true)
         let bob = stage.client("bob", device: 1)
         stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)), .publish(.lobby, .numbered(1)))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    mutating func `a device that has published is its user's in all rooms`(userIsBack: Bool) {
+    mutating func `a device that has published belongs to its user in all rooms`(userIsBack: Bool) {
         let (lobby, other) = (RoomName.lobby, RoomName("other")!)
         var ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...1)
@@ -150,7 +150,7 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.cseq) == [2, 1] && stage.closed.isEmpty)
     }
 
-    @Test mutating func `while the log is asked whose a device is, the second is told to come again`() {
+    @Test mutating func `while the log is asked for a device's owner, a second user is refused with a retry time`() {
         let other = RoomName("other")!
         let first = stage.member("ann", device: 1)
         stage.publish(first, 1...1)
@@ -162,7 +162,7 @@ import Testing
         #expect(stage.heard(ann).refusals.map(\.retry) == [.after(1000)])
         stage.answer()
         #expect(stage.heard(bob).codes == [.device])
-        // Who was refused is not looked at again, so that he holds up nobody.
+        // A refused user leaves no entry in the queue, so it does not block others.
         stage.handle(bob, .join(.init(room: other)))
         #expect(stage.heard(bob).refusals.map(\.retry) == [.never])
         stage.holdsLog = false
@@ -170,7 +170,7 @@ import Testing
         #expect(stage.heard(ann).states.count == 1 && stage.closed.isEmpty)
     }
 
-    @Test mutating func `while the log is asked for another, what a program publishes is to come again`() {
+    @Test mutating func `while the log is asked for another device's owner, a server publication is refused with a retry time`() {
         let bot = UserName("bot")!
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(1), bot, .numbered(1)))
         let eve = stage.client("eve", device: 1)
@@ -186,7 +186,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 2)
     }
 
-    @Test mutating func `whoever comes again and again with another's device holds up neither its user nor the log`() {
+    @Test mutating func `repeated hellos with another user's device block neither its owner nor the log`() {
         var ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
@@ -205,7 +205,7 @@ import Testing
         #expect(stage.heard(ann).states.map(\.high) == [1])
     }
 
-    @Test mutating func `the owners of so many devices are remembered, and for a while`() {
+    @Test mutating func `the owners of a limited number of devices are remembered for a limited time`() {
         var policy = HubPolicy()
         policy.owners = 1
         stage = HubStage(policy)
@@ -232,7 +232,7 @@ import Testing
         #expect(stage.hub.isEmpty)
     }
 
-    @Test mutating func `of two users with a device that nobody knows, the first in a room has it there`() {
+    @Test mutating func `of two users with an unknown device, the first to join a room owns it there`() {
         let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
         stage.handle(bob, .join(.init(room: .lobby)))
         stage.publish(ann, 1...1)
@@ -242,20 +242,20 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    mutating func `of two users who come with one fresh device to two rooms at once, one has it in both`(annIsFirst: Bool) {
+    mutating func `of two users who join two rooms with one new device at once, one owns it in both`(annIsFirst: Bool) {
         let (lobby, other) = (RoomName.lobby, RoomName("other")!)
         let (ann, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 1))
         stage.holdsLog = true
         stage.handle(ann, .join(.init(room: lobby)))
         stage.handle(bob, .join(.init(room: other)))
         stage.answer(2)
-        // Both rooms ask the log, which knows nothing of the device.
+        // Both rooms ask the log, which does not know the device.
         if !annIsFirst { stage.orders.reverse() }
         stage.answer()
         let (owner, second) = annIsFirst ? (ann, bob) : (bob, ann)
         #expect(stage.heard(owner).states.count == 1)
         #expect(stage.heard(second).refusals.map { [$0.code.rawValue, $0.retry == .never ? 1 : 0] } == [[2003, 1]])
-        // As long as it is on its way to disk, and afterwards, it is the first one's.
+        // While the write is pending, and afterwards, it belongs to the first one.
         let (its, others) = annIsFirst ? (lobby, other) : (other, lobby)
         stage.publish(owner, 1...1, in: its)
         stage.give(.gone(owner))
@@ -267,7 +267,7 @@ import Testing
         #expect(stage.log.rooms[others]?.head == 0 && stage.log.rooms[its]?.head == 1 && stage.closed.isEmpty)
     }
 
-    @Test mutating func `a fresh device with which nothing was published is free when its user has left`() {
+    @Test mutating func `a new device without publications is free when its user has left`() {
         let (ann, bob) = (stage.member("ann", device: 1), stage.client("bob", device: 1))
         stage.handle(bob, .join(.init(room: .lobby)))
         stage.handle(ann, .leave(.lobby))
@@ -279,7 +279,7 @@ import Testing
         #expect(stage.hub.isEmpty)
     }
 
-    @Test mutating func `what the server publishes has one owner, too`() {
+    @Test mutating func `the device of server publications has one owner, too`() {
         let ann = stage.member("ann", device: 1)
         let other = RoomName("other")!
         stage.give(.publish(ServerRequest(1), other, .numbered(1), UserName("server")!, .numbered(1)))
@@ -291,7 +291,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test mutating func `a token that ends closes the connection`() {
+    @Test mutating func `an expired token closes the connection`() {
         stage.expires = HubStage.newYear + 30_000
         let id = stage.client("ann")
         stage.pass(.seconds(29))
@@ -300,7 +300,7 @@ import Testing
         #expect(stage.heard(id).codes == [.expired] && stage.closed[id] == 4001)
     }
 
-    @Test mutating func `a fresh token keeps it open`() {
+    @Test mutating func `a fresh token keeps the connection open`() {
         stage.expires = HubStage.newYear + 30_000
         let id = stage.client("ann")
         stage.expires = HubStage.newYear + 90_000
@@ -312,7 +312,7 @@ import Testing
         #expect(stage.closed[id] == 4001)
     }
 
-    @Test mutating func `a fresh token that is refused changes nothing`() {
+    @Test mutating func `a fresh token that is rejected changes nothing`() {
         let id = stage.client("ann")
         stage.handle(id, .auth(token: ""))
         #expect(stage.heard(id).codes == [.token] && stage.closed[id] == nil)
@@ -320,7 +320,7 @@ import Testing
         #expect(stage.heard(id) == [.renewed(expires: 0)])
     }
 
-    @Test mutating func `one token is looked at after the other`() {
+    @Test mutating func `tokens of a connection are verified one after the other`() {
         let id = stage.client("ann")
         stage.holdsTokens = true
         stage.handle(id, .auth(token: "ann"), .auth(token: "ann"))
@@ -333,7 +333,7 @@ import Testing
         #expect(stage.heard(id).codes == [.token] && stage.closed[id] == 4101)
     }
 
-    @Test mutating func `a clock that is set ends tokens when it says`() {
+    @Test mutating func `after a clock change tokens expire at the times of the new clock`() {
         stage.expires = HubStage.newYear + 3_600_000
         let id = stage.client("ann")
         stage.give(.calendar(HubStage.newYear + 3_599_000))
@@ -341,7 +341,7 @@ import Testing
         #expect(stage.closed[id] == 4001)
     }
 
-    @Test mutating func `rights that a fresh token takes or gives hold from the next state on`() {
+    @Test mutating func `changed rights of a fresh token take effect with the next state`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.grants = [Grant("*", [.write])]
         stage.handle(ann, .auth(token: "ann"))
@@ -358,7 +358,7 @@ import Testing
     }
 
     @Test(arguments: [(true, 40), (false, 14)])
-    mutating func `a fresh token with other grants costs more in many rooms`(isSame: Bool, most: Int) {
+    mutating func `a fresh token with other grants costs more the more rooms are joined`(isSame: Bool, most: Int) {
         var policy = HubPolicy()
         policy.connection.joins = .init(perSecond: 1, burst: 140)
         stage = HubStage(policy)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HubPresenceTests {
     private var stage = HubStage()
 
-    @Test mutating func `who joins is told who is there, and the others that it came`() {
+    @Test mutating func `a client that joins gets the member list, and the others are told that it came`() {
         let ann = stage.member("ann", presence: true)
         stage.pass(.seconds(2))
         let bob = stage.client("bob")
@@ -18,7 +18,7 @@ import Testing
         #expect(told.map(\.isFull) == [false] && told[0].members.map(\.user.text) == ["bob"] && told[0].total == 2)
     }
 
-    @Test mutating func `versions follow one another`() {
+    @Test mutating func `presence versions are consecutive`() {
         let ann = stage.member("ann", presence: true)
         var versions: [Int64] = []
         for device in 50..<54 as Range<UInt64> {
@@ -29,7 +29,7 @@ import Testing
         #expect(versions == [2, 3, 4, 5])
     }
 
-    @Test mutating func `changes are gathered for a second`() {
+    @Test mutating func `presence changes are collected for a second`() {
         let ann = stage.member("ann", presence: true)
         let all = (50..<60 as Range<UInt64>).map { stage.member("bob", device: $0, presence: true) }
         stage.handle(all[0], .presence(.lobby, .init(status: "away")))
@@ -41,7 +41,7 @@ import Testing
         #expect(told[0].members.filter { $0.presence.status == "away" }.count == 1)
     }
 
-    @Test mutating func `who leaves is gone`() throws {
+    @Test mutating func `a client that leaves is no longer a member`() throws {
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(3))
         _ = stage.heard(ann)
@@ -50,7 +50,7 @@ import Testing
         #expect(told.gone.count == 1 && told.total == 1 && told.members.isEmpty)
     }
 
-    @Test mutating func `a resume within ten seconds is not seen`() throws {
+    @Test mutating func `a resume within ten seconds is not reported as a change`() throws {
         let ann = stage.member("ann", presence: true)
         let bob = stage.member("bob", device: 50, presence: true)
         stage.handle(bob, .presence(.lobby, .init(status: "busy")))
@@ -61,7 +61,7 @@ import Testing
         let again = stage.member("bob", device: 50, presence: true)
         stage.pass(.seconds(60))
         #expect(stage.heard(ann).isEmpty)
-        // It goes by the same name, and looks the same.
+        // It gets the same connection name and the same presence.
         stage.handle(again, .signal(.lobby, .init(type: "s", payload: .json([49]))), .members(.lobby))
         let said = stage.heard(again)
         guard case .signal(_, _, let connection, _)? = said.first(where: { $0.isEphemeral && [$0].segments.isEmpty }) else {
@@ -71,7 +71,7 @@ import Testing
         #expect(member.user.text == "bob" && member.presence.status == "busy")
     }
 
-    @Test mutating func `who does not come back within ten seconds is gone`() {
+    @Test mutating func `a client that does not resume within ten seconds is no longer a member`() {
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(3))
         stage.give(.gone(bob))
@@ -80,7 +80,7 @@ import Testing
         #expect(stage.heard(ann).segments.map(\.gone.count) == [1])
     }
 
-    @Test mutating func `who comes back to one room only is gone from the other`() {
+    @Test mutating func `a client that resumes one room only is no longer a member of the other`() {
         let other = RoomName("other")!
         let ann = stage.member("ann", presence: true)
         let bob = stage.member("bob", device: 50, presence: true)
@@ -94,7 +94,7 @@ import Testing
         #expect(told.map(\.room) == [other] && told.map(\.gone.count) == [1])
     }
 
-    @Test mutating func `beyond the limit only how many is told, and below it all again`() throws {
+    @Test mutating func `above the limit only the count is sent, and below it the full list again`() throws {
         var policy = HubPolicy()
         policy.limits.members = 3
         stage = HubStage(policy)
@@ -112,7 +112,7 @@ import Testing
         #expect(stage.heard(ann).segments.last?.isFull == false)
     }
 
-    @Test mutating func `who may not be seen is not, and sees nobody`() {
+    @Test mutating func `a client without the presence right is not shown, and sees no members`() {
         let ann = stage.member("ann", presence: true)
         stage.grants = [Grant("*", [.read, .write])]
         let bob = stage.member("bob", presence: true)
@@ -122,7 +122,7 @@ import Testing
         #expect(stage.heard(bob).codes == [.rights, .rights])
     }
 
-    @Test mutating func `what one says about oneself has its bounds`() {
+    @Test mutating func `a client's status and metadata have limits`() {
         let ann = stage.member("ann", presence: true)
         stage.handle(ann, .presence(.lobby, .init(status: String(repeating: "x", count: 65))))
         stage.handle(ann, .presence(.lobby, .init(status: "away", meta: Array(repeating: 49, count: 1025))))
@@ -141,7 +141,7 @@ import Testing
                     members: members, gone: [])))
     }
 
-    @Test mutating func `what another node tells is passed on, and told to who comes later`() {
+    @Test mutating func `presence of another node is passed on, also to clients that join later`() {
         let ann = stage.member("ann", presence: true)
         stage.give(segment(4, "eve"), segment(4, "eve"), segment(5, full: false, "tom"), segment(9, full: false, "lost"))
         let told = stage.heard(ann).segments.filter { $0.node == "n2" }
@@ -152,7 +152,7 @@ import Testing
         #expect(stage.heard(bob).segments.first { $0.node == "n2" }?.members.map(\.user.text) == ["eve", "tom"])
     }
 
-    @Test mutating func `a node that is new is told who is here, and all hear of each other every two seconds`() {
+    @Test mutating func `a new node gets the member list, and nodes send it to each other every two seconds`() {
         _ = stage.member("ann", presence: true)
         stage.pass(.seconds(5))
         #expect(stage.heardBus().count == 1)
@@ -162,7 +162,7 @@ import Testing
         #expect(stage.heardBus().count == 3)
     }
 
-    @Test mutating func `the members of a node that is silent for eight seconds are dropped`() {
+    @Test mutating func `the members of a node that is silent for eight seconds are removed`() {
         let ann = stage.member("ann", presence: true)
         stage.give(segment(1, "eve"))
         stage.pass(.seconds(6))
@@ -178,7 +178,7 @@ import Testing
         #expect(stage.heardBus().isEmpty)
     }
 
-    @Test mutating func `a node in another life is taken anew`() {
+    @Test mutating func `a restarted node's presence replaces the earlier one`() {
         let ann = stage.member("ann", presence: true)
         stage.give(segment(9, "eve"), segment(1, life: 2, "tom"))
         #expect(stage.heard(ann).segments.filter { $0.node == "n2" }.map(\.incarnation) == [1, 2])
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: Typing and signals
 
-    @Test mutating func `typing is told, and not too often`() {
+    @Test mutating func `typing is sent to others, and is rate limited`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         for _ in 0..<20 { stage.handle(ann, .typing(.lobby, true)) }
         #expect(stage.heard(bob) == Array(repeating: .typing(.lobby, UserName("ann")!, true), count: 3))
@@ -197,7 +197,7 @@ import Testing
         #expect(stage.heard(bob) == [.typing(.lobby, UserName("ann")!, false)])
     }
 
-    @Test mutating func `signals are told with their connection, up to their size and rate`() {
+    @Test mutating func `signals are sent with their connection, up to a size and a rate`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         let long = Signal(type: "cursor", payload: .binary(Array(repeating: 1, count: 4096)))
         stage.handle(ann, .signal(.lobby, long))
@@ -210,14 +210,14 @@ import Testing
         #expect(stage.heard(bob).count == 59)
     }
 
-    @Test mutating func `who may not write cannot type nor signal`() {
+    @Test mutating func `a client without the write right can send neither typing nor signals`() {
         stage.grants = [Grant("*", [.read])]
         let ann = stage.member("ann")
         stage.handle(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "s", payload: .json([49]))))
         #expect(stage.heard(ann).codes == [.rights, .rights] && stage.heardBus().isEmpty)
     }
 
-    @Test mutating func `a room of many hears no more than its rate`() {
+    @Test mutating func `a large room has a rate limit for signals`() {
         var policy = HubPolicy()
         policy.ephemerals = .init(perSecond: 10, burst: 20)
         stage = HubStage(policy)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct HubPublishingTests {
     private var stage = HubStage()
 
-    @Test mutating func `a publication is acked when it is on disk, and only then delivered`() {
+    @Test mutating func `a publication is acked when it is on disk, and delivered only then`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.holdsLog = true
         stage.publish(ann, 1...1)
@@ -17,7 +17,7 @@ import Testing
         #expect(own.entries == [1] && others.entries == [1] && others.acks.isEmpty)
     }
 
-    @Test mutating func `an entry tells who, when, and what`() throws {
+    @Test mutating func `an entry has its user, time and content`() throws {
         stage.grants = [Grant("*", .member), Grant("lobby", .admin)]
         let ann = stage.member("ann", device: 4)
         stage.pass(.milliseconds(1500))
@@ -29,7 +29,7 @@ import Testing
 
     // MARK: Order
 
-    @Test mutating func `what is on disk already is acked again with what is there`() {
+    @Test mutating func `a publication that is on disk already is acked again with its position`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...3)
         _ = stage.heard(ann)
@@ -38,7 +38,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 3 && stage.hub.figures.duplicates == 1)
     }
 
-    @Test mutating func `what cannot be looked up is not acked, as if its place were forgotten; it is sent again`() {
+    @Test mutating func `a publication that cannot be looked up is not acked, and the client sends it again`() {
         let ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...2)
         _ = stage.heard(ann)
@@ -50,7 +50,7 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.seq) == [1])
     }
 
-    @Test mutating func `what retention has passed is acked without its place`() {
+    @Test mutating func `a publication that retention has removed is acked without its position`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...3)
         if let reply = stage.log.trim(.lobby, to: 0) { stage.give(.log(reply)) }
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test mutating func `a hole is told once for a run, and nothing of it is taken`() {
+    @Test mutating func `a hole is reported once for a run of publications, and none of them is accepted`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...1)
         stage.publish(ann, 3...6)
@@ -74,7 +74,7 @@ import Testing
         #expect(stage.heard(ann) == [.hole(.lobby, expected: 7)])
     }
 
-    @Test mutating func `a hole is told again to who comes back with it after a while`() {
+    @Test mutating func `a hole is reported again to a client that repeats it after a while`() {
         let ann = stage.member("ann")
         stage.publish(ann, 3...4)
         #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
@@ -85,7 +85,7 @@ import Testing
         #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
     }
 
-    @Test mutating func `what is on its way to disk is not taken twice`() {
+    @Test mutating func `a publication that is being written is not stored twice`() {
         let ann = stage.member("ann")
         stage.holdsLog = true
         stage.publish(ann, 1...2)
@@ -94,14 +94,14 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.cseq) == [1, 2] && stage.log.rooms[.lobby]?.head == 2)
     }
 
-    @Test mutating func `numbers begin with 1`() {
+    @Test mutating func `numbers begin at 1`() {
         let (zero, least) = (stage.member("ann"), stage.member("bob"))
         stage.handle(zero, .publish(.lobby, .void(0)))
         stage.handle(least, .publish(.lobby, Publication(cseq: .min, id: .numbered(1), sent: 0, content: nil)))
         #expect(stage.closed[zero] == 4100 && stage.closed[least] == 4100)
     }
 
-    @Test mutating func `a giant number is a hole like any other`() {
+    @Test mutating func `a huge number is a hole like any other`() {
         let ann = stage.member("ann")
         stage.handle(ann, .publish(.lobby, Publication(cseq: .max, id: .numbered(1), sent: 0, content: nil)))
         #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
@@ -109,7 +109,7 @@ import Testing
 
     // MARK: One append at a time
 
-    @Test mutating func `what comes while an append is under way gathers into the next one`() {
+    @Test mutating func `publications that come while an append is pending are collected into the next one`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.holdsLog = true
         stage.publish(ann, 1...1)
@@ -122,11 +122,11 @@ import Testing
         stage.answer()
         let said = stage.heard(bob)
         #expect(said.acks.map(\.seq) == [2, 3] && said.entries == [1, 2, 3, 4])
-        // Those that were committed together come together.
+        // Entries that were committed together are sent together.
         #expect(said.count(where: { if case .entries = $0 { true } else { false } }) == 2)
     }
 
-    @Test mutating func `many entries come in frames of bounded size`() {
+    @Test mutating func `many entries are sent in frames of limited size`() {
         var policy = HubPolicy()
         policy.pageBytes = 1000
         stage = HubStage(policy)
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: Voids
 
-    @Test mutating func `a void burns its number, and is delivered to nobody`() {
+    @Test mutating func `a void uses its number and is not delivered`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
@@ -164,7 +164,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.marks[.numbered(ann.number)]?.high == 2)
     }
 
-    @Test mutating func `a void is taken from who may not write, too`() {
+    @Test mutating func `a void is accepted from a client without the write right, too`() {
         stage.grants = [Grant("*", [.read])]
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)

@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// How much may be stored.
+/// Storage quotas.
 @Suite struct HubQuotaTests {
     private var stage = HubStage()
 
@@ -17,32 +17,32 @@ import Testing
         return stage.heard(id)
     }
 
-    /// After how many milliseconds to try again, if that is what was said.
+    /// The retry time in milliseconds, if the answer has one.
     private func wait(_ said: [HubFrame]) -> Int64? {
         guard said.codes == [.quota], said.acks.isEmpty, case .after(let wait)? = said.refusals.first?.retry else { return nil }
         return wait
     }
 
-    @Test mutating func `a user stores so much in a day, with all connections, and goes on when some of it has passed`() {
+    @Test mutating func `a user has a daily quota over all connections, which refills with time`() {
         stage = HubStage(Self.policy { $0.userDay = 10_010 })
         let (one, two, bob) = (stage.member("ann"), stage.member("ann"), stage.member("bob"))
         for cseq in 1...5 as ClosedRange<Int64> { #expect(publish(one, cseq).acks.count == 1 && publish(two, cseq).acks.count == 1) }
         let (said, later) = (publish(one, 6), publish(two, 6))
         #expect(said.refusals.first?.cseq == 6 && said.refusals.first?.room == .lobby)
-        // A tenth of a day, but for what was left.
+        // The wait is a tenth of a day, minus the unused rest.
         guard let wait = wait(said) else {
-            Issue.record("it is refused for now")
+            Issue.record("it has a retry time")
             return
         }
         #expect(self.wait(later) != nil && (8_600_000...8_640_100).contains(wait))
         #expect(publish(bob, 1).acks.count == 1, "another user")
         stage.pass(.milliseconds(wait))
         #expect(publish(one, 6).acks.count == 1 && self.wait(publish(two, 6)) != nil)
-        // What has been acked is acked again.
+        // A stored publication is acked again.
         #expect(publish(one, 6).acks.first?.isDuplicate == true)
     }
 
-    @Test mutating func `coming again gives nothing more, and nothing is left of those who have gone for long`() {
+    @Test mutating func `a reconnect does not refill the quota, and no state remains of users who are long gone`() {
         stage = HubStage(Self.policy { $0.userDay = 1000 })
         let ann = stage.member("ann", device: 1)
         #expect(publish(ann, 1).acks.count == 1)
@@ -55,8 +55,8 @@ import Testing
         #expect(stage.hub.isEmpty && stage.hub.deadline == nil)
     }
 
-    @Test mutating func `a voided number is not free, for each leaves its device on disk`() {
-        // The first one makes the rows of a room and a device, with their names.
+    @Test mutating func `a void counts against the quota, because each leaves a row for its device on disk`() {
+        // The first one creates the rows of a room and a device, with their names.
         stage = HubStage(Self.policy { $0.userDay = 3208 })
         let ann = stage.member("ann")
         for cseq in 1...11 as ClosedRange<Int64> { stage.handle(ann, .publish(.lobby, .void(cseq))) }
@@ -64,7 +64,7 @@ import Testing
         #expect(said.acks.count == 10 && said.codes == [.quota])
     }
 
-    @Test mutating func `the first voided number of a device needs space, for it makes a row on disk`() {
+    @Test mutating func `the first void of a device needs space, because it creates a row on disk`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(bob, .publish(.lobby, .void(1)))
         _ = stage.heard(bob)
@@ -72,7 +72,7 @@ import Testing
         stage.handle(ann, .publish(.lobby, .void(1)))
         #expect(wait(stage.heard(ann)) == 10_000)
         stage.handle(bob, .publish(.lobby, .void(2)))
-        #expect(stage.heard(bob).acks.count == 1, "a row that is there takes no more")
+        #expect(stage.heard(bob).acks.count == 1, "an existing row takes no more space")
         stage.give(.space(328))
         stage.handle(ann, .publish(.lobby, .void(1)), .publish(.lobby, .void(2)))
         #expect(stage.heard(ann).acks.count == 2)
@@ -81,13 +81,13 @@ import Testing
         #expect(wait(stage.heard(eve)) == 10_000, "that space is used up")
     }
 
-    @Test mutating func `a room holds so much, and what is taken away makes room`() {
+    @Test mutating func `a room has a size limit, and removed entries free space`() {
         stage = HubStage(Self.policy { $0.roomBytes = 2500 })
         let ann = stage.member("ann")
         #expect(publish(ann, 1).acks.count == 1 && publish(ann, 2).acks.count == 1)
         #expect(wait(publish(ann, 3)) == 60_000)
         stage.handle(ann, .publish(.lobby, .void(3)))
-        #expect(stage.heard(ann).acks.count == 1, "a voided number takes no room")
+        #expect(stage.heard(ann).acks.count == 1, "a voided number takes no space")
         stage.handle(ann, .join(.init(room: RoomName("other")!)))
         _ = stage.heard(ann)
         #expect(publish(ann, 1, in: RoomName("other")!).acks.count == 1)
@@ -95,7 +95,7 @@ import Testing
         #expect(publish(ann, 4).acks.count == 1 && wait(publish(ann, 5)) == 60_000)
     }
 
-    @Test mutating func `what a room holds is known again when it is opened`() {
+    @Test mutating func `a room's size is known again when it is opened`() {
         stage = HubStage(Self.policy { $0.roomBytes = 2500 })
         stage.holdsLog = true
         let ann = stage.client("ann")
@@ -107,7 +107,7 @@ import Testing
         #expect(wait(publish(ann, 1)) == 60_000)
     }
 
-    @Test mutating func `a hub stores no more than its space, whoever publishes`() {
+    @Test mutating func `a hub has a limit of disk space for all publishers`() {
         let ann = stage.member("ann")
         stage.give(.space(1500))
         #expect(publish(ann, 1).acks.count == 1 && wait(publish(ann, 2)) == 10_000)
@@ -129,7 +129,7 @@ import Testing
         for cseq in 1...20 as ClosedRange<Int64> { #expect(publish(ann, cseq).acks.count == 1) }
     }
 
-    @Test mutating func `a voided number passes where nothing else is stored`() {
+    @Test mutating func `a void is accepted where nothing else is stored`() {
         let ann = stage.member("ann")
         #expect(publish(ann, 1).acks.count == 1)
         stage.give(.space(0))
@@ -138,13 +138,13 @@ import Testing
         #expect(stage.heard(ann).acks.count == 1)
     }
 
-    @Test mutating func `what could not be stored is not charged`() {
+    @Test mutating func `a failed write is not charged`() {
         stage = HubStage(Self.policy { $0.userDay = 3 * 1001 })
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         #expect(publish(bob, 1).acks.count == 1 && publish(ann, 1).acks.count == 1)
         for _ in 1...5 {
             stage.log.fates = [.refused]
-            // One that is under way, and one that has gathered behind it.
+            // One publication is being written, and one waits behind it.
             stage.holdsLog = true
             #expect(publish(ann, 2).isEmpty && publish(ann, 3).isEmpty)
             stage.answer()
@@ -154,12 +154,12 @@ import Testing
             _ = stage.heard(ann)
         }
         #expect(publish(ann, 2).acks.count == 1 && publish(ann, 3).acks.count == 1)
-        #expect(wait(publish(ann, 4)) != nil, "what was stored is")
-        // It is the author's quota, and nobody else's.
+        #expect(wait(publish(ann, 4)) != nil, "stored publications are charged")
+        // It is charged to the author, and to no other user.
         #expect(publish(bob, 2).acks.count == 1 && publish(bob, 3).acks.count == 1 && wait(publish(bob, 4)) != nil)
     }
 
-    @Test mutating func `what the server itself could not store is no user's to get back`() {
+    @Test mutating func `a server publication that failed is credited to no user`() {
         stage = HubStage(Self.policy { $0.userDay = 1001 })
         let bot = stage.member("bot")
         #expect(publish(bot, 1).acks.count == 1)

@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// What may be read from the log for clients at once, and in whose turn.
+/// Concurrent reads of the log for clients, and their order.
 @Suite struct HubReadingTests {
     private var stage = HubStage()
 
@@ -12,7 +12,7 @@ import Testing
         return policy
     }
 
-    /// A room of ten entries of 60 KB, and clients in it; from then on the log waits to be told to answer.
+    /// A room of ten entries of 60 KB, with clients in it. From then on the test decides when the log answers.
     private mutating func begin(_ policy: HubPolicy, _ users: [String]) -> [ConnectionID] {
         stage = HubStage(policy)
         let maker = stage.member("maker")
@@ -32,7 +32,7 @@ import Testing
         stage.heard(id).compactMap { if case .page(let page) = $0 { page.reference } else { nil } }
     }
 
-    @Test mutating func `reads under way have a bound in bytes, and users take turns`() {
+    @Test mutating func `pending reads have a byte limit, and users take turns`() {
         let ids = begin(Self.policy { ($0.readBytes, $0.reads) = (1, 8) }, ["ann", "ann", "bob"])
         for reference in 1...3 as ClosedRange<Int64> { for id in ids { ask(id, reference) } }
         var order: [Int] = []
@@ -41,11 +41,11 @@ import Testing
             stage.answer(1)
             for (place, id) in ids.enumerated() where !pages(id).isEmpty { order.append(place) }
         }
-        // Ann's first was under way before Bob came. From then on Bob has every second turn, and Ann's connections share hers.
+        // Ann's first read was pending before Bob came. From then on Bob has every second turn, and Ann's connections share hers.
         #expect(order == [0, 1, 2, 0, 2, 1, 2, 0, 1])
     }
 
-    @Test mutating func `few reads are under way for one connection, and none while it is congested`() {
+    @Test mutating func `a connection has a limit of pending reads, and none while it is congested`() {
         let ids = begin(Self.policy { $0.reads = 1 }, ["ann", "bob"])
         for reference in 1...3 as ClosedRange<Int64> { ask(ids[0], reference) }
         #expect(stage.orders.count == 1)
@@ -60,7 +60,7 @@ import Testing
         #expect(pages(ids[0]) == [2, 3])
     }
 
-    @Test mutating func `one that is congested while it waits for its turn has nothing read`() {
+    @Test mutating func `a connection that gets congested while its read waits has nothing read`() {
         let ids = begin(Self.policy { $0.readBytes = 1 }, ["ann", "bob"])
         for id in ids { ask(id, 1) }
         stage.give(.congested(ids[1]))
@@ -71,7 +71,7 @@ import Testing
         #expect(pages(ids[1]) == [1])
     }
 
-    @Test mutating func `pages are paid for by their bytes, and the next one waits for that`() {
+    @Test mutating func `pages are charged by their bytes, and the next one waits for the budget`() {
         let rate = HubPolicy.Rate(perSecond: 100_000, burst: 100_000)
         let changes: [(inout HubPolicy) -> Void] = [{ $0.connection.pages = rate }, { $0.user.pages = rate }, { $0.address.pages = rate }]
         let answered = changes.map { change in
@@ -90,7 +90,7 @@ import Testing
         #expect(stage.heard(eve).states.count == 1)
         stage.handle(eve, .join(.init(room: .lobby)))
         guard case .after(let wait)? = stage.heard(eve).refusals.first?.retry else {
-            Issue.record("a state is paid for, too")
+            Issue.record("a state is charged, too")
             return
         }
         stage.pass(.milliseconds(wait))
@@ -98,7 +98,7 @@ import Testing
         #expect(stage.heard(eve).states.count == 1)
     }
 
-    @Test mutating func `a user and the hub have so many questions open`() {
+    @Test mutating func `a user and the hub have limits of open history requests`() {
         let changes: [(inout HubPolicy) -> Void] = [{ $0.userQuestions = 3 }, { $0.allQuestions = 3 }]
         let open = changes.map { change in
             let ids = begin(Self.policy(change), ["ann", "ann", "bob"])
@@ -109,13 +109,13 @@ import Testing
             }
             stage.answer()
             for id in ids { ask(id, 3) }
-            #expect(ids.allSatisfy { stage.heard($0).codes.isEmpty }, "answered ones count no more")
+            #expect(ids.allSatisfy { stage.heard($0).codes.isEmpty }, "answered requests no longer count")
             return refused
         }
         #expect(open == [[0, 1, 0], [0, 1, 2]])
     }
 
-    @Test mutating func `nothing is read for one who has left, and nothing is left of it`() {
+    @Test mutating func `nothing is read for a client that left, and no state of it remains`() {
         let ids = begin(Self.policy { $0.reads = 1 }, ["ann"])
         for reference in 1...3 as ClosedRange<Int64> { ask(ids[0], reference) }
         stage.give(.gone(ids[0]))
@@ -123,7 +123,7 @@ import Testing
         #expect(!stage.orders.contains { if case .fetchBefore = $0 { true } else { false } })
     }
 
-    @Test mutating func `the last number of a device is acked again without the log`() {
+    @Test mutating func `the last number of a device is acked again without a read of the log`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
         let acks = stage.heard(ann).acks

@@ -2,13 +2,13 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// "Publishing": what is not taken, for good or for now.
+/// "Publishing": publications that are refused, for good or for now.
 @Suite struct HubRefusingTests {
     private var stage = HubStage()
 
     // MARK: Refused for good
 
-    @Test mutating func `what is too long is refused for good`() {
+    @Test mutating func `a publication that is too long is refused for good`() {
         let ann = stage.member("ann")
         for publication in [
             Publication.numbered(1, bytes: 65_537), .numbered(1, type: ""), .numbered(1, type: String(repeating: "x", count: 65)),
@@ -25,7 +25,7 @@ import Testing
 
     private static let (window, hour): (Int64, Int64) = (90 * 86_400_000, 3_600_000)
 
-    @Test mutating func `what was issued too long ago is refused for good, what was in the future for as long as that`() {
+    @Test mutating func `a publication that is too old is refused for good, and one from the future for as long as it is early`() {
         let ann = stage.member("ann")
         let (window, hour) = (Self.window, Self.hour)
         for (sent, code, retry) in [
@@ -43,7 +43,7 @@ import Testing
         #expect(stage.heard(ann).acks.count == 2)
     }
 
-    @Test mutating func `what is stored is answered as stored, whatever the clock says`() {
+    @Test mutating func `a stored publication is acked as stored, whatever the clock says`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
         #expect(stage.heard(ann).acks.count == 2)
@@ -54,23 +54,23 @@ import Testing
         }
     }
 
-    @Test mutating func `what is too old is told by the log's time, by which devices are forgotten, and not by the calendar`() {
+    @Test mutating func `a publication's age is measured by the log's time, which also decides when devices are forgotten`() {
         let ann = stage.member("ann")
         stage.give(.log(.time(HubStage.newYear)))
         stage.give(.calendar(HubStage.newYear + 200 * 86_400_000))
         stage.handle(ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - Self.window)))
         #expect(stage.heard(ann).acks.count == 1)
-        // A calendar that goes back does not let in what may be forgotten.
+        // A calendar that goes back does not admit publications of devices that may be forgotten.
         stage.give(.log(.time(HubStage.newYear + Self.hour)))
         stage.give(.calendar(HubStage.newYear))
         stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
         #expect(stage.heard(ann).codes == [.tooOld])
         stage.give(.log(.time(1)))
         stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
-        #expect(stage.heard(ann).acks.count == 1, "a log that is young follows its calendar back, and its hub follows the log")
+        #expect(stage.heard(ann).acks.count == 1, "a young log follows its calendar back, and the hub follows the log")
     }
 
-    @Test mutating func `the times of a room never go back, nor when it is opened again`() {
+    @Test mutating func `entry times of a room never go back, also after it is opened again`() {
         let ann = stage.member("ann")
         let later = HubStage.newYear + 100_000
         stage.give(.calendar(later))
@@ -87,7 +87,7 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.at) == [later])
     }
 
-    @Test mutating func `what stands behind a refused one waits for it to be voided`() {
+    @Test mutating func `publications behind a refused one wait until it is voided`() {
         let ann = stage.member("ann")
         stage.handle(ann, .publish(.lobby, .numbered(1, bytes: 70_000)))
         stage.publish(ann, 2...3)
@@ -97,7 +97,7 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.seq) == [0, 1, 2])
     }
 
-    @Test mutating func `a publication that is none is refused alone, under its number, and what stands behind it goes on`() throws {
+    @Test mutating func `an invalid publication is refused alone, with its number, and those behind it go on`() throws {
         let ann = stage.member("ann")
         let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
         stage.give(.unreadable(ann, envelope, "type: a field is missing", bytes: 100))
@@ -109,7 +109,7 @@ import Testing
         stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
         #expect(stage.heard(ann).acks.map(\.seq) == [0, 1])
-        // Its number is what counts, as for any other.
+        // Its number is used like any other.
         for (cseq, expected) in [(2, nil), (9, HubFrame.hole(.lobby, expected: 3))] as [(Int64, HubFrame?)] {
             stage.give(.unreadable(ann, try #require(PublicationEnvelope(room: .lobby, cseq: cseq)), "?", bytes: 100))
             let said = stage.heard(ann)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test mutating func `who may not publish at all hears that first, and too many of them are too many frames`() throws {
+    @Test mutating func `an invalid publication without a hello or a join gets that error, and too many close the connection`() throws {
         let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
         let (stranger, bob) = (stage.open(), stage.client("bob"))
         stage.give(.unreadable(stranger, envelope, "?", bytes: 100), .unreadable(bob, envelope, "?", bytes: 100))
@@ -132,7 +132,7 @@ import Testing
         #expect(stage.closed[ann] == 4003)
     }
 
-    @Test mutating func `presence or a signal that is none is refused alone, and neither its room nor its connection is lost`() {
+    @Test mutating func `an invalid status or signal is refused alone, and the room and the connection stay`() {
         let ann = stage.member("ann", presence: true)
         stage.give(.unheard(ann, .init(room: .lobby), "meta: no JSON", bytes: 100))
         #expect(stage.heard(ann).refusals == [Refusal(.malformed, room: .lobby, "meta: no JSON")] && stage.closed.isEmpty)
@@ -154,7 +154,7 @@ import Testing
 
     // MARK: Refused for now
 
-    @Test mutating func `who has not joined, or has no state yet, is told so`() {
+    @Test mutating func `a publication to a room without a join or a state is refused`() {
         let ann = stage.client("ann")
         stage.publish(ann, 1...1)
         #expect(stage.heard(ann).refusals.map(\.retry) == [.now])
@@ -164,7 +164,7 @@ import Testing
         #expect(stage.heard(ann).codes == [.early])
     }
 
-    @Test mutating func `a number refused by its rate is not voided, and those behind it are not asked for`() throws {
+    @Test mutating func `a publication over the rate is not voided, and the hub reports no hole for those behind it`() throws {
         var policy = HubPolicy()
         policy.connection.messages = .init(perSecond: 1, burst: 2)
         stage = HubStage(policy)
@@ -181,7 +181,7 @@ import Testing
         #expect(stage.heard(ann).acks.map(\.cseq) == [3])
     }
 
-    @Test mutating func `bytes have a rate, too`() {
+    @Test mutating func `published bytes have a rate, too`() {
         var policy = HubPolicy()
         policy.connection.bytes = .init(perSecond: 1000, burst: 2000)
         stage = HubStage(policy)
@@ -191,7 +191,7 @@ import Testing
         #expect(said.acks.count == 1 && said.codes == [.rate])
     }
 
-    @Test mutating func `a user and an address have rates with all their connections`() {
+    @Test mutating func `a user and an address have rates over all their connections`() {
         for isUser in [true, false] {
             var policy = HubPolicy()
             let rate = HubPolicy.Rate(perSecond: 1, burst: 2)
@@ -201,7 +201,7 @@ import Testing
             stage.publish(one, 1...2)
             stage.publish(other, 1...1)
             #expect(stage.heard(one).acks.count == 2 && stage.heard(other).codes == [.rate])
-            // Coming again gives nothing more.
+            // A reconnect gives no further allowance.
             for id in [one, other] { stage.give(.gone(id)) }
             let again = stage.member(isUser ? "ann" : "bob", device: 77)
             stage.publish(again, 1...1)
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test mutating func `no more is taken than the windows`() {
+    @Test mutating func `pending publications are limited by the windows`() {
         var policy = HubPolicy()
         (policy.limits.roomWindow, policy.limits.window) = (3, 5)
         stage = HubStage(policy)

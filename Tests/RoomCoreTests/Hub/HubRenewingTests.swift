@@ -2,12 +2,12 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// "`high` is a fence": nothing of an older connection of a device takes effect after the state that a newer one got.
+/// "`high` is a fence": after a newer connection of a device got its state, nothing of an older connection takes effect.
 @Suite struct HubRenewingTests {
     private var stage = HubStage()
     private let other = RoomName("other")!
 
-    /// A connection of a device that asks for a room; it has its state as soon as there is one.
+    /// A connection of a device that joins a room. It gets its state as soon as there is one.
     private mutating func joined(device: UInt64 = 1, room: RoomName = .lobby) -> ConnectionID {
         let id = stage.client("ann", device: device)
         stage.handle(id, .join(.init(room: room)))
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["stays", "ends", "leaves"])
-    mutating func `what an older connection has published is on disk before a newer one gets its state`(older fate: String) throws {
+    mutating func `an older connection's publications are on disk before a newer connection gets its state`(older end: String) throws {
         let older = stage.member("ann", device: 1)
         stage.publish(older, 1...1)
         stage.holdsLog = true
@@ -24,7 +24,7 @@ import Testing
         if fate == "leaves" { stage.handle(older, .leave(.lobby)) }
         let newer = joined()
         #expect(stage.heard(newer).states.isEmpty)
-        // The first append is under way, what has gathered behind it follows.
+        // The first append is pending, and the collected publications follow it.
         stage.answer(1)
         #expect(stage.heard(newer).states.isEmpty)
         stage.answer()
@@ -39,13 +39,13 @@ import Testing
         #expect(stage.heard(newer).acks.map(\.cseq) == [5])
     }
 
-    @Test mutating func `a room without anything on its way makes nobody wait`() {
+    @Test mutating func `a room without pending publications delays no join`() {
         let older = stage.member("ann", device: 1)
         stage.handle(older, .join(.init(room: other)))
         stage.holdsLog = true
         stage.publish(older, 1...1)
         let (newer, bob) = (stage.client("ann", device: 1), stage.client("bob", device: 2))
-        // Only what has to be read is waited for.
+        // The join waits only for the read.
         stage.handle(newer, .join(.init(room: other)))
         stage.handle(bob, .join(.init(room: .lobby)))
         let orders = stage.orders
@@ -59,7 +59,7 @@ import Testing
         #expect(stage.heard(newer).states.map(\.high) == [1])
     }
 
-    @Test mutating func `who joins again waits for nothing of its own`() {
+    @Test mutating func `a client that joins again does not wait for its own publications`() {
         let ann = stage.member("ann", device: 1)
         stage.holdsLog = true
         stage.publish(ann, 1...2)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [ModelLog.Fate.refused, .uncertain])
-    mutating func `of what could not be written the state says what is on disk once the room was opened again`(fate: ModelLog.Fate) {
+    mutating func `after a failed append the state has what is on disk when the room was opened again`(fate: ModelLog.Fate) {
         let older = stage.member("ann", device: 1)
         stage.publish(older, 1...1)
         stage.holdsLog = true
@@ -89,14 +89,14 @@ import Testing
         #expect(stage.heard(newer).acks.map(\.cseq) == [high + 1])
     }
 
-    // MARK: Tokens that take long
+    // MARK: Slow token checks
 
     private func hello(device: UInt64 = 1) -> ClientFrame {
         .hello(.init(versions: [1], device: .numbered(device), token: "ann", joins: [.init(room: .lobby)]))
     }
 
     @Test(arguments: [true, false])
-    mutating func `who said hello before is the older one, however long its token is looked at`(newerStays: Bool) {
+    mutating func `the order of hellos decides which connection is newer, however long token checks take`(newerStays: Bool) {
         stage.holdsTokens = true
         let (older, newer) = (stage.open(), stage.open())
         stage.handle(older, hello(), .publish(.lobby, .numbered(1)))
@@ -107,14 +107,14 @@ import Testing
         stage.identify(older, "ann")
         #expect(stage.closed[older] == 4000 && stage.heard(older).isEmpty && stage.closed[newer] == nil)
         #expect(stage.log.rooms[.lobby]?.head == 0)
-        // One that comes afterwards is newer than both.
+        // A connection that comes afterwards is newer than both.
         let third = stage.open()
         stage.handle(third, hello())
         stage.identify(third, "ann")
         #expect(stage.heard(third).states.count == 1 && stage.closed[newer] == (newerStays ? 4000 : nil))
     }
 
-    @Test mutating func `another user's connections, and those of other devices, are neither newer nor older`() {
+    @Test mutating func `connections of other users and other devices do not count as older or newer`() {
         stage.holdsTokens = true
         let ids = (0..<3).map { _ in stage.open() }
         for (id, device) in zip(ids, [1, 1, 2] as [UInt64]) { stage.handle(id, hello(device: device)) }
@@ -127,7 +127,7 @@ import Testing
         #expect(stage.hub.isEmpty)
     }
 
-    @Test mutating func `nothing is remembered of those who were never known`() {
+    @Test mutating func `no state remains of connections that were never authenticated`() {
         stage.holdsTokens = true
         let ids = (0..<3).map { _ in stage.open() }
         for id in ids { stage.handle(id, hello()) }

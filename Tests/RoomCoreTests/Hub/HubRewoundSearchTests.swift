@@ -3,11 +3,11 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// Whatever order things come in: once all have joined, a log that went back unseen has left no two members with different entries.
+/// In any order of events: once all have joined after an unnoticed rewind, all members have the same entries.
 @Suite struct HubRewoundSearchTests {
     private static let key = ProofKey(Bits128(high: 3, low: 4))
 
-    /// A client by the rules of the page: what it has stored, and its connection.
+    /// A client that follows the rules of the protocol page, with its stored entries and its connection.
     private struct Reader {
         let device: UInt64
         var connection: ConnectionID?
@@ -15,7 +15,7 @@ import Testing
         var proof: CursorProof?
         var entries: [Entry] = []
         var isLive = false
-        /// Messages that it has made; each has a name of its own.
+        /// The messages that it has created. Each has its own ID.
         var next: Int64 = 1
     }
 
@@ -42,7 +42,7 @@ import Testing
             found += stage.rewound.count
             stage = HubStage(policy, seed: random.next(), proofs: HubRewoundSearchTests.key)
             stage.log = log
-            // What is stored again has another time, and may have all else that it had.
+            // A message that is stored again gets another time, and may be the same otherwise.
             lives += 1
             stage.give(.calendar(HubStage.newYear + lives * 1000))
             for place in readers.indices { (readers[place].connection, readers[place].isLive) = (nil, false) }
@@ -56,7 +56,7 @@ import Testing
             listen()
         }
 
-        /// Everybody takes what was said, until nobody has anything to say.
+        /// All clients handle their frames until none is left.
         mutating func listen() {
             var again: [Int] = []
             for place in readers.indices {
@@ -66,7 +66,7 @@ import Testing
             for place in again { join(place) }
         }
 
-        /// Whether the client is to join again.
+        /// Handles a frame. Returns whether the client must join again.
         mutating func take(_ frame: HubFrame, _ place: Int) -> Bool {
             switch frame {
             case .state(let state):
@@ -100,7 +100,7 @@ import Testing
             readers[place].cursor.seq = last.seq
         }
 
-        /// The server itself publishes, so that no device has anything to prove: what may have had the number before, or something else.
+        /// The server publishes, so no device notices anything. It sends a message that may have had the number before, or another one.
         mutating func publish() {
             requests += 1
             let name = Bool.random(using: &random) ? UInt64((stage.log.rooms[.lobby]?.head ?? 0) + 1) : 1000 + requests
@@ -110,7 +110,7 @@ import Testing
             listen()
         }
 
-        /// Retention takes entries away, and the hub hears of it, or will see it.
+        /// Retention removes entries. The hub is told, or notices it later.
         mutating func trim() {
             let count = Int.random(in: 0...3, using: &random)
             if let reply = stage.log.trim(.lobby, to: count), Bool.random(using: &random) { stage.give(.log(reply)) }
@@ -135,18 +135,18 @@ import Testing
             publish()
             found += stage.rewound.count
             guard let log = stage.log.rooms[.lobby] else { return }
-            // With what retention has taken away.
+            // This includes the entries that retention has removed.
             var line: [Entry] = []
             for case .entry(let entry) in stage.log.written[.lobby, default: []].map(\.record) { line.append(entry) }
             for reader in readers where reader.cursor.epoch != log.epoch || reader.entries != line.suffix(reader.entries.count) {
                 faults.append("\(reader.device) has \(reader.entries.map(\.id)) at \(reader.cursor), the log \(line.map(\.id))")
             }
-            // And nothing was given a number of an epoch twice, once that was seen.
+            // After the rewind was noticed, no number of an epoch was used twice.
             for reader in readers where reader.cursor.seq != log.head { faults.append("\(reader.device) is at \(reader.cursor)") }
         }
     }
 
-    @Test func `once all have joined all have the same, though the log went back and nothing said so`() {
+    @Test func `once all have joined all have the same entries, although the log went back unnoticed`() {
         var found = 0
         for seed in 1...400 as ClosedRange<UInt64> {
             var world = World(seed: seed)

@@ -6,10 +6,10 @@ import Testing
 @Suite struct HubRewoundTests {
     private static let key = ProofKey(Bits128(high: 1, low: 2))
     private var stage = HubStage(proofs: key)
-    /// What the log was when it was copied.
+    /// The copy of the log, which a later test step restores.
     private var copy = ModelLog()
 
-    /// Five entries that were copied, and more after them.
+    /// A room with five entries in the copy, and more entries after them.
     private mutating func lived(upTo head: Int64) -> (cursor: LogPosition, proof: CursorProof?) {
         let ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...5)
@@ -21,20 +21,20 @@ import Testing
         return (LogPosition(epoch: epoch, seq: head), proof)
     }
 
-    /// Of an entry that was copied.
+    /// The proof of an entry in the copy.
     private func proofOf(_ seq: Int64) -> CursorProof {
         Self.key.proof(of: .numbered(seq), at: LogPosition(epoch: epoch, seq: seq), in: .lobby)
     }
 
     private var epoch: UInt64 { stage.log.rooms[.lobby]?.epoch ?? 0 }
 
-    /// The hub dies, and starts again on the copy.
+    /// The hub is killed and starts again on the copy.
     private mutating func goesBack(_ policy: HubPolicy = HubPolicy()) {
         stage = HubStage(policy, proofs: Self.key)
         stage.log = copy
     }
 
-    /// The hub ends, and starts again on its log, of which it has so many entries in memory.
+    /// The hub stops and starts again on its log, with `tail` entries in memory.
     private mutating func restart(tail: Int) {
         var policy = HubPolicy()
         policy.tailEntries = tail
@@ -44,22 +44,22 @@ import Testing
     }
 
     private mutating func join(_ user: String, _ cursor: LogPosition, _ proof: CursorProof?, limit: Int64 = 0) -> ConnectionID {
-        // Not the device that has published.
+        // Not the device that published the entries.
         let id = stage.client(user, device: 100 + UInt64(user.utf8.first ?? 0))
         stage.handle(id, .join(.init(room: .lobby, cursor: cursor, limit: limit, proof: proof)))
         return id
     }
 
-    @Test mutating func `what is told of a log carries the proof of its last entry`() throws {
+    @Test mutating func `a state carries the proof of its last entry`() throws {
         let (cursor, proof) = lived(upTo: 8)
         #expect(proof == Self.key.proof(of: .numbered(8), at: cursor, in: .lobby))
         let said = stage.heard(join("bob", .nowhere, nil))
         #expect(try #require(said.states.first).proof == proof)
-        // And so does what follows nothing: whoever has no proof gets it.
+        // A state without entries carries it too, so a client without a proof gets one.
         #expect(stage.heard(join("bob", cursor, nil)).states.map(\.proof) == [proof])
     }
 
-    @Test mutating func `a page that does not reach the head carries the proof of its own end`() throws {
+    @Test mutating func `a page that does not reach the head carries the proof of its own last entry`() throws {
         var policy = HubPolicy()
         policy.limits.page = 2
         stage = HubStage(policy, proofs: Self.key)
@@ -69,7 +69,7 @@ import Testing
         #expect(state.proof == Self.key.proof(of: .numbered(5), at: LogPosition(epoch: epoch, seq: 5), in: .lobby))
     }
 
-    @Test mutating func `who proves more than the log has gives the room a new epoch, and all members hear of it`() throws {
+    @Test mutating func `a proof for a position beyond the log's end gives the room a new epoch, and all members get it`() throws {
         let (cursor, proof) = lived(upTo: 8)
         goesBack()
         let bob = join("bob", LogPosition(epoch: epoch, seq: 5), nil)
@@ -79,18 +79,18 @@ import Testing
         let state = try #require(stage.heard(ann).states.first)
         #expect(state.epoch == epoch && state.isSnapshot && state.items.map(\.seq) == Array(1...5))
         #expect(stage.heard(bob) == [.lag(.lobby, head: 5)])
-        // Once is enough: of the new epoch nobody has more.
+        // It happens once, because no client is ahead of the new epoch.
         let eve = join("eve", cursor, proof)
         #expect(stage.rewound == [.lobby] && stage.heard(eve).states.map(\.isSnapshot) == [true])
     }
 
     @Test(arguments: [1, 3, 9], [0, 2, 512] as [Int])
-    mutating func `who proves another entry than the log has does so, too`(more: Int64, tail: Int) throws {
+    mutating func `a proof of another entry than the log has gives the room a new epoch`(more: Int64, tail: Int) throws {
         let (cursor, proof) = lived(upTo: 8)
         var policy = HubPolicy()
         (policy.tailEntries, policy.pageBytes) = (tail, 700)
         goesBack(policy)
-        // The log grows again, beyond the cursor or just up to it.
+        // The log grows again, up to the cursor or beyond it.
         let eve = stage.member("eve", device: 9)
         stage.publish(eve, 1...(2 + more))
         let old = epoch
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [0, 512] as [Int])
-    mutating func `a cursor so far back that it gets a snapshot is looked at as well`(tail: Int) throws {
+    mutating func `the proof of a cursor that is so old that it gets a snapshot is checked, too`(tail: Int) throws {
         let (cursor, proof) = lived(upTo: 8)
         var policy = HubPolicy()
         policy.tailEntries = tail
@@ -114,21 +114,21 @@ import Testing
         #expect(stage.heard(ann).states.map(\.epoch) == [epoch])
     }
 
-    @Test mutating func `the same entry is no sign of anything`() {
+    @Test mutating func `a proof of the same entry changes nothing`() {
         let (cursor, proof) = lived(upTo: 8)
         restart(tail: 0)
         let ann = join("ann", cursor, proof)
         #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
         stage.publish(stage.member("eve", device: 9), 1...3)
-        // From memory, and from the log.
+        // The check uses an entry in memory, and then one in the log.
         let bob = join("bob", cursor, proof)
         #expect(stage.heard(bob).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
         #expect(stage.rewound.isEmpty && stage.heard(ann).entries == [9, 10, 11])
     }
 
-    @Test mutating func `what is in memory of the log shows the right entry at each cursor`() {
+    @Test mutating func `a proof is checked against the right entry in memory at each cursor`() {
         _ = lived(upTo: 5)
-        // The room is opened with entries, more come, and the older half of what is in memory goes.
+        // The room is opened with entries, more come, and the older half in memory is dropped.
         restart(tail: 2)
         stage.publish(stage.member("ann", device: 1), 6...12)
         for seq in 1...Int64(12) {
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test mutating func `a long entry at the cursor keeps nobody out`() {
+    @Test mutating func `a long entry at the cursor does not block a join`() {
         var policy = HubPolicy()
         (policy.tailEntries, policy.pageBytes) = (0, 700)
         stage = HubStage(policy, proofs: Self.key)
@@ -149,7 +149,7 @@ import Testing
         #expect(stage.heard(bob).states.first?.items.first?.seq == 2)
     }
 
-    @Test mutating func `an entry that cannot be read shows nothing, and keeps nobody out who does not need it`() throws {
+    @Test mutating func `an unreadable entry proves nothing, and blocks only clients that need it`() throws {
         let (cursor, proof) = lived(upTo: 8)
         restart(tail: 0)
         stage.log.damaged = [8]
@@ -157,12 +157,12 @@ import Testing
         #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
         stage.publish(ann, 1...3)
         #expect(stage.heard(join("bob", cursor, proof)).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
-        // Who needs it is refused, as before.
+        // A client that needs the entry is refused, as before.
         #expect(stage.heard(join("cat", LogPosition(epoch: epoch, seq: 6), proofOf(6))).codes == [.storage])
         #expect(stage.rewound.isEmpty)
     }
 
-    @Test mutating func `a cursor that cannot be looked at for the moment keeps its proof until it can`() throws {
+    @Test mutating func `a cursor that cannot be checked now keeps its proof until it can`() throws {
         let (cursor, proof) = lived(upTo: 8)
         var policy = HubPolicy()
         policy.tailEntries = 0
@@ -170,7 +170,7 @@ import Testing
         stage.publish(stage.member("eve", device: 9), 1...5)
         stage.holdsLog = true
         let ann = join("ann", cursor, proof)
-        // First the device's mark, and then what is read for the cursor.
+        // The hub reads the device's mark first, and then the entry at the cursor.
         stage.answer(1)
         stage.log.isReadable = false
         stage.answer(1)
@@ -179,29 +179,29 @@ import Testing
         stage.answer()
         let said = stage.heard(ann)
         #expect(said.codes == [.storage] && said.states.isEmpty && stage.rewound.isEmpty)
-        guard case .after? = said.refusals.first?.retry else { Issue.record("it does not come again"); return }
+        guard case .after? = said.refusals.first?.retry else { Issue.record("the refusal has no retry time"); return }
         stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         #expect(stage.rewound == [.lobby] && stage.heard(ann).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
     }
 
-    // MARK: Which entry it was
+    // MARK: Which entry a proof is of
 
     @Test(arguments: [0, 512] as [Int])
-    mutating func `the same id stored again is another entry`(tail: Int) throws {
+    mutating func `the same message stored again is another entry`(tail: Int) throws {
         let (cursor, proof) = lived(upTo: 8)
         let ids = stage.log.rooms[.lobby]?.entries.map(\.id)
         var policy = HubPolicy()
         policy.tailEntries = tail
         goesBack(policy)
         stage.give(.calendar(HubStage.newYear + 1000))
-        // The publisher sends again what was lost, and all of it has its number again.
+        // The publisher sends the lost messages again, and all get the same numbers again.
         stage.publish(stage.member("ann", device: 1), 6...8)
         #expect(stage.log.rooms[.lobby]?.entries.map(\.id) == ids)
         let bob = join("bob", cursor, proof)
         #expect(stage.rewound == [.lobby] && stage.heard(bob).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
     }
 
-    @Test func `a proof is of all that tells an entry from another`() {
+    @Test func `a proof covers all fields that distinguish entries`() {
         let (id, device) = (MessageID.numbered(1), DeviceID.numbered(1))
         let stamps = [
             EntryStamp(id: id, device: device, cseq: 1, at: 1), EntryStamp(id: .numbered(2), device: device, cseq: 1, at: 1),
@@ -214,7 +214,7 @@ import Testing
         #expect(Set(stamps.map { Self.key.proof(of: $0, at: place, in: .lobby).bits.high }).count == stamps.count)
     }
 
-    @Test mutating func `a proof of an earlier version, which names only the id, says nothing`() {
+    @Test mutating func `a proof of an earlier version, which covers only the ID, is ignored`() {
         let (cursor, _) = lived(upTo: 8)
         func hash(_ part: UInt64, _ bits: Bits128) -> UInt64 {
             var hash = SipHash(key: Bits128(high: 1, low: 2))
@@ -226,25 +226,25 @@ import Testing
         let proof = CursorProof(Bits128(high: entry, low: hash(2, Bits128(high: entry, low: 0))))
         let bob = join("bob", cursor, proof)
         #expect(stage.rewound.isEmpty)
-        // It gets another one for it.
+        // The client gets a new proof instead.
         #expect(stage.heard(bob).states.map(\.proof) == [Self.key.proof(of: .numbered(8), at: cursor, in: .lobby)])
     }
 
-    // MARK: What retention has taken away
+    // MARK: Entries that retention has removed
 
-    /// How a hub knows of what was taken away.
+    /// How a hub knows the last entry that retention has removed.
     enum Knowledge: CaseIterable {
-        /// It has had the entry in memory.
+        /// It had the entry in memory.
         case memory
         /// It was told while it was running.
         case told
-        /// It was opened later.
+        /// It read it when it opened the room later.
         case disk
-        /// It is told by the read that it makes for the cursor.
+        /// It reads it when it checks the cursor.
         case read
     }
 
-    /// Lets the entry of the cursor be the last that retention takes, and more come after it.
+    /// Makes the cursor's entry the last one that retention removes, with `more` entries after it.
     private mutating func expires(upTo cursor: LogPosition, more: Int64, _ knowledge: Knowledge, isBack: Bool) {
         var policy = HubPolicy()
         policy.tailEntries = knowledge == .memory ? 512 : 0
@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: Knowledge.allCases, [0, 3] as [Int64])
-    mutating func `an expired room whose head was another is found`(_ knowledge: Knowledge, more: Int64) throws {
+    mutating func `an expired room with another last removed entry gets a new epoch`(_ knowledge: Knowledge, more: Int64) throws {
         let (cursor, proof) = lived(upTo: 8)
         expires(upTo: cursor, more: more, knowledge, isBack: true)
         let ann = joinExpired(cursor, proof, more, knowledge)
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: Knowledge.allCases)
-    mutating func `an expired room whose head was the same is resumed`(_ knowledge: Knowledge) throws {
+    mutating func `an expired room whose last removed entry matches the proof is resumed`(_ knowledge: Knowledge) throws {
         let (cursor, proof) = lived(upTo: 8)
         expires(upTo: cursor, more: 3, knowledge, isBack: false)
         let ann = joinExpired(cursor, proof, 3, knowledge)
@@ -279,7 +279,7 @@ import Testing
         #expect(stage.heard(ann).states.map { $0.isSnapshot ? [] : $0.items.map(\.seq) } == [[9, 10, 11]])
     }
 
-    /// Joins; where the read is to tell it, retention comes between the hub's look at the cursor and the read.
+    /// Joins. For `.read`, retention removes entries between the hub's first look at the cursor and the read.
     private mutating func joinExpired(
         _ cursor: LogPosition, _ proof: CursorProof?, _ more: Int64, _ knowledge: Knowledge
     ) -> ConnectionID {
@@ -293,7 +293,7 @@ import Testing
         return ann
     }
 
-    @Test mutating func `who comes to an expired room has a proof from then on`() throws {
+    @Test mutating func `a client that joins an expired room gets a proof`() throws {
         let (cursor, proof) = lived(upTo: 8)
         _ = stage.log.trim(.lobby, to: 0)
         restart(tail: 0)
@@ -301,7 +301,7 @@ import Testing
         #expect(state.isSnapshot && state.items.isEmpty && state.to == 8 && state.proof == proof && state.epoch == cursor.epoch)
     }
 
-    @Test mutating func `of what an earlier version has taken away nothing can be said`() {
+    @Test mutating func `for entries that an earlier version removed, proofs are not checked`() {
         let (cursor, proof) = lived(upTo: 8)
         expires(upTo: cursor, more: 3, .disk, isBack: true)
         stage.log.forgetBelow(.lobby)
@@ -310,7 +310,7 @@ import Testing
     }
 
     @Test(arguments: ["none", "forged", "of another place", "of another epoch", "of another room", "of another hub"])
-    mutating func `who proves nothing gets what there is, and nobody else is disturbed`(proof kind: String) throws {
+    mutating func `a cursor without a valid proof gets the entries that exist, and the room's epoch stays`(proof kind: String) throws {
         let (cursor, proof) = lived(upTo: 8)
         goesBack()
         let bob = join("bob", LogPosition(epoch: epoch, seq: 5), nil)
@@ -332,7 +332,7 @@ import Testing
         #expect(stage.rewound.isEmpty && stage.heard(bob).isEmpty && epoch == cursor.epoch)
     }
 
-    @Test mutating func `a proof of what retention has taken away is passed over`() {
+    @Test mutating func `a proof of a removed entry below the last removed one is ignored`() {
         let (cursor, proof) = lived(upTo: 8)
         stage.publish(stage.member("eve", device: 9), 1...3)
         let log = stage.log
@@ -343,9 +343,9 @@ import Testing
         #expect(stage.rewound.isEmpty)
     }
 
-    // MARK: While the epoch is drawn
+    // MARK: While a new epoch is drawn
 
-    @Test mutating func `what is on its way is stored first, and what comes meanwhile is taken after it`() throws {
+    @Test mutating func `pending publications are stored first, and those that come meanwhile are accepted afterwards`() throws {
         let (cursor, proof) = lived(upTo: 8)
         goesBack()
         let bob = stage.member("bob", device: 2)
@@ -353,11 +353,11 @@ import Testing
         stage.publish(bob, 1...2)
         let ann = stage.client("ann", device: 3)
         stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
-        // The device's mark comes first, for reads have a lane of their own.
+        // The device's mark comes first, because reads have their own lane.
         #expect(stage.orders.count == 2)
         stage.orders.swapAt(0, 1)
         stage.answer(1)
-        // The first append is under way, the second has gathered: the epoch waits for both.
+        // The first append is pending and the second is collected: the new epoch waits for both.
         #expect(stage.rewound == [.lobby] && stage.orders.count == 1)
         stage.answer(1)
         stage.publish(bob, 3...3)
@@ -367,7 +367,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 7 && epoch != cursor.epoch && stage.rewound == [.lobby])
         #expect(stage.heard(bob).acks.map(\.seq) == [7])
         #expect(stage.heard(ann).states.map(\.to) == [7])
-        // It joins again, and sends what was put off.
+        // The client joins again and sends the postponed publications.
         stage.holdsLog = false
         stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: cursor.epoch, seq: 7))))
         stage.publish(bob, 3...3)
@@ -376,7 +376,7 @@ import Testing
         #expect(stage.log.written[.lobby]?.map(\.epoch) == Array(repeating: cursor.epoch, count: 7) + [epoch])
     }
 
-    @Test mutating func `a server's own publication waits for the new epoch`() {
+    @Test mutating func `a server publication waits for the new epoch`() {
         let (cursor, proof) = lived(upTo: 8)
         goesBack()
         stage.holdsLog = true
@@ -390,7 +390,7 @@ import Testing
         #expect(ack.seq == 6 && epoch != cursor.epoch && stage.heard(ann).states.count == 1)
     }
 
-    @Test mutating func `an epoch that could not be written is drawn again`() {
+    @Test mutating func `a new epoch that could not be written is drawn again`() {
         let (cursor, proof) = lived(upTo: 8)
         goesBack()
         stage.holdsLog = true
@@ -399,7 +399,7 @@ import Testing
         stage.log.isReadable = false
         stage.answer()
         #expect(stage.heard(ann).codes == [.storage] && epoch == cursor.epoch)
-        // However long that takes, the room is not let go: who comes next, and proves nothing, would write in the old epoch.
+        // Until then the room stays open. A later client without a proof would otherwise write in the old epoch.
         stage.holdsLog = false
         stage.pass(.seconds(70))
         stage.log.isReadable = true
@@ -410,7 +410,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 5)
         stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
         #expect(stage.heard(ann).states.map(\.epoch) == [epoch] && stage.rewound == [.lobby])
-        // When nobody needs it any more it is.
+        // The room is closed when no one needs it any more.
         stage.give(.gone(ann), .gone(bob))
         stage.pass(.seconds(120))
         #expect(stage.hub.figures.rooms == 0)

@@ -3,12 +3,12 @@ import Testing
 
 @testable import RoomCore
 
-/// All who are present, for members who come or ask: a short frame has a long answer.
+/// The full member list for clients that join or ask: a short frame has a long answer.
 @Suite struct HubSegmentsTests {
     private var stage = HubStage()
     private static let other = RoomName("other")!
 
-    /// Those of the lobby, who have been told all; what they were told is forgotten.
+    /// Members of the lobby that have the member list. The frames that they got are dropped.
     private mutating func lobby(_ users: String...) -> [ConnectionID] {
         let all = users.map { stage.member($0, presence: true) }
         stage.pass(.seconds(60))
@@ -16,10 +16,10 @@ import Testing
         return all
     }
 
-    /// How many segments that tell all each has heard since it was asked for.
+    /// The number of full segments that each connection got since the last call.
     private mutating func segments(_ ids: [ConnectionID]) -> [Int] { ids.map { stage.heard($0).segments.count(where: \.isFull) } }
 
-    @Test mutating func `however often many ask, all are told together, once a second`() {
+    @Test mutating func `all requests for the member list are answered together, once a second`() {
         let all = lobby("ann", "ann", "bob", "eve")
         let before = stage.handedOver.count
         for _ in 0..<100 { for id in all { stage.handle(id, .members(.lobby)) } }
@@ -30,7 +30,7 @@ import Testing
         #expect(segments(all) == [0, 0, 0, 0])
     }
 
-    @Test mutating func `who joins again and again is not told each time`() {
+    @Test mutating func `a client that joins repeatedly does not get the list each time`() {
         let all = lobby("ann", "bob")
         for _ in 0..<100 { stage.handle(all[0], .join(.init(room: .lobby, wantsPresence: true))) }
         stage.pass(.seconds(1))
@@ -38,7 +38,7 @@ import Testing
         #expect(said.states.count == 100 && said.segments.count == 2 && said.segments[0].isFull && said.segments[0].total == 2)
     }
 
-    @Test mutating func `they are sorted when one has changed, not for each question`() {
+    @Test mutating func `the list is sorted after a change, not for each request`() {
         let all = lobby("ann", "bob")
         stage.handle(all[0], .members(.lobby))
         let before = stage.hub.rooms[.lobby]?.attendance.sortings
@@ -55,8 +55,8 @@ import Testing
         #expect(told.count == 1 && told[0].members.map(\.presence.status).sorted() == ["away", "online"])
     }
 
-    @Test mutating func `a user, a room and the hub each are told so many bytes, and the rest later`() {
-        // A frame of the lobby has some 430 bytes, one of the other room some 350.
+    @Test mutating func `the member lists sent to a user, a room and the hub have byte budgets, and the rest is sent later`() {
+        // A frame of the lobby has about 430 bytes, and one of the other room about 350.
         let rate = HubPolicy.Rate(perSecond: 100, burst: 700)
         let changes: [(inout HubPolicy) -> Void] = [{ $0.userDeliveries = rate }, { $0.roomDeliveries = rate }, { $0.deliveries = rate }]
         let told = changes.map { change in
@@ -79,7 +79,7 @@ import Testing
         #expect(told == [[1, 1], [1, 0], [0, 1]])
     }
 
-    @Test mutating func `one who has used up the budget holds up nobody else`() {
+    @Test mutating func `a user who has used up the budget does not delay others`() {
         var policy = HubPolicy()
         policy.userDeliveries = .init(perSecond: 1, burst: 300)
         stage = HubStage(policy)
@@ -94,7 +94,7 @@ import Testing
         #expect(stage.heard(ann).segments.count < 4 && stage.heard(bob).segments.first?.total == 2)
     }
 
-    @Test mutating func `who has left, is not seen any more or is congested is not told`() {
+    @Test mutating func `a client that left, lost the right or is congested does not get the list`() {
         let all = lobby("ann", "ann", "bob", "eve")
         for id in all { stage.handle(id, .members(.lobby)) }
         _ = segments(all)
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.heard(all[2]).segments.count > 0)
     }
 
-    @Test mutating func `one who has just come hears of changes only after all who are there`() throws {
+    @Test mutating func `a new member gets changes only after the full list`() throws {
         _ = lobby("ann")
         let (bob, eve) = (stage.client("bob"), stage.client("eve"))
         for id in [bob, eve] { stage.handle(id, .join(.init(room: .lobby, wantsPresence: true))) }

@@ -2,11 +2,11 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// The server publishes itself.
+/// Publications of the server itself.
 @Suite struct HubServerPublishingTests {
     private var stage = HubStage()
 
-    @Test mutating func `the server publishes as clients do`() {
+    @Test mutating func `a server publication is handled like a client's`() {
         let ann = stage.member("ann")
         let (first, again) = (ServerRequest(1), ServerRequest(2))
         stage.give(.publish(first, .lobby, .numbered(50), UserName("bot")!, .numbered(1)))
@@ -20,7 +20,7 @@ import Testing
         #expect(stage.log.rooms[.lobby]?.head == 1)
     }
 
-    @Test mutating func `requests for the same publication at once are answered together, and it is stored once`() {
+    @Test mutating func `concurrent requests for the same publication are answered together, and it is stored once`() {
         stage.holdsLog = true
         for number in 1...3 as ClosedRange<UInt64> {
             stage.give(.publish(ServerRequest(number), .lobby, .numbered(50), UserName("bot")!, .numbered(1)))
@@ -34,7 +34,7 @@ import Testing
         #expect(stage.hub.figures.rooms == 0)
     }
 
-    @Test mutating func `what the server publishes without a number gets the next one, whatever waits`() {
+    @Test mutating func `server publications without a number get the next one, in their order`() {
         let (device, bot) = (DeviceID.numbered(50), UserName("bot")!)
         func give(_ request: UInt64, cseq: Int64 = 0) {
             var publication = Publication.numbered(7)
@@ -56,12 +56,12 @@ import Testing
         }
         #expect(places == (1...5).map { [$0, $0] } && stage.log.rooms[.lobby]?.marks[device]?.high == 5)
         guard case .refused? = stage.answers[ServerRequest(6)] else {
-            Issue.record("a number below 0 was taken")
+            Issue.record("a number below 0 was accepted")
             return
         }
     }
 
-    @Test mutating func `what the server cannot publish is answered, too`() {
+    @Test mutating func `a server publication that is refused is answered, too`() {
         func code(_ answer: ServerAnswer?) -> Refusal.Code? { if case .refused(let refusal)? = answer { refusal.code } else { nil } }
         let bot = UserName("bot")!
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(50), bot, .numbered(1, bytes: 70_000)))

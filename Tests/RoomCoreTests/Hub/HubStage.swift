@@ -2,37 +2,37 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// A hub with a log, a bus, and those who look at tokens; it keeps what was said to whom.
+/// A hub with a model log, a bus and a token check. It records the frames sent to each connection.
 struct HubStage {
     var hub: HubMachine
     var log = ModelLog()
     private(set) var now = Moment.start
-    /// What was said to each connection, since it was last asked for.
+    /// The frames sent to each connection since the last call of ``takeFrames(_:)``.
     private(set) var said: [ConnectionID: [HubFrame]] = [:]
     private(set) var closed: [ConnectionID: UInt16] = [:]
     private(set) var answers: [ServerRequest: ServerAnswer] = [:]
-    /// What was told to other nodes.
+    /// The messages sent to other nodes.
     private(set) var told: [BusMessage] = []
-    /// Orders that wait while ``holdsLog``.
+    /// Orders that wait while ``holdsLog`` is set.
     var orders: [LogOrder] = []
-    /// Whether the log waits to be told to answer.
+    /// Whether the log waits until the test lets it answer.
     var holdsLog = false
-    /// Who looks at tokens waits, too.
+    /// Whether token checks wait, too.
     var holdsTokens = false
-    /// When tokens end.
+    /// The time at which tokens expire.
     var expires: Int64?
     var grants = [Grant("*", [.read, .write, .presence])]
     private var numbers: UInt64 = 0
-    /// What happens next; what follows from effects comes after them.
+    /// The inputs to handle next. Inputs that follow from effects are appended.
     private var inbox: [HubInput] = []
     private var isAtWork = false
-    /// Arrays of members as they were handed over.
+    /// The arrays of members that the hub passed with fan-outs.
     private(set) var handedOver: [[ConnectionID]] = []
 
     /// 2026-01-01, in milliseconds since 1970.
     static let newYear: Int64 = 1_767_225_600_000
 
-    /// Rooms whose logs were found to have gone back.
+    /// The rooms whose logs the hub found to have gone back.
     private(set) var rewound: [RoomName] = []
 
     init(_ policy: HubPolicy = HubPolicy(), node: String = "n1", seed: UInt64 = 1, proofs: ProofKey? = nil) {
@@ -40,7 +40,7 @@ struct HubStage {
         give(.calendar(Self.newYear))
     }
 
-    // MARK: What happens
+    // MARK: Inputs
 
     mutating func give(_ inputs: HubInput...) {
         inbox += inputs
@@ -70,7 +70,7 @@ struct HubStage {
         now = end
     }
 
-    /// The log answers what it was asked: all, or so many.
+    /// Lets the log answer all waiting orders, or `count` of them.
     mutating func answer(_ count: Int = .max) {
         var left = count
         while left > 0, !orders.isEmpty {
@@ -101,7 +101,7 @@ struct HubStage {
         if !holdsLog { answer() }
     }
 
-    /// A token is the user's name.
+    /// Authenticates a connection. The token is the user's name.
     mutating func identify(_ id: ConnectionID, _ token: String?) {
         if let token, let user = UserName(token) {
             give(.identified(id, Identity(user: user, grants: grants, expires: expires)))
@@ -119,7 +119,7 @@ struct HubStage {
         return id
     }
 
-    /// A client that has been welcomed; what it was told is forgotten.
+    /// A client that has been welcomed. The frames that it got are dropped.
     mutating func client(_ user: String, device: UInt64? = nil, address: String = "10.0.0.1") -> ConnectionID {
         let id = open(address: address)
         handle(id, .hello(.init(versions: [1], device: .numbered(device ?? id.number), token: user)))
@@ -127,7 +127,7 @@ struct HubStage {
         return id
     }
 
-    /// A client in a room, which has its state; what it was told is forgotten.
+    /// A client in a room that has its state. The frames that it got are dropped.
     mutating func member(_ user: String, of room: RoomName = .lobby, device: UInt64? = nil, presence: Bool = false) -> ConnectionID {
         let id = client(user, device: device)
         handle(id, .join(.init(room: room, wantsPresence: presence)))
@@ -143,9 +143,9 @@ struct HubStage {
         for cseq in numbers { handle(id, .publish(room, .numbered(cseq))) }
     }
 
-    // MARK: What was said
+    // MARK: Outputs
 
-    /// What was said to a connection since it was last asked for.
+    /// The frames sent to a connection since the last call.
     mutating func heard(_ id: ConnectionID) -> [HubFrame] { said.removeValue(forKey: id) ?? [] }
 
     mutating func heardBus() -> [BusMessage] {
@@ -163,7 +163,7 @@ extension MessageID {
 }
 
 extension EntryStamp {
-    /// Of what a device has published in the first moment.
+    /// The stamp of a device's publication, stored at the start.
     static func numbered(_ cseq: Int64, device: UInt64 = 1) -> EntryStamp {
         EntryStamp(id: .numbered(cseq), device: .numbered(device), cseq: cseq, at: HubStage.newYear)
     }
@@ -185,7 +185,7 @@ extension Publication {
 
 extension [HubFrame] {
     var states: [HubFrame.RoomState] { compactMap { if case .state(let state) = $0 { state } else { nil } } }
-    /// The numbers of entries, as they came.
+    /// The sequence numbers of the entries, in the order in which they came.
     var entries: [Int64] { flatMap { if case .entries(_, _, let items, _) = $0 { items.map(\.seq) } else { [Int64]() } } }
     var acks: [HubFrame.Ack] { flatMap { if case .acks(_, _, let acks) = $0 { acks } else { [HubFrame.Ack]() } } }
     var refusals: [Refusal] { compactMap { if case .refusal(let refusal) = $0 { refusal } else { nil } } }

@@ -2,9 +2,9 @@ import HoldfastTesting
 import MachineCore
 import RoomCore
 
-/// Users who all say to have the same device, which nobody knows at first, and who publish with it in several rooms at once.
+/// Users who all claim the same new device and publish with it in several rooms at once.
 ///
-/// Each room has its own pace at the log, so that what one has stored another has not heard of.
+/// Each room's log has its own speed, so a write in one room may be unknown in another.
 struct OwnershipSimulation {
     private enum Event { case opens(Int), lands(ConnectionID, ClientFrame), ends(ConnectionID), logWorks(RoomName), input(HubInput) }
 
@@ -22,7 +22,7 @@ struct OwnershipSimulation {
     private var busyUntil: [RoomName: Int64] = [:]
     private var owners: Set<UserName> = []
     private var faults: [String] = []
-    /// How often somebody was told that the device is another's.
+    /// The number of refusals because the device belongs to another user.
     private var refusals = 0
 
     private init(seed: UInt64) {
@@ -31,7 +31,7 @@ struct OwnershipSimulation {
         hub = HubMachine(node: "hub", incarnation: 1, seed: seed)
     }
 
-    /// Lives through one world.
+    /// Runs one world.
     static func live(seed: UInt64) -> (refusals: Int, stored: Int, faults: [String]) {
         var world = OwnershipSimulation(seed: seed)
         world.feed(.calendar(year))
@@ -84,7 +84,7 @@ struct OwnershipSimulation {
         }
     }
 
-    /// As soon as it may, or when somebody else has been there.
+    /// Publishes when the connection has its state, or when another user has published.
     private mutating func publish(after state: HubFrame.RoomState, by id: ConnectionID) {
         let publication = Publication(
             cseq: state.high + 1, id: MessageID(at: Self.year, using: &random), sent: Self.year,
@@ -100,7 +100,7 @@ struct OwnershipSimulation {
         plan(.logWorks(room), in: due - now)
     }
 
-    /// What is read is read now, but the answer may take its time.
+    /// Reads happen now, but the answer may be delayed.
     private mutating func workLog(of room: RoomName) {
         guard let order = orders[room]?.removeFirst() else { return }
         if case .append(_, _, let records) = order { judge(records) }

@@ -3,20 +3,20 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// An app whose device is renewed again and again by what the page says alone, while the older connections of its device live on.
+/// An app that renews its device by the rules of the protocol page alone, while older connections of the device stay open.
 ///
-/// Its frames take their time, and so do tokens and the disk: what an older connection has sent arrives when it will. What is numbered
-/// above `high` on a fresh connection counts as not stored, and is sent under another device.
+/// Frames, token checks and disk writes are delayed, so frames of an older connection may arrive late. Messages numbered above `high`
+/// on a new connection count as not stored, and the app sends them under another device.
 struct RenewalSimulation {
     private enum Event { case lands(Int, ClientFrame?), heard(Int, HubFrame), ends(Int), identified(Int), logWorks, submits, renews }
-    /// What a connection is for.
+    /// The purpose of a connection.
     private enum Errand { case publishes, asks }
     private struct Link {
         var device: DeviceID
         var errand: Errand
         var hasState = false
         var high: Int64 = 0
-        /// When what was sent last lands, in each direction.
+        /// When the last frame arrives, in each direction.
         var up: Int64 = 0
         var down: Int64 = 0
     }
@@ -41,7 +41,7 @@ struct RenewalSimulation {
     private var logIsFree: Int64 = 0
     private var names = SimNames()
     private var checker = HistoryChecker()
-    /// How often what an older connection had sent was still on its way when a newer one came.
+    /// How often frames of an older connection were still in flight when a newer one came.
     private(set) var races = 0
 
     private init(seed: UInt64) {
@@ -50,7 +50,7 @@ struct RenewalSimulation {
         hub = HubMachine(node: "hub", incarnation: 1, seed: seed)
     }
 
-    /// Lives through one world.
+    /// Runs one world.
     static func live(seed: UInt64) -> (races: Int, verdict: HistoryVerdict) {
         var world = RenewalSimulation(seed: seed)
         world.feed(.calendar(year))
@@ -101,7 +101,7 @@ struct RenewalSimulation {
 
     private func id(_ link: Int) -> ConnectionID { ConnectionID(UInt64(link + 1)) }
 
-    /// The connections before this one stay as they are, with all that they have sent.
+    /// Opens a connection. The earlier ones stay open, with all frames that they sent.
     private mutating func connect(_ errand: Errand) {
         if let last = links.last, last.up > now { races += 1 }
         links.append(Link(device: device, errand: errand))
@@ -138,7 +138,7 @@ struct RenewalSimulation {
         case .state(let state):
             links[link].hasState = true
             links[link].high = state.high
-            // What the hub has it acks again.
+            // The hub acks again what it has.
             for row in outbox where links[link].errand == .publishes || row.cseq <= state.high { publish(row) }
             renewIfProved()
         case .acks(_, let epoch, let acks):
@@ -154,7 +154,7 @@ struct RenewalSimulation {
         }
     }
 
-    /// Of what is above `high` nothing was stored, nor will be under its number.
+    /// Takes a new device when all pending messages are above `high`: they are not stored, and never will be under their numbers.
     private mutating func renewIfProved() {
         guard let link = links.last, link.errand == .asks, link.hasState, outbox.allSatisfy({ $0.cseq > link.high }) else { return }
         device = DeviceID(using: &random)
@@ -197,7 +197,7 @@ struct RenewalSimulation {
         let order = orders.removeFirst()
         var reply = log.carryOut(order, epoch: 7)
         if case .appended(let room, let batch)? = reply, jitter(20) == 0 {
-            // It is on disk, and nobody knows.
+            // The append is on disk, but reported as failed.
             log.rooms[room]?.isDoubtful = true
             reply = .notAppended(room, batch: batch)
         }

@@ -1,9 +1,9 @@
 import HoldfastTesting
 import RoomHistory
 
-/// Worlds from seeds, one after the other.
+/// Runs simulated worlds from seeds, one after the other.
 struct RoomsSimulation: Sendable {
-    /// How often each thing happens at least in a thousand worlds.
+    /// How often each thing must happen at least in a thousand worlds.
     static let minimums: [SimCount: Int64] = [
         .cuts: 1200, .halfOpen: 300, .slowLinks: 300, .lostFrames: 4000, .clientDeaths: 350, .restores: 60, .doubles: 80, .clientDisk: 400,
         .clientLoads: 100, .clocks: 600, .doubts: 600, .absences: 70, .hubDeaths: 240, .hubStops: 270, .hubDisk: 120, .hubReads: 80,
@@ -19,10 +19,10 @@ struct RoomsSimulation: Sendable {
     private(set) var worlds: Int64 = 0
     private(set) var steps = 0
     private(set) var totals: [SimCount: Int64] = [:]
-    /// What went wrong, by the seed.
+    /// The failed worlds, by seed.
     private(set) var failures: [(seed: UInt64, verdict: HistoryVerdict)] = []
 
-    /// Lives through one world, hostile at first and then healed.
+    /// Runs one world, first with faults and then without.
     static func live(seed: UInt64, plan: SimPlan, isTold: Bool = false) -> (world: SimWorld, verdict: HistoryVerdict) {
         let world = SimWorld(seed: seed, plan: plan, isTold: isTold)
         world.run(until: plan.hostile)
@@ -30,7 +30,7 @@ struct RoomsSimulation: Sendable {
         return (world, world.judge())
     }
 
-    /// Lives through the worlds of some seeds, until five have gone wrong.
+    /// Runs the worlds of some seeds, until five have failed.
     mutating func run(_ seeds: some Sequence<UInt64>, isTold: Bool = false) {
         for seed in seeds where failures.count < 5 {
             var random = SeededGenerator(seed: seed)
@@ -42,7 +42,7 @@ struct RoomsSimulation: Sendable {
         }
     }
 
-    /// Takes in what others have lived through.
+    /// Adds the results of another simulation.
     mutating func add(_ other: RoomsSimulation) {
         worlds += other.worlds
         steps += other.steps
@@ -50,9 +50,9 @@ struct RoomsSimulation: Sendable {
         failures += other.failures
     }
 
-    /// What happened too seldom, by the share of a thousand worlds that were lived through.
+    /// The counts that are too low for the number of worlds.
     var lacks: [String] {
-        if worlds == 0 { return ["no world was lived through"] }
+        if worlds == 0 { return ["no world was run"] }
         return Self.minimums.sorted { $0.key < $1.key }.compactMap { count, least in
             let number = totals[count, default: 0]
             if number >= wanted(least) { return nil }
@@ -60,13 +60,13 @@ struct RoomsSimulation: Sendable {
         }
     }
 
-    /// What need not have happened once, because the worlds were so few.
+    /// The counts that are not checked, because there were too few worlds.
     var unjudged: [String] { Self.minimums.filter { wanted($0.value) == 0 }.keys.sorted().map(\.rawValue) }
 
-    /// What so many worlds owe; of a few each may be unlike the others: half is enough then, and of fewer than 50 nothing can be said.
+    /// The required count. With fewer than 300 worlds half is enough, because worlds differ. With fewer than 50 nothing is required.
     private func wanted(_ least: Int64) -> Int64 { worlds < 50 ? 0 : least * worlds / (worlds < 300 ? 2000 : 1000) }
 
-    /// For people.
+    /// A summary for people.
     var figures: String {
         let counts = totals.sorted { $0.key < $1.key }.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", ")
         return "simulated \(worlds) worlds of rooms in \(steps) steps: \(counts)"

@@ -3,13 +3,13 @@ import RoomCore
 import RoomHistory
 import Testing
 
-/// Clients and a hub, as they are shipped, in a world where programs die, disks fail and links lie; and then all is well again.
+/// The real client and hub machines in a world of crashes, failing disks and faulty links, which heals at the end.
 @Suite struct RoomsSimulationTests {
     /// A sanitizer makes everything many times slower.
     private static let isSanitized = ProcessInfo.processInfo.environment["HOLDFAST_SANITIZED"] != nil
 
-    /// `SEED=n` replays one world and tells all of it, `RUNS=n` makes more of them; see `make simulate`.
-    @Test func `whatever the world does, what was submitted arrives once and in one order`() async {
+    /// `SEED=n` replays one world and prints each step. `RUNS=n` runs more worlds. See `make simulate`.
+    @Test func `with any faults, each submitted message is stored once and all clients have the same order`() async {
         let environment = ProcessInfo.processInfo.environment
         let started = ContinuousClock.now
         var simulation = RoomsSimulation()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Worlds from 1 on, a share for each processor.
+    /// Runs the worlds from 1 on, divided among the processors.
     private func simulated(runs: UInt64) async -> RoomsSimulation {
         let lanes = UInt64(max(ProcessInfo.processInfo.activeProcessorCount, 1))
         return await withTaskGroup(of: RoomsSimulation.self) { group in
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    /// The page lets a client trust `high`: two connections of one device are alive, and what the older one has sent is on its way.
-    @Test func `a device that is renewed by what the state says doubles nothing`() {
+    /// The protocol page lets a client trust `high`. Two connections of one device are open, and frames of the older one are in flight.
+    @Test func `a device that is renewed by the state's high mark stores no message twice`() {
         var races = 0
         for seed in 1...(Self.isSanitized ? 100 : 1000) as ClosedRange<UInt64> {
             let (number, verdict) = RenewalSimulation.live(seed: seed)
@@ -56,7 +56,7 @@ import Testing
         #expect(races > 100)
     }
 
-    @Test func `a device is one user's, however many say that it is theirs, in whatever rooms`() {
+    @Test func `a device belongs to one user, however many claim it in however many rooms`() {
         var (refusals, stored) = (0, 0)
         for seed in 1...(Self.isSanitized ? 100 : 1000) as ClosedRange<UInt64> {
             let world = OwnershipSimulation.live(seed: seed)
@@ -67,8 +67,8 @@ import Testing
         #expect(refusals > 100 && stored > 100)
     }
 
-    /// The first client, and then the hub, dies between each two things that it does.
-    @Test(arguments: [true, false]) func `a program may die at any point of a conversation`(isClient: Bool) {
+    /// The first client, and then the hub, is killed after each effect in turn.
+    @Test(arguments: [true, false]) func `a program may be killed at any point of a conversation`(isClient: Bool) {
         var plan = SimPlan()
         (plan.hostile, plan.actionEvery) = (2500, 100)
         (plan.hub.limits.page, plan.hub.limits.roomWindow, plan.hub.tailEntries) = (3, 4, 2)
@@ -80,7 +80,7 @@ import Testing
             if world.counts[.boundaries] == nil || !verdict.isClean { break }
             point += Self.isSanitized ? 20 : 1
         }
-        // So many effects there are in the conversation at least.
+        // The least number of effects in the conversation.
         #expect(point > 100)
     }
 }

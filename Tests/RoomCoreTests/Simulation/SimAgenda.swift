@@ -1,14 +1,14 @@
-/// What happens next in a simulated world, and when; what is due at the same time happens in the order in which it was planned.
+/// The planned events of a simulated world, by time. Events at the same time happen in the order in which they were planned.
 struct SimAgenda {
-    /// A heap of when it is due, in milliseconds, and the how-manieth it is, in one number; the least is first.
+    /// A heap of due times in milliseconds and sequence numbers, combined into one number. The least is first.
     private var keys: [UInt64] = []
-    /// Where the event of each key lies.
+    /// The position of each key's event.
     private var slots: [Int] = []
     private var events: [SimWorld.Event?] = []
     private var free: [Int] = []
     private var count: UInt64 = 0
 
-    /// When the next thing happens.
+    /// The time of the next event.
     var next: Int64? { keys.isEmpty ? nil : Int64(keys[0] >> 32) }
 
     mutating func plan(_ event: SimWorld.Event, at due: Int64) {

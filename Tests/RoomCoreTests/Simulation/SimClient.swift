@@ -1,12 +1,12 @@
 import RoomCore
 
-/// A client of a simulated world: what is on its disk, and its program, if it runs.
+/// A client of a simulated world: its disk, and its program while it runs.
 final class SimClient {
     enum Job { case commit(Int64, [StoreChange]), load(RoomName), void }
 
     let who: String
     let user: UserName
-    /// Counts the starts of the program: what an earlier one has planned is void.
+    /// The number of starts of the program. Events that an earlier start planned are ignored.
     var life = 0
     var store: SimStore
     var backup: SimStore?
@@ -14,21 +14,21 @@ final class SimClient {
     // The program.
     var machine: RoomsMachine?
     var due: Int64?
-    /// How many effects are carried out before the program dies.
+    /// The number of effects until the program is killed.
     var diesAfter: Int?
     var link: SimLink?
-    /// The store's work that is ordered and not done.
+    /// Pending jobs of the store.
     var jobs: [Job] = []
     var storeIsFree: Int64 = 0
-    /// A transaction has failed, and the program has not heard of it.
+    /// A transaction has failed, and the program has not been told yet.
     var isVoiding = false
-    /// Until when its disk is full.
+    /// The time until which its disk is full.
     var isFullUntil: Int64 = 0
-    /// How wrong its clock is.
+    /// The error of its clock.
     var clock: Int64 = 0
-    /// Not before then is a connection made.
+    /// The time before which it does not connect.
     var barredUntil: Int64 = 0
-    /// Whether the app is used at all; a double that has done its part is put away.
+    /// Whether the app is out of use. A copied client is put away when its part is done.
     var isAway = false
 
     // The app.
@@ -37,7 +37,7 @@ final class SimClient {
     var failed: [(room: RoomName, id: MessageID, mayRetry: Bool)] = []
     var connection: String?
     var expires: Int64 = 0
-    /// What it sees of the rooms that it has joined.
+    /// The app's view of the rooms that it has joined.
     var rooms: [RoomName: SimRoom] = [:]
     var questions: Int64 = 0
     var messages = 0

@@ -1,24 +1,24 @@
 import RoomCore
 
-/// What the state for the newest connection of a device has said of a room: "`high` is a fence".
+/// What the state for a device's newest connection promised about a room: "`high` is a fence".
 ///
-/// It knows which connection each publication came from, which neither the log nor the clients do.
+/// It knows the connection of each publication, which neither the log nor the clients do.
 struct SimFence {
     /// A device in a room.
     struct Place: Hashable {
         var room: RoomName
         var device: DeviceID
     }
-    /// How-manieth its hello was.
+    /// The sequence number of the connection's hello.
     var greeting: Int64
     var epoch: UInt64
     var high: Int64
-    /// What it has published in the room itself.
+    /// The messages that this connection has published in the room.
     var own: Set<MessageID> = []
 }
 
 extension SimWorld {
-    /// A client's frame has reached the hub.
+    /// Records a client's frame that reached the hub.
     func noteFence(_ frame: ClientFrame, on link: SimLink) {
         switch frame {
         case .hello(let hello) where link.greeting == 0:
@@ -32,7 +32,7 @@ extension SimWorld {
         }
     }
 
-    /// The hub tells a client what it has of it.
+    /// Records a state that the hub sent.
     func noteFence(_ state: HubFrame.RoomState, to link: SimLink) {
         guard let device = link.device else { return }
         let place = SimFence.Place(room: state.room, device: device)
@@ -45,7 +45,7 @@ extension SimWorld {
         fences[place] = SimFence(greeting: link.greeting, epoch: state.epoch, high: state.high, own: own ?? [])
     }
 
-    /// Something is written into the log.
+    /// Checks records that are written to the log.
     func judgeFence(_ records: [LogRecord], in room: RoomName) {
         for record in records {
             let (device, cseq, id): (DeviceID, Int64, MessageID) =

@@ -1,14 +1,14 @@
 import RoomCore
 
-/// The hub of a simulated world: its log on disk, and its program, if it runs.
+/// The hub of a simulated world: its log on disk, and its program while it runs.
 final class SimHub {
     var life = 0
     var log = SimLog()
     /// Older copies of rooms.
     var backups: [RoomName: SimLog.Room] = [:]
-    /// What the logs of a room were before they went back or had another epoch.
+    /// The earlier contents of a room's log, before it went back or got a new epoch.
     var lines: [RoomName: [SimLog.Room]] = [:]
-    /// Rooms that went back so, and have had no new epoch since.
+    /// Rooms whose logs went back unnoticed and have no new epoch yet.
     var astray: Set<RoomName> = []
 
     var machine: HubMachine?
@@ -18,7 +18,7 @@ final class SimHub {
     var jobs: [Job] = []
     var logIsFree: Int64 = 0
     var failsUntil: Int64 = 0
-    /// Until when nothing can be read, though it can be written.
+    /// The time until which reads fail, although writes work.
     var isBlindUntil: Int64 = 0
     var clock: Int64 = 0
 

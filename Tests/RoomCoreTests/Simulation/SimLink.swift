@@ -1,29 +1,29 @@
 import RoomCore
 
-/// A connection between a client and the hub, each direction in order.
+/// A connection between a client and the hub. Each direction keeps its order.
 final class SimLink {
     enum Up { case open, frame(ClientFrame, bytes: Int), end }
     enum Down { case open, frame(HubFrame), end(UInt16) }
-    /// Something on its way, or swallowed.
+    /// An item in flight, or a lost one.
     struct Flight<Item> {
         var lands: Int64
         var item: Item
     }
-    /// One direction: in order, never overtaking.
+    /// One direction, in order.
     struct Lane<Item> {
         var flights: [Flight<Item>] = []
         private var last: Int64 = 0
-        /// What is sent is lost, though the sender does not see it.
+        /// Whether sent items are lost, unnoticed by the sender.
         var swallows = false
 
-        /// Takes something; returns when it lands.
+        /// Sends an item and returns the time when it arrives.
         mutating func send(_ item: Item, at due: Int64) -> Int64 {
             last = max(last, due)
             flights.append(Flight(lands: last, item: item))
             return last
         }
 
-        /// Lets the last go before the one in front of it, and that one before those in front of it, as long as it may.
+        /// Moves the last item before the ones in front of it, as long as `mayPass` allows it.
         mutating func overtake(while mayPass: (Item, Item) -> Bool) -> Int64 {
             var (place, passed) = (flights.count - 1, Int64(0))
             while place > 0, mayPass(flights[place].item, flights[place - 1].item) {
@@ -43,10 +43,10 @@ final class SimLink {
     var isOpenAtHub = false
     var isCut = false
     var isCongested = false
-    /// How-manieth its hello was at the hub, and of which device; 0: none yet.
+    /// The sequence number of its hello at the hub, or 0 before that.
     var greeting: Int64 = 0
     var device: DeviceID?
-    /// How much longer everything takes.
+    /// The additional delay of each frame.
     var drag: Int64 = 0
 
     init(id: ConnectionID, client: SimClient) { (self.id, self.client) = (id, client) }

@@ -1,36 +1,36 @@
 import RoomCore
 
-/// The log of the simulation's hub, as it is on disk.
+/// The log of the simulated hub, as it is on disk.
 struct SimLog {
     struct Room {
         var epoch: UInt64
-        /// All there ever was in this epoch; those below `base` are gone for the hub.
+        /// All entries of this epoch. The hub no longer has those below `base`.
         var entries: [Entry] = []
         var base: Int64 = 1
         var marks: [DeviceID: DeviceMark] = [:]
         var reads: [UserName: Int64] = [:]
-        /// An append has failed: nobody knows what is on disk until the room is opened again.
+        /// An append has failed, so the contents are unknown to the hub until the room is opened again.
         var isDoubtful = false
-        /// The hub has opened it, in its present life.
+        /// The hub has opened the room since its last start.
         var isOpen = false
 
         var head: Int64 { Int64(entries.count) }
-        /// What the entry below `base` was.
+        /// The stamp of the entry below `base`.
         var below: EntryStamp? { base > 1 ? EntryStamp(entries[Int(base) - 2]) : nil }
         var retained: ArraySlice<Entry> { entries[min(Int(base) - 1, entries.count)...] }
 
-        /// Whether a client's entries stand here, each in its place.
+        /// Whether all entries of a client's store are here at their positions.
         func holds(_ stored: SimStore.Room) -> Bool {
             guard stored.cursor.epoch == epoch, let last = stored.entries.last else { return stored.entries.isEmpty }
             return last.seq <= head && entries[Int(stored.first - 1)..<Int(last.seq)].elementsEqual(stored.entries) { $0.id == $1.id }
         }
     }
     var rooms: [RoomName: Room] = [:]
-    /// The log's time; marks are forgotten by it.
+    /// The log's time. Device marks are forgotten by it.
     var clock = LogClock()
     private(set) var faults: [String] = []
 
-    /// Whether nobody has published anything yet.
+    /// Whether no message has been stored yet.
     var holdsNothing: Bool { rooms.values.allSatisfy(\.marks.isEmpty) }
 
     mutating func takeFaults() -> [String] {
@@ -38,28 +38,28 @@ struct SimLog {
         return faults
     }
 
-    /// The hub that used it has ended.
+    /// The hub that used the log has ended.
     mutating func close() {
         for name in rooms.keys { close(name) }
     }
 
-    /// A room in which nothing was written is not stored: it has another epoch when it is opened again.
+    /// A room without writes is not stored. It gets another epoch when it is opened again.
     private mutating func close(_ name: RoomName) {
         guard var room = rooms[name] else { return }
         (room.isOpen, room.isDoubtful) = (false, false)
         rooms[name] = room.head == 0 && room.marks.isEmpty && room.reads.isEmpty ? nil : room
     }
 
-    /// Puts back an older copy of a room's log, under a new epoch or, if nobody sees it, under its own.
+    /// Restores an older copy of a room's log, under a new epoch or, unnoticed, under its own.
     mutating func rewind(_ name: RoomName, to copy: Room, epoch: UInt64? = nil) {
         var room = copy
         (room.epoch, room.isOpen, room.isDoubtful) = (epoch ?? copy.epoch, false, false)
         rooms[name] = room
     }
 
-    /// Carries out an order; nil if there is no answer.
+    /// Carries out an order and returns the answer, if the order has one.
     ///
-    /// - Parameter epoch: The epoch of a room that is made.
+    /// - Parameter epoch: The epoch for a new room.
     mutating func carryOut(_ order: LogOrder, epoch: @autoclosure () -> UInt64) -> LogReply? {
         switch order {
         case .open(let name):
@@ -112,7 +112,7 @@ struct SimLog {
         }
     }
 
-    /// Whose a device is, by what it has published in any room.
+    /// The owner of a device, found in any room where it published.
     private func owner(of device: DeviceID) -> DeviceMark? {
         guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first(where: { !isForgotten($0) }) else {
             return nil
@@ -120,7 +120,7 @@ struct SimLog {
         return DeviceMark(high: 0, id: mark.id, user: mark.user, at: mark.at)
     }
 
-    /// Whether a device was silent for longer than all that it issued is taken.
+    /// Whether a device was silent for longer than its messages are accepted.
     private func isForgotten(_ mark: DeviceMark) -> Bool {
         clock.doubt == nil && mark.at < clock.time - RoomsLimits.window - RoomsLimits.future
     }
@@ -144,7 +144,7 @@ struct SimLog {
 
     private mutating func raise(_ name: RoomName, _ device: DeviceID, _ mark: DeviceMark) {
         let old = rooms[name]?.marks[device]?.high ?? 0
-        // A mark that was forgotten begins anew.
+        // A forgotten mark starts again.
         if let known = rooms[name]?.marks[device], isForgotten(known) {
         } else if mark.high != old + 1 {
             faults.append("number \(mark.high) of a device was appended to \(name) after \(old)")

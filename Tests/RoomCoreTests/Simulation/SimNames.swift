@@ -2,7 +2,7 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// Names as text, each written out once: that takes longer than all the rest of a run.
+/// Text forms of IDs, each created once, because that takes longer than the rest of a run.
 struct SimNames {
     private var ids: [MessageID: String] = [:]
     private var devices: [DeviceID: String] = [:]

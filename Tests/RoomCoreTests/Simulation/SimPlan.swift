@@ -1,9 +1,9 @@
 import HoldfastTesting
 import RoomCore
 
-/// What a seed makes of a world: how many are in it, how fast it is, and which misfortunes happen.
+/// The settings of a world, drawn from a seed: its size, its speed and its faults.
 struct SimPlan {
-    /// A misfortune.
+    /// A kind of fault.
     enum Fault: CaseIterable {
         case cut, halfOpen, slowLink
         case clientDies, clientRestored, clientDouble, clientDisk, clientClock
@@ -12,28 +12,28 @@ struct SimPlan {
     }
     var clients = 3
     var rooms = 2
-    /// How long the world is hostile, in milliseconds.
+    /// How long faults happen, in milliseconds.
     var hostile: Int64 = 30_000
-    /// Which faults happen.
+    /// The faults that happen.
     var faults: [Fault] = []
-    /// The mean time between two of them, in milliseconds.
+    /// The mean time between two faults, in milliseconds.
     var faultEvery: Int64 = 1500
-    /// The mean time between two things that an app does.
+    /// The mean time between two actions of an app, in milliseconds.
     var actionEvery: Int64 = 600
-    /// How long a frame takes at most.
+    /// The longest delay of a frame.
     var latency: Int64 = 60
-    /// How long a transaction of a client takes at most, and one of the hub.
+    /// The longest time of a transaction, for a client and for the hub.
     var disk: Int64 = 20
-    /// More frames on the way to a client than this are too many.
+    /// The largest number of frames in flight to a client before it is congested.
     var congestion = 12
-    /// How many entries of a room a client's store keeps; nil: all.
+    /// The number of entries of a room that a client's store keeps. Nil means all.
     var keeps: Int64?
-    /// Whether frames to a client overtake others, as they do in the hub's lanes when it is slow.
+    /// Whether frames to a client overtake others, as in the lanes of a slow hub.
     var overtakes = false
-    /// Whether frames cross as JSON.
+    /// Whether frames are encoded as JSON.
     var usesJSON = false
     var hub = HubPolicy()
-    /// After how many effects the first program of the first client dies, or that of the hub.
+    /// The number of effects after which the first client's first program is killed, or the hub's.
     var clientDiesAfter: Int?
     var hubDiesAfter: Int?
 
@@ -44,9 +44,9 @@ struct SimPlan {
         clients = Int.random(in: 2...4, using: &random)
         rooms = Int.random(in: 1...3, using: &random)
         hostile = Int64.random(in: 4_000...14_000, using: &random)
-        // Each fault in half of all worlds, so that there are worlds without those that hide others.
+        // Each fault happens in half of all worlds, so that no fault always hides another.
         faults = Fault.allCases.filter { _ in Bool.random(using: &random) }
-        // A device that the hub has forgotten begins anew with 1: a copy of its store from before would give its numbers twice.
+        // A device that the hub has forgotten starts again at 1. An older copy of its store would then use its numbers twice.
         if faults.contains(.timePasses) { faults.removeAll { $0 == .clientRestored || $0 == .clientDouble } }
         faultEvery = [300, 800, 2000].randomElement(using: &random) ?? 800
         actionEvery = [150, 400, 900].randomElement(using: &random) ?? 400
@@ -60,22 +60,22 @@ struct SimPlan {
         hub.limits.window = Bool.random(using: &random) ? 256 : 8
         hub.limits.body = 300
         keeps = [nil, nil, 4].randomElement(using: &random) ?? nil
-        // Some pages end because they are long, and not because they hold many.
+        // Some pages end because of their bytes, and not because of their entries.
         hub.pageBytes = [700, 2000, 512 << 10].randomElement(using: &random) ?? 2000
         hub.tailEntries = [0, 3, 64].randomElement(using: &random) ?? 3
         if Int.random(in: 0..<4, using: &random) == 0 { hub.connection.messages = .init(perSecond: 10, burst: 8) }
     }
 }
 
-/// What is counted in a world, so that no run passes in which nothing happened.
+/// What a world counts. A run fails if something happens too seldom.
 enum SimCount: String, CaseIterable, Comparable {
     case cuts, halfOpen = "half-open links", slowLinks = "slow links", lostFrames = "frames lost"
     case clientDeaths = "client deaths", restores, doubles, clientDisk = "transactions lost by clients", clocks = "clock jumps", absences =
         "long absences"
-    case doubts = "calendars not believed"
-    case clientLoads = "readings that clients lost", hubReads = "readings that the hub lost", ends = "tokens ended", forgotten
+    case doubts = "calendars not trusted"
+    case clientLoads = "reads lost by clients", hubReads = "reads lost by the hub", ends = "tokens ended", forgotten
     case hubDeaths = "hub deaths", hubStops = "hub stops", hubDisk = "appends lost by the hub", trims, rewinds, rights
-    case unseen = "rewinds that nobody told of", found = "rewinds that proofs have shown"
+    case unseen = "unnoticed rewinds", found = "rewinds found by proofs"
     case boundaries = "deaths between two effects"
     case connections, acks, duplicates = "duplicate acks", holes, lags, snapshots, resumes, pages = "resumed in pages"
     case renewals, submitted, queued, refused, failed, retried, discarded, history = "history pages", replaced = "replaced connections"

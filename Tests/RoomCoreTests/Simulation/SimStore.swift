@@ -1,6 +1,6 @@
 import RoomCore
 
-/// What a client of the simulation has on its disk.
+/// The store of a simulated client on its disk.
 ///
 /// A copy of it is a backup.
 struct SimStore {
@@ -13,7 +13,7 @@ struct SimStore {
         var proof: CursorProof?
         var entries: [Entry] = []
 
-        /// Whether the entries are contiguous, and end at the cursor.
+        /// Whether the entries are contiguous and end at the cursor.
         var isWhole: Bool {
             guard let end = entries.last else { return true }
             return end.seq == cursor.seq && entries.first?.seq == first && end.seq - first + 1 == Int64(entries.count)
@@ -22,10 +22,10 @@ struct SimStore {
         var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read, proof: proof) }
     }
     var device: DeviceID
-    /// How many entries of a room are kept; nil: all.
+    /// The number of entries of a room that are kept. Nil means all.
     let limit: Int64?
     var rooms: [RoomName: Room] = [:]
-    /// What was asked of it that no store should be asked.
+    /// Changes that no store should be told to make.
     private(set) var faults: [String] = []
 
     init(device: DeviceID, limit: Int64?) { (self.device, self.limit) = (device, limit) }
@@ -35,7 +35,7 @@ struct SimStore {
         return faults
     }
 
-    /// As in a backup, from which the outbox is kept out.
+    /// As a backup that leaves out the outbox.
     mutating func dropOutbox() {
         for name in rooms.keys { rooms[name]?.outbox = [] }
     }
@@ -50,7 +50,7 @@ struct SimStore {
         }
     }
 
-    /// The oldest go first.
+    /// Drops the oldest entries over the limit.
     private mutating func letGo(of name: RoomName) {
         guard let limit, let count = rooms[name]?.entries.count, count > Int(limit), let last = rooms[name]?.cursor.seq else { return }
         rooms[name]?.entries.removeFirst(count - Int(limit))
@@ -95,7 +95,7 @@ struct SimStore {
                 return expect(false, "prepended nothing to \(room)")
             }
             let touches = stored.cursor.epoch == epoch && last.seq == stored.first - 1
-            // What they were to touch has become too old meanwhile.
+            // The store has dropped the entries that these were to touch.
             if !touches, stored.cursor.epoch == epoch, Int64(stored.entries.count) == limit { return }
             expect(touches, "prepended \(last.seq) to \(room) before \(stored.first)")
             rooms[room]?.entries = entries + stored.entries

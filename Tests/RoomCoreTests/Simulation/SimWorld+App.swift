@@ -2,7 +2,7 @@ import RoomCore
 import RoomHistory
 
 extension SimWorld {
-    /// Something that people do in an app.
+    /// A random action of an app.
     func act(_ client: SimClient) {
         guard let room = pick(rooms) else { return }
         guard client.wishes[room] != nil else {
@@ -92,7 +92,7 @@ extension SimWorld {
         feed(client, .retry(room, id))
     }
 
-    // MARK: The server's own
+    // MARK: Server publications
 
     private func submitted(_ message: SimServerMessage) {
         count(.serverMessages)
@@ -100,7 +100,7 @@ extension SimWorld {
         write(.submitted(names.of(message.publication.id), digest: digest, room: message.room.text, who: "server", at: now))
     }
 
-    /// Publishes as the server itself, again and again until it is stored.
+    /// Publishes as the server, and repeats that until the message is stored.
     func serve(_ message: SimServerMessage, attempt: Int) {
         guard !message.isStored else { return }
         agenda.plan(.server(message, attempt: attempt + 1), at: now + 2000)
@@ -110,7 +110,7 @@ extension SimWorld {
     }
 
     func answered(_ request: ServerRequest, _ answer: ServerAnswer) {
-        guard let message = requests[request.number] else { return broken("an answer to nobody: \(request)") }
+        guard let message = requests[request.number] else { return broken("an answer without a request: \(request)") }
         guard case .stored(let epoch, let ack) = answer else { return }
         message.isStored = true
         let id = names.of(message.publication.id)
@@ -119,7 +119,7 @@ extension SimWorld {
     }
 }
 
-/// A message that the server publishes itself.
+/// A message that the server publishes.
 final class SimServerMessage {
     let number: Int
     let room: RoomName

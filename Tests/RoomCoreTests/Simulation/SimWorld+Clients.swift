@@ -5,7 +5,7 @@ import RoomCore
 import RoomHistory
 
 extension SimWorld {
-    // MARK: Life
+    // MARK: Starts and ends
 
     func start(_ client: SimClient) {
         guard client.machine == nil, !client.isAway else { return }
@@ -28,9 +28,9 @@ extension SimWorld {
         if isHostile { agenda.plan(.client(client, life: client.life, .acts), at: now + jitter(plan.actionEvery)) }
     }
 
-    /// Ends a client's program at once.
+    /// Kills a client's program.
     ///
-    /// Of the transactions that were ordered some are on disk, though it never heard of it.
+    /// Some of the ordered transactions are on disk, although the program was not told.
     func kill(_ client: SimClient, restartIn delay: Int64) {
         guard client.machine != nil else { return }
         count(.clientDeaths)

@@ -54,7 +54,7 @@ extension SimWorld {
         }
     }
 
-    /// Starts a client on an older copy of its store.
+    /// Restarts a client with an older copy of its store.
     private func restore(_ client: SimClient) {
         guard let backup = client.backup else { return client.backup = client.store }
         kill(client, restartIn: jitter(2000))
@@ -63,7 +63,7 @@ extension SimWorld {
         write(HistoryEvent(.restored, who: client.who, at: now))
     }
 
-    /// A copy of a store, without its outbox, comes to life beside the original.
+    /// Starts a second client with a copy of a client's store without the outbox.
     private func double(_ client: SimClient) {
         guard clients.count < 6, !clients.contains(where: { $0 !== client && $0.user == client.user }) else { return }
         count(.doubles)
@@ -87,7 +87,7 @@ extension SimWorld {
         planLog()
     }
 
-    /// The hub's machine is replaced, and its disk put back as it was when it was copied last.
+    /// Restarts the hub with an older copy of a room's log, under a new epoch.
     private func rewind() {
         guard let name = pick(rooms), let backup = hub.backups[name], hub.machine != nil else { return }
         killHub(restartIn: jitter(2000))
@@ -102,13 +102,13 @@ extension SimWorld {
         notify("\(name) is put back to \(backup.head)")
     }
 
-    /// As `rewind`, but nothing says so: the log has the epoch that it had when it was copied.
+    /// Restarts the hub with an older copy of a room's log unnoticed: the log keeps the epoch of the copy.
     private func goBack() {
         guard let name = pick(rooms), hub.machine != nil else { return }
         guard let backup = hub.backups[name] else { return hub.backups[name] = hub.log.rooms[name] }
         killHub(restartIn: jitter(2000))
         guard let room = hub.log.rooms[name] else { return }
-        // One copy may be put back twice, and after one that is newer.
+        // A copy may be restored twice, and after a newer one.
         if oneIn(2) { hub.backups[name] = nil }
         count(.unseen)
         writeLog(name, room)

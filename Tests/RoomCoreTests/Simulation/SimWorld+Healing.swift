@@ -1,9 +1,9 @@
 import RoomCore
 import RoomHistory
 
-/// The end of all misfortune, and how long it takes until all is well again.
+/// The end of all faults, and the time until the world has recovered.
 extension SimWorld {
-    /// Ends all misfortune, and lets every app join every room.
+    /// Ends all faults and lets every app join every room.
     func heal() {
         notify("the world heals")
         isHostile = false
@@ -14,14 +14,14 @@ extension SimWorld {
             client.clock = 0
             client.diesAfter = nil
             client.link?.drag = 0
-            // With a new connection come the rights that a new token has.
+            // A new token gives the rights back, and it needs a new connection.
             if plan.faults.contains(.rights), let link = client.link { cut(link) }
             feed(client, .calendar(calendar(of: client)))
             for room in rooms where client.wishes[room] == nil { join(room, client) }
         }
         let waiting = clients.map { $0.store.rooms.values.reduce(0) { $0 + $1.outbox.count(where: \.waits) } }.max() ?? 0
-        // Two with one device would replace each other for ever: the double comes in alone, and then the original alone, unless they
-        // have parted by then.
+        // Two clients with one device would replace each other for ever. The copy connects alone, and then the original alone, unless one
+        // has a new device by then.
         let originals = clients.indices.filter { place in
             clients[(place + 1)...].contains { $0.store.device == clients[place].store.device }
         }.map { clients[$0] }
@@ -35,11 +35,11 @@ extension SimWorld {
             client.isAway = false
             start(client)
         }
-        // What has gathered meanwhile takes its time on a slow link.
+        // Sending the pending messages takes time on a slow link.
         settle(backlog: Int64(waiting) * (plan.latency + plan.disk))
     }
 
-    /// Puts an app away, as it is.
+    /// Stops an app and keeps its store.
     private func setAside(_ client: SimClient) {
         kill(client, restartIn: 0)
         client.isAway = true
@@ -51,14 +51,14 @@ extension SimWorld {
         writeOutbox(of: client)
     }
 
-    // MARK: How long it takes
+    // MARK: Time limits
 
-    /// Until everybody has everything, counted from the end of the last trouble.
+    /// The longest time until all clients have all entries, counted from the end of the last fault.
     private static let together: Int64 = 30_000
-    /// Until everybody was told who is present, counted from when the hub knew (G5).
+    /// The longest time until all clients have the right members, counted from when the hub knew them (G5).
     private static let presence: Int64 = 8000
 
-    /// Lets the time pass in which all becomes well, and sees that it does not take longer than was promised.
+    /// Lets the world recover, and checks that this takes no longer than guaranteed.
     private func settle(backlog: Int64) {
         let healed = now
         lastTrouble = max(lastTrouble, healed)
@@ -68,7 +68,7 @@ extension SimWorld {
             together = isTogether ? together ?? now : nil
             seen = seesAll ? seen ?? now : nil
         }
-        // That it never comes to that is seen by the checker.
+        // The checker finds a world that never recovers.
         if let together, together - lastTrouble > Self.together + backlog {
             broken("it took \(together - lastTrouble) ms until everybody had everything")
         }
@@ -77,10 +77,10 @@ extension SimWorld {
         }
     }
 
-    /// Who is present in truth.
+    /// The members who are really present.
     var present: [String] { clients.filter { !$0.isAway }.map { "\($0.user)/\($0.connection ?? "nowhere")" } }
 
-    /// Whether every outbox is empty, and every store has come to the end of its log.
+    /// Whether every outbox is empty and every store has reached the end of its log.
     private var isTogether: Bool {
         clients.allSatisfy { client in
             client.isAway
@@ -93,7 +93,7 @@ extension SimWorld {
         }
     }
 
-    /// Whether everybody was told who is present.
+    /// Whether all clients have the right members.
     private var seesAll: Bool {
         let truth = present.sorted()
         return clients.allSatisfy { client in client.isAway || rooms.allSatisfy { client.members(of: $0).sorted() == truth } }
@@ -101,6 +101,6 @@ extension SimWorld {
 }
 
 extension OutboxRow {
-    /// Whether the hub is still to hear of it.
+    /// Whether the row is still to be sent.
     var waits: Bool { if case .failed = state { false } else { true } }
 }

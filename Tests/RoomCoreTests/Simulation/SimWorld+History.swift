@@ -2,7 +2,7 @@ import ProtocolCore
 import RoomCore
 import RoomHistory
 
-/// What the clients and the hub write down.
+/// Records the history of the clients and the hub.
 extension SimWorld {
     func write(_ event: HistoryEvent) {
         if isTold { history.append(event) }
@@ -11,7 +11,7 @@ extension SimWorld {
 
     func broken(_ text: String) { write(.broken("\(text), at \(now)", who: "world", at: now)) }
 
-    /// The app reads what it has, as apps do when they are started.
+    /// Records the store's contents, which an app reads when it starts.
     func noteStart(of client: SimClient) {
         write(HistoryEvent(.started, who: client.who, at: now))
         for (name, room) in client.store.rooms.sorted(by: { $0.key < $1.key }) {
@@ -35,14 +35,14 @@ extension SimWorld {
 
     private func noteFailure(_ room: RoomName, _ id: MessageID, _ failure: OutboxFailure, _ client: SimClient) {
         client.waiting.removeAll { $0.id == id }
-        // One that waited longer than the hub remembers may have been stored before, but then its ack says so.
+        // A message older than the hub's memory of devices may have been stored before, but then its ack says so.
         let isUncertain = failure == .uncertain
         if failure.code == .tooNew { broken("\(client.who) gave up \(id), which was issued too early for the hub's clock") }
         client.failed.append((room, id, !isUncertain && failure != .expired))
         write(.failed(names.of(id), isUncertain: isUncertain, text: failure.text, room: room.text, who: client.who, at: now))
     }
 
-    /// An app hears something.
+    /// Handles a report to the app.
     func handle(_ news: RoomsNews, _ client: SimClient) {
         note(news, client)
         switch news {
@@ -80,35 +80,35 @@ extension SimWorld {
         case .page(let room, _, let entries, _):
             count(.history)
             let items = entries.map { names.item($0) }
-            // What the page touches may not be on disk yet.
+            // The entries that the page touches may not be on disk yet.
             guard let stored = client.store.rooms[room], stored.cursor.epoch != 0 else { return }
             let epoch = names.of(stored.cursor.epoch)
             write(.entries(.paged, items, epoch: epoch, seq: stored.first, room: room.text, who: client.who, at: now))
         case .renewed:
             count(.renewals)
-            // What was numbered anew since stands in an older copy under its old number, and nothing could prove it to be the same.
+            // Messages that were renumbered since have their old numbers in an older copy, and nothing could prove that they are the same.
             client.backup?.dropOutbox()
         case .phase, .members, .noPage, .typing, .read, .signal, .storeFailed: break
         }
     }
 
-    /// What an app hears of is on disk by then.
+    /// Checks that what an app is told of is on disk.
     private func expect(_ client: SimClient, _ room: RoomName, has position: LogPosition) {
         let cursor = client.store.rooms[room]?.cursor ?? .nowhere
         if cursor.epoch != position.epoch || cursor.seq < position.seq {
-            broken("\(client.who) was told of \(position) in \(room), and has \(cursor) on disk")
+            broken("\(client.who) was told about \(position) in \(room), and has \(cursor) on disk")
         }
         guard hub.lines[room] != nil, let stored = client.store.rooms[room] else { return }
-        // A log that went back has other entries under the same numbers: nobody has some of these and some of those.
+        // A log that went back has other entries under the same numbers. No store may mix entries of both.
         let lines = hub.lines[room, default: []] + [hub.log.rooms[room]].compactMap { $0 }
         if !lines.contains(where: { $0.holds(stored) }) {
-            broken("\(client.who) has entries of \(room) that never stood in one log: \(stored.entries.map { names.of($0.id) })")
+            broken("\(client.who) has entries of \(room) that were never in one log: \(stored.entries.map { names.of($0.id) })")
         }
     }
 
     // MARK: The end
 
-    /// What everybody has at the end; the verdict over it.
+    /// Records the final state of all stores and logs, and returns the verdict.
     func judge() -> HistoryVerdict {
         for client in clients where !client.isAway { writeEnd(of: client) }
         let causes: [SimCount] = [.restores, .doubles, .rewinds, .unseen, .absences]

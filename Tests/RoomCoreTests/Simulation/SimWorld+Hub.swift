@@ -4,7 +4,7 @@ import RoomCore
 import RoomHistory
 
 extension SimWorld {
-    // MARK: Life
+    // MARK: Starts and ends
 
     func startHub() {
         guard hub.machine == nil else { return }
@@ -20,7 +20,7 @@ extension SimWorld {
         agenda.plan(.hub(life: hub.life, .calendar), at: now + 5000)
     }
 
-    /// The hub looks at its calendar, and its log, too.
+    /// The hub reads its calendar, and so does its log.
     func readCalendar() {
         guard hub.machine != nil else { return }
         hub.log.clock.read(calendar: hubCalendar, ran: absence + now, holdsNothing: hub.log.holdsNothing)
@@ -29,9 +29,9 @@ extension SimWorld {
         feedHub(.calendar(hubCalendar))
     }
 
-    /// Ends the hub's program at once.
+    /// Kills the hub's program.
     ///
-    /// Of the appends that were ordered some are on disk, though nobody heard of it.
+    /// Some of the ordered appends are on disk, although no one was told.
     func killHub(restartIn delay: Int64) {
         guard hub.machine != nil else { return }
         count(.hubDeaths)
@@ -133,14 +133,14 @@ extension SimWorld {
         hub.due = Self.milliseconds(hub.machine?.deadline)
     }
 
-    /// Everybody may do everything, but for those whose rights were taken for a while.
+    /// All rights, except for users whose rights are revoked for a while.
     private func grants() -> [Grant] {
         guard isHostile, plan.faults.contains(.rights), oneIn(4) else { return [Grant("*", .member)] }
         count(.rights)
         return rooms.map { Grant($0.text, RoomRights(rawValue: UInt8(jitter(8)))) }
     }
 
-    /// When a token ends; most do not.
+    /// The expiry of a token. Most tokens do not expire.
     private func tokenEnd() -> Int64? {
         guard isHostile, plan.faults.contains(.tokenEnds), oneIn(2) else { return nil }
         return hubCalendar + 200 + jitter(5000)
@@ -194,7 +194,7 @@ extension SimWorld {
         return hub.log.carryOut(order, epoch: newEpoch())
     }
 
-    /// How a disk that fails answers; of what was to be appended nobody knows whether it is there.
+    /// The answer of a failing disk. After a failed append it is unknown whether the entries are on disk.
     private func failure(of order: LogOrder) -> LogReply? {
         switch order {
         case .open(let room), .renew(let room): return .notOpened(room)
@@ -213,7 +213,7 @@ extension SimWorld {
 }
 
 extension LogOrder {
-    /// Whether it only asks, of a room that is open.
+    /// Whether the order only reads from an open room.
     fileprivate var isReading: Bool {
         switch self {
         case .fetchAfter, .fetchBefore, .find, .recall: true

@@ -16,7 +16,7 @@ extension SimWorld {
         sendUp(.open, on: link)
     }
 
-    // MARK: Under way
+    // MARK: In flight
 
     func send(_ frame: ClientFrame, on link: SimLink) {
         guard plan.usesJSON else { return sendUp(.frame(frame, bytes: 100), on: link) }
@@ -40,7 +40,7 @@ extension SimWorld {
     }
 
     func sendDown(_ item: SimLink.Down, on link: SimLink) {
-        // The handshake has a deadline of its own, which is not what is tried here: it comes through.
+        // The handshake always succeeds. It has its own deadline, which this simulation does not test.
         var isHandshake = false
         if case .open = item { isHandshake = true }
         guard !link.isCut, isHandshake || !link.down.swallows else { return count(.lostFrames) }
@@ -53,10 +53,10 @@ extension SimWorld {
         }
     }
 
-    /// The hub's lanes: an ack goes before entries that wait, and what nobody stores before all that is stored.
+    /// Whether a frame overtakes another in the hub's lanes: acks before waiting entries, presence and signals before stored frames.
     private func mayPass(_ item: SimLink.Down, _ other: SimLink.Down) -> Bool {
         guard case .frame(let frame) = item, case .frame(let before) = other else { return false }
-        // What waits first goes first: nothing goes before the welcome.
+        // Nothing goes before the welcome.
         if case .welcome = before { return false }
         if frame.isEphemeral { return !before.isEphemeral }
         if case (.acks, .entries) = (frame, before) { return true }
@@ -64,14 +64,14 @@ extension SimWorld {
     }
 
     func landAtHub(_ link: SimLink) {
-        // What was cut off has landed nowhere.
+        // Frames on a cut link do not arrive.
         guard let flight = link.up.flights.first, flight.lands <= now else { return }
         link.up.flights.removeFirst()
         switch flight.item {
         case .open:
             guard hub.machine != nil else { return end(link, atClientIn: jitter(50)) }
             link.isOpenAtHub = true
-            // The hub says nothing to a link of which it has heard nothing but its beginning.
+            // The hub sends nothing to a link that has not sent its hello.
             if isHostile, plan.faults.contains(.halfOpen), oneIn(6) { halfOpen(link) }
             hub.links[link.id] = link
             sendDown(.open, on: link)
@@ -88,7 +88,7 @@ extension SimWorld {
         }
     }
 
-    /// Some messages are of an app that has looked at nothing: the hub can tell only which ones they are, however often they are sent.
+    /// Some messages are invalid in every send. The hub can read only their room and number.
     private func unreadable(_ frame: ClientFrame) -> PublicationEnvelope? {
         guard case .publish(let room, let publication) = frame, publication.content != nil, publication.id.bits.low % 97 == 0 else {
             return nil
@@ -109,7 +109,7 @@ extension SimWorld {
         case .frame(let frame): feed(link.client, RoomsInput.received(frame))
         case .end(let code):
             notify("\(link.client.who) closed by the hub with \(code)")
-            // Who was replaced does not come back by itself; the app does, after a while.
+            // A replaced client does not reconnect by itself. The app does so after a while.
             if code == 4000 {
                 count(.replaced)
                 link.client.barredUntil = now + 3000 + jitter(5000)
@@ -120,7 +120,7 @@ extension SimWorld {
 
     // MARK: Ends
 
-    /// Loses what is under way from some point on, in each direction another; both sides see the end some time later.
+    /// Loses frames in flight, in each direction from another point on. Both sides see the end some time later.
     func cut(_ link: SimLink) {
         guard !link.isCut else { return }
         link.isCut = true
@@ -135,9 +135,9 @@ extension SimWorld {
         agenda.plan(.linkEnds(link, atClient: true), at: last + jitter(400))
     }
 
-    /// Swallows what is sent, in one direction or both, until the session of each side sees that nothing comes.
+    /// Loses what is sent, in one direction or both, until each side's session notices the silence.
     ///
-    /// Before the welcome no session helps: some have their pings turned off.
+    /// Before the welcome no session notices it, because some have no pings.
     func halfOpen(_ link: SimLink) {
         guard !link.isCut, !link.up.swallows, !link.down.swallows else { return }
         count(.halfOpen)
@@ -177,7 +177,7 @@ extension SimWorld {
         noteEnd(of: link)
         presenceChanged = max(presenceChanged, now + 10_000)
         hub.links[link.id] = nil
-        // Whoever holds a link that this side has given up finds out, at the latest by its pings; there are none before the welcome.
+        // A side whose link was given up by the other notices that by its pings at the latest. There are none before the welcome.
         let isUnseen = link.down.swallows && link.client.link === link && link.client.connection == nil
         if link.isOpenAtClient, !isUnseen { agenda.plan(.linkEnds(link, atClient: true), at: now + jitter(300)) }
         feedHub(.gone(link.id))

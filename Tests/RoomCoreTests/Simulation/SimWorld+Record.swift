@@ -1,18 +1,18 @@
 import RoomCore
 
-/// What an app sees of its rooms, as `RoomRecord` says, and what one who reads them takes.
+/// The app's view of its rooms, as `RoomRecord` gives it, and the entries that a reader takes.
 struct SimRoom {
-    /// The only reader has this number.
+    /// The only reader's number.
     static let reader: UInt64 = 1
     var record = RoomRecord()
-    /// The last entry that the reader took; nil if it is to begin anew.
+    /// The last entry that the reader took. Nil if it is to start again.
     var last: Int64?
     /// Messages that the app follows.
     var followed: [UInt64: MessageID] = [:]
 }
 
 extension SimWorld {
-    /// The app joins a room, now or again.
+    /// The app joins a room, for the first time or again.
     func open(_ room: RoomName, _ request: JoinRequest, _ client: SimClient) {
         if client.rooms[room] == nil { client.rooms[room, default: SimRoom()].record.addReader(SimRoom.reader, after: nil) }
         client.rooms[room]?.record.join(request)
@@ -28,7 +28,7 @@ extension SimWorld {
         client.rooms[room]?.followed[follower] = id
     }
 
-    /// What the store holds of a room is known; a reader that waited for it goes on.
+    /// The store's contents of a room are known. A reader that waited for them continues.
     func load(_ stored: StoredRoom, of room: RoomName, _ client: SimClient) {
         client.rooms[room]?.record.load(stored)
         read(room, client)
@@ -45,11 +45,11 @@ extension SimWorld {
         {
             broken("\(client.who) was told that \(id) is stored, and shows \(known)")
         }
-        // Sometimes the reader is slow. No chance of the world's, so that the world goes on as without a reader.
+        // The reader is sometimes slow. This uses no random number, so the world is the same without a reader.
         if now % 3 > 0 { read(room, client) }
     }
 
-    /// Reads as long as there is something: no entry is missed or comes twice, unless the reader is told that it begins anew.
+    /// Reads what is available. No entry is missing or repeated, unless the reader is told to start again.
     private func read(_ room: RoomName, _ client: SimClient) {
         guard var seen = client.rooms[room] else { return }
         defer { client.rooms[room] = seen }
@@ -67,7 +67,7 @@ extension SimWorld {
                 if stored.cursor.epoch == position.epoch, stored.first <= position.seq + 1, position.seq <= stored.cursor.seq {
                     let entries = stored.entries.filter { $0.seq > position.seq }.prefix(RoomRecord.readerLimit)
                     seen.record.fill(SimRoom.reader, Array(entries), after: position.seq, generation: generation)
-                    // The store is behind what was told only if the room was forgotten: what replaces it is told later.
+                    // The store is behind the reader only if the room was forgotten. The replacement is reported later.
                     if entries.isEmpty { return }
                 } else {
                     let update = seen.record.skip(SimRoom.reader, after: position.seq, to: stored.first, generation: generation)
@@ -81,7 +81,7 @@ extension SimWorld {
         broken("a reader of \(client.who) reads without end")
     }
 
-    /// At the end, what the app sees is what is on its disk, and it knows what has become of each message.
+    /// At the end the app's view matches its disk, and the app knows the outcome of each message.
     func judgeRooms(of client: SimClient) {
         for (name, room) in client.rooms.sorted(by: { $0.key < $1.key }) {
             read(name, client)
@@ -89,10 +89,10 @@ extension SimWorld {
             let (status, last) = (room.record.status, client.rooms[name]?.last)
             let (cursor, shownCursor) = (stored.cursor, status.cursor)
             if shownCursor != cursor { broken("\(client.who) shows \(shownCursor) in \(name), and has \(cursor) on disk") }
-            // One that began with what comes has taken nothing, if nothing has come.
+            // A reader that started at the live end has taken nothing if no entry came.
             if let last, last != cursor.seq { broken("a reader of \(client.who) stopped at \(last) of \(cursor) in \(name)") }
             let waiting = stored.outbox.filter { $0.publication.content != nil }.map(\.publication.id)
-            // A log that went back may have lost what it had acked: that is shown as stored until the log is as long again.
+            // A log that went back may have lost acked messages. They are shown as stored until the log is as long again.
             let isLost = counts[.rewinds] != nil || counts[.unseen] != nil
             let shown = status.outbox.filter { !isLost || $0.stage.position == nil }.map(\.id)
             if shown != waiting { broken("\(client.who) shows \(shown) in \(name), and has \(waiting) on disk") }

@@ -3,11 +3,11 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// Clients and a hub, the machines as they are shipped, on disks and links that fail; no tasks and no clock, all chance from a seed.
+/// Clients and a hub with the real machines, on simulated disks and links. There are no tasks and no clock, and all chance is from a seed.
 final class SimWorld {
-    /// What can be planned.
+    /// A planned event.
     ///
-    /// What belongs to a program is void when that program has ended.
+    /// An event of a program is ignored when that program has ended.
     indirect enum Event {
         case client(SimClient, life: Int, ClientEvent)
         case hub(life: Int, HubEvent)
@@ -19,7 +19,7 @@ final class SimWorld {
     enum ClientEvent { case connect, storeWorks, storeFailed(Int64, full: Bool), input(RoomsInput), calendar, acts }
     enum HubEvent { case logWorks, input(HubInput), calendar, stopped }
 
-    /// 2026-01-01, when every world begins.
+    /// 2026-01-01, the start of every world.
     static let epoch: Int64 = 1_767_225_600_000
 
     let seed: UInt64
@@ -28,20 +28,19 @@ final class SimWorld {
     let isTold: Bool
     var random: SeededGenerator
     var now: Int64 = 0
-    /// How much longer than the world lasts the time was by the calendars: everything slept.
+    /// The time that all programs slept, which the calendars show in addition to the world's time.
     var absence: Int64 = 0
     var agenda = SimAgenda()
     let hub = SimHub()
     var clients: [SimClient] = []
     var lastLink: UInt64 = 0
-    /// Hellos that have reached the hub, and what it has promised since.
+    /// The number of hellos that reached the hub.
     var greetings: Int64 = 0
     var fences: [SimFence.Place: SimFence] = [:]
     var isHostile = true
-    /// When a half-open link was seen to be one, the hub started, or a store that had failed was read again: what a healed world has left
-    /// of its misfortunes.
+    /// The last aftermath of a fault: a half-open link was noticed, the hub started, or a store that had failed was read again.
     var lastTrouble: Int64 = 0
-    /// When the hub has let go of the last one who had gone, or answered the last one who came.
+    /// When the hub last removed a disconnected member, or welcomed a new one.
     var presenceChanged: Int64 = 0
     let rooms: [RoomName]
     var checker = HistoryChecker()
@@ -49,14 +48,14 @@ final class SimWorld {
     var counts: [SimCount: Int64] = [:]
     var names = SimNames()
     var serverMessages = 0
-    /// The server's own messages by the number of their request.
+    /// The server's messages by request number.
     var requests: [UInt64: SimServerMessage] = [:]
     var steps = 0
 
     init(seed: UInt64, plan: SimPlan, isTold: Bool = false) {
         (self.seed, self.plan, self.isTold) = (seed, plan, isTold)
         random = SeededGenerator(seed: seed &* 31 &+ 7)
-        // Two that look the same, where there are two.
+        // Two of the names look the same, if there are two.
         rooms = (plan.rooms == 1 ? ["room"] : ["caf\u{E9}", "cafe\u{301}", "room"]).prefix(plan.rooms).compactMap { RoomName($0) }
         for number in 0..<plan.clients {
             guard let user = UserName(["ann", "zo\u{EB}", "zoe\u{308}", "dee"][number % 4]) else { continue }
@@ -67,7 +66,7 @@ final class SimWorld {
             agenda.plan(.startClient(client, life: 0), at: jitter(500))
         }
         hub.diesAfter = plan.hubDiesAfter
-        // Most logs are not so young that they follow a calendar back.
+        // Most logs are not young, so they do not follow a calendar back.
         if !seed.isMultiple(of: 4) { hub.log.clock.hasForgotten() }
         agenda.plan(.startHub(life: 0), at: jitter(300))
         if !plan.faults.isEmpty { agenda.plan(.fault, at: jitter(2 * plan.faultEvery)) }
@@ -75,7 +74,7 @@ final class SimWorld {
 
     // MARK: Chance
 
-    /// A number from 0 up to, but not at, a bound.
+    /// A random number from 0 up to, but not including, a bound.
     func jitter(_ bound: Int64) -> Int64 { bound <= 0 ? 0 : Int64(random.next() % UInt64(bound)) }
     func oneIn(_ number: UInt64) -> Bool { random.next() % number == 0 }
     func pick<Element>(_ elements: [Element]) -> Element? {
@@ -96,13 +95,13 @@ final class SimWorld {
 
     func notify(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
 
-    /// Lets everything happen that is due before a time.
+    /// Handles all events before a time.
     func run(until end: Int64) {
         while step(before: end) {}
         now = end
     }
 
-    /// Lets the next thing happen, if it is due before a time.
+    /// Handles the next event if it is due before a time.
     func step(before end: Int64) -> Bool {
         var next = agenda.next ?? .max
         for client in clients { if let due = client.due { next = min(next, due) } }

@@ -1,22 +1,22 @@
 import RoomCore
 
-/// The log of a hub as it should be, in memory: a value, so that a copy is what a crash leaves.
+/// A correct log of a hub in memory. It is a value, so a copy is what remains after a crash.
 struct ModelLog {
-    /// What becomes of the next append.
+    /// The outcome of an append.
     enum Fate {
-        /// It is written, and that is told.
+        /// It is written and reported as written.
         case written
-        /// Nothing is written, and that it may not be is told.
+        /// It is not written and is reported as possibly not written.
         case refused
-        /// It is written, but nobody knows: the answer says that it may not be.
+        /// It is written but reported as possibly not written.
         case uncertain
     }
     struct Stored: Hashable {
         var epoch: UInt64
         var entries: [Entry] = []
-        /// The number of the first entry that is retained.
+        /// The number of the first retained entry.
         var base: Int64 = 1
-        /// What the entry below that was.
+        /// The stamp of the entry below the first retained one.
         var below: EntryStamp?
         var marks: [DeviceID: DeviceMark] = [:]
         var reads: [UserName: Int64] = [:]
@@ -24,20 +24,20 @@ struct ModelLog {
         var head: Int64 { base - 1 + Int64(entries.count) }
     }
     private(set) var rooms: [RoomName: Stored] = [:]
-    /// What becomes of the appends to come; when it is empty they are written.
+    /// The outcomes of the next appends. When it is empty, appends are written.
     var fates: [Fate] = []
-    /// Whether rooms can be opened, marks recalled and entries read.
+    /// Whether rooms can be opened, marks looked up and entries read.
     var isReadable = true
     /// The numbers of entries that cannot be read.
     var damaged: Set<Int64> = []
-    /// Every append that was written, to be compared with what was told.
+    /// Every append that was written, to compare with the sent frames.
     private(set) var written: [RoomName: [(epoch: UInt64, record: LogRecord)]] = [:]
     private var epochs: UInt64
 
-    /// - Parameter firstEpoch: The incarnation of the first room that is made; each other one has another.
+    /// - Parameter firstEpoch: The epoch of the first new room. Each later one gets another epoch.
     init(firstEpoch: UInt64 = 0xE0) { epochs = firstEpoch }
 
-    /// Carries out one order; what waits for an answer gets one.
+    /// Carries out an order and returns the answer, if the order has one.
     mutating func carryOut(_ order: LogOrder) -> LogReply? {
         switch order {
         case .open(let name):
@@ -88,7 +88,7 @@ struct ModelLog {
         return .fetched(number, entries, base: room.base, below: room.below)
     }
 
-    /// Whose a device is, by what it published in any room.
+    /// The owner of a device, found in any room where it published.
     private func owner(of device: DeviceID) -> DeviceMark? {
         guard let mark = rooms.values.lazy.compactMap({ $0.marks[device] }).first else { return nil }
         return DeviceMark(high: 0, id: mark.id, user: mark.user, at: mark.at)
@@ -111,7 +111,7 @@ struct ModelLog {
         return epochs
     }
 
-    /// What a hub would be told of a retention that leaves so many entries.
+    /// Keeps `count` entries, and returns what the hub would be told.
     mutating func trim(_ name: RoomName, to count: Int) -> LogReply? {
         guard let room = rooms[name], room.entries.count > count else { return nil }
         let gone = room.entries.count - count
@@ -122,13 +122,13 @@ struct ModelLog {
         return .trimmed(name, base: room.base + Int64(gone), below: below)
     }
 
-    /// As an earlier version left it, which did not write down what it took away.
+    /// Removes the stamp of the last removed entry, which an earlier version did not store.
     mutating func forgetBelow(_ name: RoomName) { rooms[name]?.below = nil }
 
-    /// The log as an earlier copy of it has it, and nothing says so.
+    /// Restores an earlier copy of the log, unnoticed.
     mutating func rewindUnseen(to earlier: ModelLog) { rooms = earlier.rooms }
 
-    /// The log as an earlier copy of it has it, under new epochs: it was restored.
+    /// Restores an earlier copy of the log under new epochs.
     mutating func rewind(to earlier: ModelLog) {
         rooms = earlier.rooms
         for name in rooms.keys.sorted() {

@@ -1,9 +1,9 @@
 import RoomCore
 import Testing
 
-/// The hash against the vectors that its authors give.
+/// SipHash with the test vectors of its authors.
 @Suite struct SipHashTests {
-    /// Of the bytes 0, 1, 2…: none of them, one, and so on.
+    /// The hashes of no bytes, of the byte 0, of the bytes 0 and 1, and so on.
     ///
     /// Source: SipHash's reference implementation, `vectors_sip64`.
     private static let vectors: [UInt64] = [
@@ -14,13 +14,13 @@ import Testing
     ]
     private static let key = Bits128(high: 0x0F0E_0D0C_0B0A_0908, low: 0x0706_0504_0302_0100)
 
-    @Test(arguments: vectors.indices) func `bytes are hashed as the reference does`(count: Int) {
+    @Test(arguments: vectors.indices) func `the hash of bytes equals the reference`(count: Int) {
         var hash = SipHash(key: Self.key)
         for byte in 0..<count { hash.combine(UInt8(byte)) }
         #expect(hash.finish() == Self.vectors[count])
     }
 
-    @Test func `a word is its bytes, the lowest one first`() {
+    @Test func `a word is hashed as its bytes, lowest first`() {
         var hash = SipHash(key: Self.key)
         hash.combine(0x0706_0504_0302_0100 as UInt64)
         #expect(hash.finish() == Self.vectors[8])

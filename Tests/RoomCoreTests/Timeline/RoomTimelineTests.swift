@@ -5,7 +5,7 @@ import Testing
 private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve")!)
 
 @Suite struct RoomTimelineTests {
-    /// A message, or one about another.
+    /// A message, or an entry about another one.
     private func entry(
         _ seq: Int64, _ user: UserName = bob, type: String = "chat.text", about: Int64? = nil, _ text: String = "{}", admin: Bool = false
     ) -> Entry {
@@ -32,25 +32,25 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         timeline[seq: seq].map { String(decoding: $0.payload.bytes, as: UTF8.self) }
     }
 
-    @Test func `messages stand in the room's order, whatever their types are`() {
+    @Test func `messages are in the room's order, whatever their types are`() {
         let timeline = timeline(entry(2), entry(1, type: "no.such"), entry(4, type: "holdfast.later"), entry(3, about: 1))
         #expect(timeline.map(\.seq) == [1, 2, 3, 4])
         #expect(timeline[seq: 1]?.type == "no.such")
     }
 
-    @Test func `an entry that comes twice changes nothing`() {
+    @Test func `a repeated entry changes nothing`() {
         var timeline = timeline(entry(1), edit(2, of: 1, "2"), react(3, to: 1, eve, "+"))
         let before = timeline
         for again in [entry(1), edit(2, of: 1, "2"), react(3, to: 1, eve, "+")] { #expect(timeline.apply(again) == nil) }
         #expect(timeline == before)
     }
 
-    @Test func `the last edit of the author is what a message says`() {
+    @Test func `a message has the text of its author's last edit`() {
         #expect(text(timeline(entry(1), edit(2, of: 1, "2"), edit(3, of: 1, "3")), 1) == "3")
         #expect(text(timeline(entry(1), edit(3, of: 1, "3"), edit(2, of: 1, "2")), 1) == "3")
     }
 
-    @Test func `only the author and one with the right may edit and delete`() {
+    @Test func `only the author and a user with the right may edit and delete`() {
         let stranger = timeline(entry(1), edit(2, of: 1, "2", eve), delete(3, of: 1, eve))
         #expect(text(stranger, 1) == "{}")
         #expect(stranger[seq: 1]?.isEdited == false && stranger[seq: 1]?.isDeleted == false)
@@ -58,14 +58,14 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline(entry(1), delete(3, of: 1, eve, admin: true))[seq: 1]?.isDeleted == true)
     }
 
-    @Test func `a deleted message keeps its place, and shows no reactions`() {
+    @Test func `a deleted message keeps its place and shows no reactions`() {
         let timeline = timeline(entry(1), react(2, to: 1, eve, "+"), delete(3, of: 1), entry(4))
         #expect(timeline.map(\.seq) == [1, 4])
         #expect(timeline[seq: 1]?.isDeleted == true)
         #expect(timeline[seq: 1]?.reactions == [])
     }
 
-    @Test func `reactions count each user once for each key, by its last word`() {
+    @Test func `each user counts once for each reaction key, by that user's last entry`() {
         let timeline = timeline(
             entry(1), react(2, to: 1, eve, "+"), react(3, to: 1, ann, "+"), react(4, to: 1, eve, "-"), react(5, to: 1, eve, "+"),
             react(6, to: 1, ann, "+", on: false), react(7, to: 1, ann, "?"))
@@ -75,19 +75,19 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
     }
 
     @Test(arguments: ["", "{}", "[]", #"{"key":""}"#, #"{"key":7}"#, String(repeating: "[", count: 500)])
-    func `a reaction that makes no sense is passed over`(payload: String) {
+    func `an invalid reaction is ignored`(payload: String) {
         let timeline = timeline(entry(1), entry(2, eve, type: "holdfast.react", about: 1, payload))
         #expect(timeline.count == 1)
         #expect(timeline[seq: 1]?.reactions == [])
     }
 
-    @Test func `nothing speaks about a message about another, nor about a later one`() {
+    @Test func `an entry about an entry that is no message, or about a later message, has no effect`() {
         let timeline = timeline(entry(1), edit(2, of: 1, "2"), edit(3, of: 2, "3"), edit(4, of: 5, "4"), entry(5), edit(6, of: 6, "6"))
         #expect(timeline.map(\.seq) == [1, 5])
         #expect(text(timeline, 1) == "2" && text(timeline, 5) == "{}")
     }
 
-    @Test func `what is said about a message that is loaded later counts then`() {
+    @Test func `an entry about a message that is loaded later takes effect then`() {
         var timeline = timeline(
             entry(9), edit(10, of: 2, "late"), react(11, to: 2, eve, "+"), delete(12, of: 1), edit(13, of: 3, "no", eve))
         timeline.apply([entry(1), entry(2), entry(3), entry(4)])
@@ -97,7 +97,7 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline[seq: 1]?.isDeleted == true)
     }
 
-    @Test func `an entry says what it has changed`() {
+    @Test func `each new entry returns the messages that it changed`() {
         var timeline = timeline(entry(1))
         #expect(timeline.apply(entry(2)) == .added(2))
         #expect(timeline.apply(edit(3, of: 1, "3")) == .changed(1))
@@ -108,7 +108,7 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline.apply(edit(8, of: 1, "8")) == nil)
     }
 
-    @Test func `unread are the messages of others after the marker that still stand`() {
+    @Test func `unread messages are those of others after the marker that are not deleted`() {
         var timeline = timeline(entry(1), entry(2), entry(3, ann), entry(4), react(5, to: 4, eve, "+"), edit(6, of: 4, "6"), entry(7))
         #expect(timeline.unread == 4)
         timeline.read(upTo: 2)
@@ -127,7 +127,7 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline.unread == 0)
     }
 
-    @Test func `whatever the order in which entries come, the timeline is the same`() {
+    @Test func `the timeline is the same for each order of entries`() {
         var generator = SplitMix64(seed: 5)
         for _ in 0..<200 {
             let users = [ann, bob, eve]
@@ -152,7 +152,7 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         }
     }
 
-    @Test func `messages that are let go of look as before when they come again`() {
+    @Test func `messages that were dropped look the same when they are loaded again`() {
         let entries = [
             entry(1), entry(2), entry(3), edit(4, of: 1, "4"), react(5, to: 2, eve, "+"), entry(6), delete(7, of: 3), entry(8),
         ]
@@ -171,7 +171,7 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline.isEmpty && timeline.unread == 0)
     }
 
-    @Test func `no more than some megabytes are kept about messages that are not here, and the latest last`() {
+    @Test func `entries about messages that are not loaded are kept up to some megabytes, the latest longest`() {
         let text = String(repeating: "x", count: 60_000)
         var timeline = timeline(entry(1), edit(2, of: 1, text), entry(3), entry(1000))
         timeline.forget(first: 2)
@@ -180,14 +180,14 @@ private let (ann, bob, eve) = (UserName("ann")!, UserName("bob")!, UserName("eve
         #expect(timeline.map(\.isEdited) == [false, false, true, false])
     }
 
-    @Test func `what the own device wrote is not unread, whoever the reader is`() {
+    @Test func `messages of the own device are not unread, whoever the reader is`() {
         var timeline = timeline(entry(1), reader: nil)
         #expect(timeline.unread == 1)
         timeline.begin(reader: nil, device: DeviceID(Bits128(high: 0, low: 1)))
         #expect(timeline.unread == 0)
     }
 
-    @Test func `twenty thousand entries forwards, and as many backwards by pages, are no work`() {
+    @Test func `twenty thousand entries forwards, and as many backwards in pages, take little time`() {
         var timeline = Timeline(reader: ann)
         for seq in Int64(20_001)...40_000 { timeline.apply(entry(seq)) }
         for page in stride(from: Int64(20_000), to: 0, by: -500) { timeline.apply((page - 499...page).map { entry($0) }) }

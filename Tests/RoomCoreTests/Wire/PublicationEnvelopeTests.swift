@@ -1,7 +1,7 @@
 import RoomCore
 import Testing
 
-/// What the hub can tell of a publication that is none, so that it refuses it alone.
+/// Reads room and number of an invalid publication, so that the hub can refuse it alone.
 @Suite struct PublicationEnvelopeTests {
     private func envelope(_ json: String) -> PublicationEnvelope? {
         Array(json.utf8).withUnsafeBytes { bytes in PublicationEnvelope(json: bytes) }
@@ -23,12 +23,12 @@ import Testing
         #""type":"t","body":[-1.8e308]"#, #""type":"t","body":1,"new":{"\ud800":1}"#, #""type":"t","body":nul"#, #""type":"t","body":"#,
         #""type":"t","body":1}}"#,
     ])
-    func `a publication with a flaw is known by its room and number`(fields: String) {
+    func `an invalid publication is identified by its room and number`(fields: String) {
         let json = #"{"t":"pub","room":"lobby","cseq":8,"id":"\#(Self.id)",\#(fields)}"#
         #expect(!isFrame(json) && envelope(json) == lobby)
     }
 
-    @Test func `its fields may stand in any order, and of those that are repeated the last counts`() {
+    @Test func `fields may come in any order, and the last of repeated fields counts`() {
         #expect(envelope(#"{"type":"","body":\#(Self.deep),"cseq":8,"room":"lobby","t":"pub"}"#) == lobby)
         #expect(envelope(#"{"t":"sig","cseq":7,"room":"other","t":"pub","cseq":8,"room":"lobby"}"#) == lobby)
         #expect(envelope(#"{"body":'x',"y":1_000,"cseq":8,"room":"lobby","t":"pub"}"#) == lobby)
@@ -43,7 +43,7 @@ import Testing
         #"{"t":"pub","room":"lobby","body":],"cseq":8}"#,
         #"{"t":"pub","room":"lobby","cseq":8,"cseq":null}"#,
     ])
-    func `where that cannot be told there is nobody to name`(json: String) { #expect(envelope(json) == nil) }
+    func `a frame without room and number has no envelope`(json: String) { #expect(envelope(json) == nil) }
 
     @Test func `numbers of the protocol are below 2 to the 53`() {
         #expect(isFrame(#"{"t":"ping","n":9007199254740991}"#) && !isFrame(#"{"t":"ping","n":9007199254740992}"#))
@@ -51,7 +51,7 @@ import Testing
         #expect(PublicationEnvelope(room: room, cseq: (1 << 53) - 1) != nil && PublicationEnvelope(room: room, cseq: 1 << 53) == nil)
     }
 
-    @Test func `numbers are those of a Double, however they are written`() {
+    @Test func `numbers are those of a Double, in every notation`() {
         let nines = String(repeating: "9", count: 400)
         for json in [
             "1e308", "1.7976931348623157e308", "-1.7976931348623157E+308", "0.00017976931348623157e312", "1e-999", "0e999",
@@ -65,7 +65,7 @@ import Testing
         ] { #expect(Payload(json: Array(json.utf8)) == nil, "\(json)") }
     }
 
-    @Test func `white space around a value is no part of it`() {
+    @Test func `white space around a value is ignored`() {
         #expect(Payload(json: Array("\t [1, 2]\r\n".utf8)) == .json(Array("[1, 2]".utf8)))
         #expect(Payload(json: Array(" 1 2 ".utf8)) == nil)
         #expect(Payload(json: Array(" ".utf8)) == nil)
@@ -80,20 +80,20 @@ import Testing
         }
     }
 
-    @Test func `what a log holds of long ago is still read`() {
+    @Test func `invalid escapes and numbers that an old log may hold are still read in a hub frame`() {
         let json = #"{"t":"sig","room":"lobby","user":"ann","conn":"c","type":"t","body":["\ud800",1e999]}"#
         let frame = Array(json.utf8).withUnsafeBytes { bytes in (try? HubFrame.decode(json: bytes)) ?? nil }
         #expect(frame != nil)
     }
 
-    // MARK: What nobody stores
+    // MARK: Presence and signals
 
     @Test(arguments: [
         #"{"t":"pres","room":"lobby","status":7}"#, #"{"t":"pres","room":"lobby","meta":1e999}"#, #"{"t":"sig","room":"lobby","type":"t"}"#,
         #"{"t":"sig","room":"lobby","type":"t","body":\#(deep)}"#, #"{"t":"sig","room":"lobby","cseq":8,"body":"\ud800"}"#,
         #"{"t":"typ","room":"lobby","on":7}"#, #"{"t":"pres","room":"lobby","status":"#,
     ])
-    func `presence or a signal with a flaw is known by its room`(json: String) {
+    func `an invalid presence or signal frame is identified by its room`(json: String) {
         let read = Array(json.utf8).withUnsafeBytes { bytes in EphemeralEnvelope(json: bytes) }
         #expect(!isFrame(json) && read == EphemeralEnvelope(room: .lobby) && envelope(json) == nil)
     }
@@ -102,7 +102,7 @@ import Testing
         "", "[]", #"{"t":"pres"}"#, #"{"t":"pres","room":""}"#, #"{"t":"pub","room":"lobby","cseq":8}"#, #"{"t":"join","room":"lobby"}"#,
         #"{"room":"lobby"}"#,
     ])
-    func `anything else is not taken for that`(json: String) {
+    func `other frames have no such envelope`(json: String) {
         #expect(Array(json.utf8).withUnsafeBytes { bytes in EphemeralEnvelope(json: bytes) } == nil)
     }
 }
