@@ -70,7 +70,7 @@ final class HubGuest: Sendable {
         (self.encoding, self.device, frames) = (encoding, device ?? DeviceID(using: &chance), connection.messages)
     }
 
-    func say(_ frame: ClientFrame) async throws { try await connection.send(encoding.encode(frame)) }
+    func send(_ frame: ClientFrame) async throws { try await connection.send(encoding.encode(frame)) }
 
     /// The next frame.
     func next() async throws -> HubFrame {
@@ -80,7 +80,9 @@ final class HubGuest: Sendable {
         throw Ended()
     }
 
-    /// The next frame that matches. Other frames are skipped.
+    /// The next frame that matches.
+    ///
+    /// Other frames are skipped.
     func next<Found>(_ match: (HubFrame) -> Found?) async throws -> Found {
         while true { if let found = match(try await next()) { return found } }
     }
@@ -88,14 +90,14 @@ final class HubGuest: Sendable {
     /// Sends hello and waits for the welcome.
     @discardableResult
     func hello(token: String? = "dev:ann", joins: [ClientFrame.Join] = []) async throws -> HubFrame.Welcome {
-        try await say(.hello(ClientFrame.Hello(versions: [1], device: device, token: token, joins: joins)))
+        try await send(.hello(ClientFrame.Hello(versions: [1], device: device, token: token, joins: joins)))
         return try await next { if case .welcome(let welcome) = $0 { welcome } else { nil } }
     }
 
     /// Joins a room and waits for the state.
     @discardableResult
     func join(_ room: RoomName = .abc, from cursor: LogPosition = .nowhere) async throws -> HubFrame.RoomState {
-        try await say(.join(ClientFrame.Join(room: room, cursor: cursor)))
+        try await send(.join(ClientFrame.Join(room: room, cursor: cursor)))
         return try await state()
     }
 
@@ -105,7 +107,7 @@ final class HubGuest: Sendable {
 
     func publish(_ cseq: Int64, _ text: String = "hi", id: MessageID? = nil, in room: RoomName = .abc) async throws {
         let content = Publication.Content(type: "chat.text", payload: .json(Array("\"\(text)\"".utf8)))
-        try await say(.publish(room, Publication(cseq: cseq, id: id ?? .number(cseq), sent: WallClock.milliseconds, content: content)))
+        try await send(.publish(room, Publication(cseq: cseq, id: id ?? .number(cseq), sent: WallClock.milliseconds, content: content)))
     }
 
     func ack() async throws -> HubFrame.Ack {

@@ -29,7 +29,7 @@ extension HubTests {
                     try await guests.last?.hello()
                 }
                 let third = try await HubGuest(hub.url)
-                try await third.say(.hello(ClientFrame.Hello(versions: [1], device: third.device, token: "dev:ann")))
+                try await third.send(.hello(ClientFrame.Hello(versions: [1], device: third.device, token: "dev:ann")))
                 let refusal = try await third.refusal()
                 #expect(refusal.code == .count && refusal.retry == .after(10_000))
                 #expect(try await third.closeCode() == 4003)
@@ -69,7 +69,7 @@ extension HubTests {
                     let ann = try await HubGuest(hub.url)
                     if places == 0 {
                         let hello = ClientFrame.Hello(versions: [1], device: ann.device, token: "dev:ann", joins: joins)
-                        try? await ann.say(.hello(hello))
+                        try? await ann.send(.hello(hello))
                         #expect(try await ann.closeCode() == 1009)
                     } else {
                         try await ann.hello(joins: joins)
@@ -81,7 +81,7 @@ extension HubTests {
                     try await bob.publish(1, String(repeating: "x", count: 65_530))
                     _ = try await bob.ack()
                     let long = ClientFrame.auth(token: String(repeating: "x", count: 70_000))
-                    try await bob.say(long)
+                    try await bob.send(long)
                     try #expect(await bob.refusal().code == .token, "the frame was read, and its token was refused")
                 }
             }

@@ -132,7 +132,7 @@ extension HubTests {
                 let ann = try await HubGuest(hub.url)
                 try await ann.hello()
                 for _ in 1...1000 { try await ann.connection.send(.text("{\"t\":\"later\"}")) }
-                try await ann.say(.ping(7))
+                try await ann.send(.ping(7))
                 #expect(try await ann.next { if case .pong(let number, _) = $0 { number } else { nil } } == 7)
                 try await ann.connection.send(.text("{\"t\":\"later\"}"))
                 #expect(try await ann.refusal().code == .malformed)
@@ -151,7 +151,7 @@ extension HubTests {
                 }
                 let questions: [(Int64, Int64, [Int64])] = [(5, 0, [4]), (5, 1000, [2, 3, 4]), (1 << 52, 2, [4, 5]), (0, 1, [])]
                 for (before, limit, seqs) in questions {
-                    try await ann.say(.history(.init(reference: 1, room: .abc, before: before, limit: limit)))
+                    try await ann.send(.history(.init(reference: 1, room: .abc, before: before, limit: limit)))
                     let page = try await ann.next { if case .page(let page) = $0 { page } else { nil } }
                     #expect(page.items.map(\.seq) == seqs, "before \(before), limit \(limit)")
                 }

@@ -93,7 +93,7 @@ extension HubTests {
                 let deep = String(repeating: "[", count: 65) + String(repeating: "]", count: 65)
                 for (type, json) in [("", "1"), ("t", deep), ("t", "\"\\ud800\""), ("t", "1e999")] {
                     let content = Publication.Content(type: type, payload: .json(Array(json.utf8)))
-                    try await ann.say(.publish(.abc, Publication(cseq: 1, id: .number(1), sent: WallClock.milliseconds, content: content)))
+                    try await ann.send(.publish(.abc, Publication(cseq: 1, id: .number(1), sent: WallClock.milliseconds, content: content)))
                     let refusal = try await ann.refusal()
                     #expect(refusal.code == .malformed && refusal.retry == .never && refusal.room == .abc && refusal.cseq == 1)
                 }
@@ -223,10 +223,10 @@ extension HubTests {
                 let signal = ClientFrame.signal(.abc, Signal(type: "cursor", payload: payload))
                 var number: Int64 = 0
                 while try await hub.dropped == 0 {
-                    for _ in 0..<200 { try await ann.say(signal) }
+                    for _ in 0..<200 { try await ann.send(signal) }
                     // One at a time, so that the hub has handled all of them.
                     number += 1
-                    try await ann.say(.ping(number))
+                    try await ann.send(.ping(number))
                     try await ann.next { if case .pong(let pong, _) = $0, pong == number { () } else { nil } }
                 }
                 // Stored entries still arrive, after the frames in the socket's buffers.
@@ -246,7 +246,7 @@ extension HubTests {
                 }
                 try await guests[0].publish(1)
                 // When this answer has come, the hub has the publication, stored or not.
-                try await guests[0].say(.ping(1))
+                try await guests[0].send(.ping(1))
                 var acks: [Int64] = []
                 try await guests[0].next { frame -> Void? in
                     if case .acks(_, _, let acked) = frame { acks += acked.map(\.seq) }

@@ -7,14 +7,16 @@ import Testing
 
 /// A real server and a real socket, with a faulty link between them.
 @Suite(.timeLimit(.minutes(5))) struct QuoteFaultTests {
-    /// Waits for a condition. Only the suite's time limit ends a wait without success.
+    /// Waits for a condition.
+    ///
+    /// Only the suite's time limit ends a wait without success.
     private func until(_ isReached: () -> Bool) async throws {
         while !isReached() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
     /// Runs a market server behind a link, with a feed that follows all symbols.
     private func follow(
-        _ market: QuoteMarket, _ encoding: QuotesEncoding = .messagePack, rate: Int? = nil, isEndlesslyPatient: Bool = false,
+        _ market: QuoteMarket, _ encoding: QuotesEncoding = .messagePack, rate: Int? = nil, hasManualClock: Bool = false,
         _ body: (QuoteFeed, FaultyLink) async throws -> Void
     ) async throws {
         try await market.server.withRunning { server in
@@ -30,7 +32,7 @@ import Testing
                 options.reconnect.spacing = .zero
             }
             let feed =
-                isEndlesslyPatient
+                hasManualClock
                 ? QuoteFeed(over: socket, rate: rate, clock: ManualClock()) : QuoteFeed(over: socket, rate: rate)
             try feed.subscribe("S*")
             try await body(feed, link)
@@ -54,7 +56,7 @@ import Testing
     @Test func `a stalled link makes the server conflate, and the client ends with the newest quotes`() async throws {
         let market = QuoteMarket(symbols: 300)
         // The time of the stall depends on the machine.
-        try await follow(market, .json, isEndlesslyPatient: true) { feed, link in
+        try await follow(market, .json, hasManualClock: true) { feed, link in
             try await until { market.isShown(by: feed) }
             link.stall()
             var trades = 0

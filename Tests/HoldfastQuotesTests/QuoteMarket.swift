@@ -5,7 +5,9 @@ import MachineCore
 import WebSocketRuntime
 import QuotesCore
 
-/// A market on a real server whose trades the test makes. Each connection has a feed, which is asked only when more can be sent.
+/// A market on a real server whose trades the test makes.
+///
+/// Each connection has a feed, which is asked only when more can be sent.
 final class QuoteMarket: Sendable {
     /// A fault for the message with a certain number.
     enum Fate: Sendable { case sent, dropped, garbage }

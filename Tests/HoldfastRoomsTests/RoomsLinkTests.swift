@@ -40,7 +40,7 @@ import WebSocketCore
         #expect(await source.count == 1)
         stage.clock.advance(by: .seconds(70))
         #expect(try await peer.next { if case .auth = $0 { true } else { false } } == .auth(token: "token 2"))
-        // The token expires together with the one before.
+        // The fresh token expires no later than the one before.
         try await peer.send(.renewed(expires: RoomsStage.now + 70_000))
         while await stage.clock.nextSleep() != .seconds(2) {}
         #expect(await source.count == 2)
@@ -66,7 +66,7 @@ import WebSocketCore
     }
 
     /// A provider that ignores cancellation and returns no token before the test says so.
-    private actor DeafSource {
+    private actor StuckTokenSource {
         private var waiting: [CheckedContinuation<Void, Never>] = []
         func next() async -> String {
             await withCheckedContinuation { waiting.append($0) }
@@ -76,7 +76,7 @@ import WebSocketCore
     }
 
     @Test func `a token provider that ignores cancellation does not block the rooms`() async throws {
-        let source = DeafSource()
+        let source = StuckTokenSource()
         let stage = RoomsStage { await source.next() }
         let first = try await stage.answer()
         while await stage.clock.nextSleep() != RoomsOptions().tokenPatience {}

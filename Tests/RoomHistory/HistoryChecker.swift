@@ -13,7 +13,7 @@ public struct HistoryChecker {
     private let minimums: [String: Int64]
     private var logs: [HistoryName: RoomLogs] = [:]
     private var trails: [Place: StoreTrail] = [:]
-    private var fates: [Place: [String: MessageFate]] = [:]
+    private var messages: [Place: [String: MessageFate]] = [:]
     /// The messages submitted to a room by any writer: digests by message ID.
     private var submitted: [HistoryName: [String: String]] = [:]
     private var present: [HistoryName: Set<String>] = [:]
@@ -42,16 +42,16 @@ public struct HistoryChecker {
         case .started:
             for place in places(of: event.who) {
                 trails[place]?.starts()
-                for id in fates[place, default: [:]].keys { fates[place]?[id]?.starts() }
+                for id in messages[place, default: [:]].keys { messages[place]?[id]?.starts() }
             }
         case .slept:
             isDoubtful = true
-            for place in places(of: event.who) { for id in fates[place, default: [:]].keys { fates[place]?[id]?.sleeps() } }
+            for place in places(of: event.who) { for id in messages[place, default: [:]].keys { messages[place]?[id]?.sleeps() } }
         case .restored:
             isDoubtful = true
             for place in places(of: event.who) {
                 trails[place]?.isRestored()
-                for id in fates[place, default: [:]].keys { fates[place]?[id]?.isRestored() }
+                for id in messages[place, default: [:]].keys { messages[place]?[id]?.isRestored() }
             }
         default: note(event, room: HistoryName(event.room ?? ""))
         }
@@ -59,7 +59,7 @@ public struct HistoryChecker {
 
     private func places(of who: String) -> [Place] {
         let name = HistoryName(who)
-        return Set(trails.keys).union(fates.keys).filter { $0.who == name }
+        return Set(trails.keys).union(messages.keys).filter { $0.who == name }
     }
 
     private mutating func note(_ event: HistoryEvent, room: HistoryName) {
@@ -70,8 +70,8 @@ public struct HistoryChecker {
             if let id = event.id, submitted[room, default: [:]].updateValue(digest, forKey: id) != nil {
                 verdict.violations.append("\(event.who) in \(room): \(id) was submitted twice; the history is of no use")
             }
-            noteFate(event, at: place)
-        case .queued, .refused, .acked, .failed, .retried, .discarding, .discarded: noteFate(event, at: place)
+            noteMessage(event, at: place)
+        case .queued, .refused, .acked, .failed, .retried, .discarding, .discarded: noteMessage(event, at: place)
         case .applied, .replaced, .paged, .forgot, .opened, .store:
             var trail = trails[place] ?? StoreTrail(name: "\(event.who) in \(room)")
             trail.note(event)
@@ -94,9 +94,9 @@ public struct HistoryChecker {
         }
     }
 
-    private mutating func noteFate(_ event: HistoryEvent, at place: Place) {
+    private mutating func noteMessage(_ event: HistoryEvent, at place: Place) {
         guard let id = event.id else { return }
-        fates[place, default: [:]][id, default: MessageFate(id: id, place: "\(place.who) in \(place.room)")].note(event)
+        messages[place, default: [:]][id, default: MessageFate(id: id, place: "\(place.who) in \(place.room)")].note(event)
         if event.what == .acked, let epoch = event.epoch {
             logs[place.room, default: RoomLogs(room: "\(place.room)")].acked(id, epoch: epoch, seq: event.seq ?? 0, by: event.who)
         }
@@ -108,9 +108,9 @@ public struct HistoryChecker {
         for room in Set(logs.keys).union(submitted.keys).sorted() {
             let log = logs[room] ?? RoomLogs(room: "\(room)")
             result.violations += log.violations(submitted: submitted[room, default: [:]])
-            for (_, outcome) in fates.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
-                let fates = outcome.values.sorted { $0.name < $1.name }
-                result.violations += fates.flatMap { $0.violations(in: log, isDoubtful: isDoubtful) }
+            for (_, outcome) in messages.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
+                let messages = outcome.values.sorted { $0.name < $1.name }
+                result.violations += messages.flatMap { $0.violations(in: log, isDoubtful: isDoubtful) }
             }
             for (_, trail) in trails.filter({ $0.key.room == room }).sorted(by: { $0.key.who < $1.key.who }) {
                 result.violations += trail.violations(log)

@@ -59,13 +59,17 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
         case present
 
         // Events of an observer.
-        /// The number of times that something happened: `text`, `count`. Counts with the same text add up.
+        /// The number of times that something happened: `text`, `count`.
+        ///
+        /// Counts with the same text add up.
         case counted
         /// The writer itself saw a rule broken: `text`.
         case broken
     }
 
-    /// When it happened, in milliseconds of the writer's own clock. Only people read it.
+    /// When it happened, in milliseconds of the writer's own clock.
+    ///
+    /// Only people read it.
     public var at: Int64
     /// The writer: a client's store through all its starts, or a hub.
     public var who: String
@@ -98,7 +102,9 @@ public struct HistoryEvent: Hashable, Sendable, Codable {
     /// Text for people, or the name of what was counted.
     public var text: String?
 
-    /// An event of a kind. Its fields are set afterwards, or by the functions that create one kind.
+    /// An event of a kind.
+    ///
+    /// Its fields are set afterwards, or by the functions that create one kind.
     public init(_ what: Kind, who: String, at: Int64 = 0, room: String? = nil) {
         (self.what, self.who, self.at, self.room) = (what, who, at, room)
     }

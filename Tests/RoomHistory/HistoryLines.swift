@@ -21,7 +21,7 @@ public enum HistoryLines {
     public static func events(in data: Data) throws -> [HistoryEvent] {
         let decoder = JSONDecoder()
         var events: [HistoryEvent] = []
-        var torn: (any Error)?
+        var invalidLine: (any Error)?
         var rest = data[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Data(rest[..<end])
@@ -29,15 +29,15 @@ public enum HistoryLines {
             if line.isEmpty { continue }
             do {
                 let event = try decoder.decode(HistoryEvent.self, from: line)
-                if let torn, ![.died, .started, .restored].contains(event.what) { throw torn }
-                torn = nil
+                if let invalidLine, ![.died, .started, .restored].contains(event.what) { throw invalidLine }
+                invalidLine = nil
                 events.append(event)
             } catch {
-                if let torn { throw torn }
-                torn = error
+                if let invalidLine { throw invalidLine }
+                invalidLine = error
             }
         }
-        if let torn { throw torn }
+        if let invalidLine { throw invalidLine }
         return events
     }
 }

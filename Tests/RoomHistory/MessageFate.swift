@@ -8,13 +8,17 @@ struct MessageFate: Hashable, Sendable {
     /// The app was told that it will not be sent, or that it has left the outbox.
     private var isOver = false
     private var isUncertain = false
-    /// The app was told before that it failed. A hub does not remember for ever the void that then took its number.
+    /// The app was told before that it failed.
+    ///
+    /// A hub does not remember for ever the void that then took its number.
     private var wasGivenUp = false
     /// The app asked to discard it, and was not told yet that this was done.
     private var isDiscarding = false
     /// The program ended while the message was pending, so a report may never have reached the app.
     private var mayBeUntold = false
-    /// The message may be stored or lost. Its store was replaced by an older copy, the hub has forgotten its device, or it may have been
+    /// The message may be stored or lost.
+    ///
+    /// Its store was replaced by an older copy, the hub has forgotten its device, or it may have been
     /// discarded.
     private var mayBeForgotten = false
     private var faults: [String] = []
@@ -40,7 +44,9 @@ struct MessageFate: Hashable, Sendable {
         }
     }
 
-    /// Notes a fault if a message reported as stored gets another outcome. Only an older copy of a store may do so.
+    /// Notes a fault if a message reported as stored gets another outcome.
+    ///
+    /// Only an older copy of a store may do so.
     private mutating func takeBack(_ event: HistoryEvent) {
         if isAcked, !mayBeForgotten { faults.append("\(name) was acked, and then its app was told \(event.what.rawValue)") }
     }

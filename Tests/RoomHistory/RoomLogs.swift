@@ -8,7 +8,7 @@ struct RoomLogs: Sendable {
     private var dumps: [String: Dump] = [:]
     /// The contents of logs before they went back within their epoch, by epoch.
     private var older: [String: [Dump]] = [:]
-    private var sights: [String: [Int64: [Sight]]] = [:]
+    private var observations: [String: [Int64: [Observation]]] = [:]
     private var acks: [Ack] = []
     private var names: Set<String> = []
     private var contradictions: [String] = []
@@ -18,7 +18,7 @@ struct RoomLogs: Sendable {
         var head: Int64
         var items: [Int64: HistoryItem] = [:]
     }
-    private struct Sight: Sendable {
+    private struct Observation: Sendable {
         var item: HistoryItem
         var who: String
     }
@@ -95,8 +95,8 @@ struct RoomLogs: Sendable {
 
     /// Entries that a client saw.
     mutating func see(_ items: [HistoryItem], epoch: String, by who: String) {
-        for item in items where sights[epoch]?[item.seq]?.contains(where: { $0.item == item }) != true {
-            sights[epoch, default: [:]][item.seq, default: []].append(Sight(item: item, who: who))
+        for item in items where observations[epoch]?[item.seq]?.contains(where: { $0.item == item }) != true {
+            observations[epoch, default: [:]][item.seq, default: []].append(Observation(item: item, who: who))
         }
     }
 
@@ -108,7 +108,7 @@ struct RoomLogs: Sendable {
     func violations(submitted: [String: String]) -> [String] {
         var result = contradictions
         for dump in lines { result += order(of: dump.items.values.sorted { $0.seq < $1.seq }, submitted: submitted) }
-        for (name, seen) in sights.sorted(by: { $0.key < $1.key }) {
+        for (name, seen) in observations.sorted(by: { $0.key < $1.key }) {
             let seen = seen.sorted { $0.key < $1.key }
             // A client that saw another entry than others at a position saw another log.
             for (_, several) in seen where older[name] == nil {
@@ -119,27 +119,27 @@ struct RoomLogs: Sendable {
             for (seq, several) in seen { result += several.compactMap { violation(of: $0, at: seq, logs(of: name)) } }
         }
         if !wasRewound {
-            for name in Set(sights.keys).union(acks.lazy.map(\.epoch)).subtracting(dumps.keys).subtracting(older.keys).sorted() {
+            for name in Set(observations.keys).union(acks.lazy.map(\.epoch)).subtracting(dumps.keys).subtracting(older.keys).sorted() {
                 result.append("\(room) has an epoch \(name) that no log had")
             }
         }
-        for epoch in sights.values {
-            for sight in epoch.values.joined().sorted(by: { $0.item.seq < $1.item.seq }) where submitted[sight.item.id] == nil {
-                result.append("\(sight.who) saw \(sight.item.id) in \(room), which nobody submitted")
+        for epoch in observations.values {
+            for observation in epoch.values.joined().sorted(by: { $0.item.seq < $1.item.seq }) where submitted[observation.item.id] == nil {
+                result.append("\(observation.who) saw \(observation.item.id) in \(room), which nobody submitted")
             }
         }
         return result + acks.compactMap(violation)
     }
 
     /// A violation if a seen entry is in no log of its epoch.
-    private func violation(of sight: Sight, at seq: Int64, _ logs: [Dump]) -> String? {
-        guard let last = logs.first, !logs.contains(where: { $0.items[seq].map { $0 == sight.item } ?? (seq < $0.base) }) else {
+    private func violation(of observation: Observation, at seq: Int64, _ logs: [Dump]) -> String? {
+        guard let last = logs.first, !logs.contains(where: { $0.items[seq].map { $0 == observation.item } ?? (seq < $0.base) }) else {
             return nil
         }
         guard let item = last.items[seq] else {
-            return "\(sight.who) saw \(sight.item.id) at \(seq) in \(room), the log has nothing there"
+            return "\(observation.who) saw \(observation.item.id) at \(seq) in \(room), the log has nothing there"
         }
-        return "\(sight.who) saw \(sight.item) in \(room), the log has \(item)"
+        return "\(observation.who) saw \(observation.item) in \(room), the log has \(item)"
     }
 
     /// Checks that each message is there once, in its device's order, and was submitted.

@@ -3,7 +3,9 @@ struct StoreTrail: Sendable {
     private let name: String
     /// The epoch of the stored entries.
     private(set) var epoch: String?
-    /// The numbers that must be stored, from the first to the last. If none must be, first is last + 1.
+    /// The numbers that must be stored, from the first to the last.
+    ///
+    /// If none must be, first is last + 1.
     private var (first, last): (Int64, Int64) = (1, 0)
     /// The program was started again and has not reported its store's cursor yet.
     private var mayHaveMoved = false
@@ -65,7 +67,9 @@ struct StoreTrail: Sendable {
         if epoch == new, cursor == last, let begin, begin > least(event, cursor) { faults.append(loss(event, cursor, begin)) }
     }
 
-    /// The first number that must be stored. A store with a limit has dropped the earlier ones.
+    /// The first number that must be stored.
+    ///
+    /// A store with a limit has dropped the earlier ones.
     private func least(_ event: HistoryEvent, _ cursor: Int64) -> Int64 { event.limit.map { max(first, cursor - $0 + 1) } ?? first }
 
     private func loss(_ event: HistoryEvent, _ cursor: Int64, _ begin: Int64) -> String {

@@ -1,7 +1,9 @@
 import MachineCore
 import RoomCore
 
-/// Random frames of every kind. Field values are often at a limit, and optional fields are sometimes missing.
+/// Random frames of every kind.
+///
+/// Field values are often at a limit, and optional fields are sometimes missing.
 struct RandomFrames {
     private var random: SplitMix64
 
@@ -87,7 +89,9 @@ struct RandomFrames {
 
     private mutating func user() -> UserName { UserName("u" + text())! }
 
-    /// A random type. The app sets it, so it may hold any characters.
+    /// A random type.
+    ///
+    /// The app sets it, so it may hold any characters.
     private mutating func type() -> String { "t" + text() + (flag() ? "\n\u{0}\t\u{1F}\u{7F}" : "") }
 
     private mutating func json() -> [UInt8] {

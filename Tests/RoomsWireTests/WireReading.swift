@@ -21,13 +21,17 @@ func client(_ json: String) throws(FrameError) -> ClientFrame? { try RoomsEncodi
 /// Decodes a hub's frame from JSON.
 func hub(_ json: String) throws(FrameError) -> HubFrame? { try RoomsEncoding.json.hubFrame(Array(json.utf8)) }
 
-/// The error of a client's frame in JSON. Nil if it is valid.
+/// The error of a client's frame in JSON.
+///
+/// Nil if it is valid.
 func complaint(_ json: String) -> FrameError? {
     do throws(FrameError) { _ = try client(json) } catch { return error }
     return nil
 }
 
-/// The error of a hub's frame in JSON. Nil if it is valid.
+/// The error of a hub's frame in JSON.
+///
+/// Nil if it is valid.
 func hubComplaint(_ json: String) -> FrameError? {
     do throws(FrameError) { _ = try hub(json) } catch { return error }
     return nil

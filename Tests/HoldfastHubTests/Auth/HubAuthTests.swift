@@ -60,7 +60,7 @@ extension HubTests {
             try await hub().withRunning { hub in
                 for token in [nil, "dev:ann", "nonsense"] {
                     let guest = try await HubGuest(hub.url)
-                    try await guest.say(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: token)))
+                    try await guest.send(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: token)))
                     #expect(try await guest.refusal().code == .token)
                     #expect(try await guest.closeCode() == 4101)
                 }
@@ -71,7 +71,7 @@ extension HubTests {
             let token = try await token(Claims(exp: Date().timeIntervalSince1970 - 60))
             try await hub().withRunning { hub in
                 let guest = try await HubGuest(hub.url)
-                try await guest.say(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: token)))
+                try await guest.send(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: token)))
                 let refusal = try await guest.refusal()
                 #expect(refusal.code == .expired && refusal.retry == .reconnect)
                 #expect(try await guest.closeCode() == 4001)
@@ -83,7 +83,7 @@ extension HubTests {
             try await hub().withRunning { hub in
                 let ann = try await HubGuest(hub.url)
                 let welcome = try await ann.hello(token: token)
-                try await ann.say(.auth(token: later))
+                try await ann.send(.auth(token: later))
                 let expires = try await ann.next { if case .renewed(let expires) = $0 { expires } else { nil } }
                 #expect(expires > welcome.expires)
             }
@@ -104,7 +104,7 @@ extension HubTests {
         @Test func `a request with proxy headers may not use a development token`() async throws {
             try await Hub.stage(directory).withRunning { hub in
                 let guest = try await HubGuest(hub.url) { $0.headers["X-Forwarded-For"] = "10.0.0.1" }
-                try await guest.say(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: "dev:ann")))
+                try await guest.send(.hello(ClientFrame.Hello(versions: [1], device: guest.device, token: "dev:ann")))
                 #expect(try await guest.refusal().code == .token)
             }
         }

@@ -16,7 +16,7 @@ extension HubTests {
         init() throws { directory = try HubDirectory() }
 
         /// A log handler that passes on each line.
-        private struct Keeper: LogHandler {
+        private struct LineHandler: LogHandler {
             let lines: AsyncStream<String>.Continuation
             var logLevel = Logger.Level.notice
             var metadata: Logger.Metadata = [:]
@@ -30,7 +30,7 @@ extension HubTests {
         }
 
         private func hub(_ lines: AsyncStream<String>.Continuation) -> Hub {
-            Hub.stage(directory) { $0.logger = Logger(label: "test") { _ in Keeper(lines: lines) } }
+            Hub.stage(directory) { $0.logger = Logger(label: "test") { _ in LineHandler(lines: lines) } }
         }
 
         /// The body of a page of the hub.
@@ -41,7 +41,9 @@ extension HubTests {
             return String(decoding: await peer.readToEnd(), as: UTF8.self)
         }
 
-        /// Waits until a page has a text. The page shows the last full second.
+        /// Waits until a page has a text.
+        ///
+        /// The page shows the last full second.
         private func wait(for text: String, on path: String, of hub: RunningHub) async throws {
             while try await !page(path, of: hub).contains(text) { try await Task.sleep(for: .milliseconds(50)) }
         }
@@ -147,7 +149,7 @@ extension HubTests {
             try await hub(continuation).withRunning { hub in
                 let bob = try await HubGuest(hub.url)
                 try await bob.hello(token: "dev:bob")
-                try await bob.say(.join(ClientFrame.Join(room: .abc, cursor: cursor, proof: proof)))
+                try await bob.send(.join(ClientFrame.Join(room: .abc, cursor: cursor, proof: proof)))
                 let state = try await bob.state()
                 #expect(state.isSnapshot && state.epoch != cursor.epoch && state.to == 1)
                 for await line in lines where line.contains("went back") { break }
@@ -160,7 +162,7 @@ extension HubTests {
         {
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             let hub = Hub.stage(directory) {
-                $0.logger = Logger(label: "test") { _ in Keeper(lines: continuation) }
+                $0.logger = Logger(label: "test") { _ in LineHandler(lines: continuation) }
                 $0.quotas.free = .max / 2
             }
             try await hub.withRunning { hub in

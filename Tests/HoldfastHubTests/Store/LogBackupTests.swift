@@ -82,8 +82,8 @@ struct LogBackupTests {
         #expect(await log.head()?.head == room.head.head)
         #expect(await log.head()?.reads == room.head.reads)
         await #expect(throws: RoomLogError.noRoom("def")) { try await log.pages(of: LogSample.otherRoom) }
-        let burnt = LogRecord.void(LogSample.device(1), LogSample.ann, cseq: 1, id: LogSample.id(1), at: LogSample.now)
-        _ = await log.carryOut([.open(LogSample.otherRoom), .append(LogSample.otherRoom, batch: 1, [burnt])])
+        let voided = LogRecord.void(LogSample.device(1), LogSample.ann, cseq: 1, id: LogSample.id(1), at: LogSample.now)
+        _ = await log.carryOut([.open(LogSample.otherRoom), .append(LogSample.otherRoom, batch: 1, [voided])])
         var empty = try await log.pages(of: LogSample.otherRoom)
         #expect(try await empty.next() == [])
         #expect(try await empty.next() == nil)

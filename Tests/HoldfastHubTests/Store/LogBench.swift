@@ -19,19 +19,25 @@ final class LogBench {
     /// The log's files, without the lock.
     static let files = ["rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite-shm", "high"]
 
-    /// The contents of the files. Nil if a file does not exist.
+    /// The contents of the files.
+    ///
+    /// Nil if a file does not exist.
     func contents() -> [String: Data] {
         Dictionary(uniqueKeysWithValues: Self.files.compactMap { name in bytes(name).map { (name, $0) } })
     }
 
     func bytes(_ name: String) -> Data? { FileManager.default.contents(atPath: path + "/" + name) }
 
-    /// Restores the contents in place. Files that still exist stay the same files.
+    /// Restores the contents in place.
+    ///
+    /// Files that still exist stay the same files.
     func putBack(_ contents: [String: Data]) throws {
         for name in Self.files { try put(contents[name], name) }
     }
 
-    /// Changes the contents of a file in place. Nil removes it.
+    /// Changes the contents of a file in place.
+    ///
+    /// Nil removes it.
     func put(_ bytes: Data?, _ name: String) throws {
         let file = path + "/" + name
         guard let bytes else {

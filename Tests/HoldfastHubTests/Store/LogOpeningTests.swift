@@ -140,7 +140,7 @@ struct LogOpeningTests {
         #expect(await failure() == .corrupt("the end of room abc is not where it should be"))
     }
 
-    @Test func `a journal without its file is not used for a new log`() async throws {
+    @Test func `a journal without its file is reported as damage, and no new log is created`() async throws {
         try await filled()
         try FileManager.default.removeItem(atPath: bench.file)
         try Data([1]).write(to: URL(fileURLWithPath: bench.file + "-wal"))

@@ -5,7 +5,9 @@ import Testing
 
 @testable import HoldfastHub
 
-/// A log that went back while no hub had it open. Its rooms get new epochs, or a number would be used for two messages.
+/// A log that went back while no hub had it open.
+///
+/// Its rooms get new epochs, or a number would be used for two messages.
 struct LogRewindTests {
     /// The result when a hub opens the files.
     private enum Found {

@@ -137,8 +137,8 @@ struct SQLiteRoomLogTests {
         let log = try await bench.open()
         let device = LogSample.device(1)
         _ = await log.carryOut([.open(room), LogSample.append(1...2)])
-        let burnt = LogRecord.void(device, LogSample.ann, cseq: 3, id: LogSample.id(77), at: LogSample.now + 9)
-        #expect(await log.carryOut([.append(room, batch: 2, [burnt])]) == [.appended(room, batch: 2)])
+        let voided = LogRecord.void(device, LogSample.ann, cseq: 3, id: LogSample.id(77), at: LogSample.now + 9)
+        #expect(await log.carryOut([.append(room, batch: 2, [voided])]) == [.appended(room, batch: 2)])
         let mark = DeviceMark(high: 3, id: LogSample.id(77), user: LogSample.ann, at: LogSample.now + 9)
         #expect(await log.carryOut([.recall(room, device)]) == [.recalled(room, device, mark)])
         #expect(await log.head()?.head == 2, "a voided number is no entry")
@@ -247,7 +247,7 @@ struct SQLiteRoomLogTests {
         ("a gap within", [.entry(LogSample.entry(3)), .entry(LogSample.entry(5))]),
         ("a device's number again", [.entry(LogSample.entry(3, cseq: 2))]),
         ("a device's number again, within", [.entry(LogSample.entry(3, cseq: 3)), .entry(LogSample.entry(4, cseq: 3))]),
-        ("a burnt number again", [.void(LogSample.device(1), LogSample.ann, cseq: 2, id: LogSample.id(1), at: 0)]),
+        ("a voided number again", [.void(LogSample.device(1), LogSample.ann, cseq: 2, id: LogSample.id(1), at: 0)]),
     ]
 
     @Test(arguments: strange.indices)

@@ -8,17 +8,17 @@ import Testing
     @Test func `on each connection the client requests all subscriptions again`() {
         var stage = QuotesStage(rate: 30)
         stage.handle(.command(.subscribe(id: 1, [SymbolPattern("SAIL")!, SymbolPattern("BANK*")!])))
-        #expect(stage.takeOrders() == [], "there is no connection")
+        #expect(stage.takeEffects() == [], "there is no connection")
         let request = QuotesMachine.Effect.send(.subscribe(id: 1, symbols: ["SAIL", "BANK*"], rate: 30))
         for _ in 1...2 {
             stage.handle(.opened(nil))
-            #expect(stage.takeOrders() == [request])
+            #expect(stage.takeEffects() == [request])
             stage.handle(.lost(unsent: []))
         }
         stage.handle(.opened(nil))
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         stage.handle(.command(.unsubscribe(id: 1)))
-        #expect(stage.takeOrders() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
+        #expect(stage.takeEffects() == [request, .send(.subscribe(id: 2, symbols: ["X"], rate: 30)), .send(.unsubscribe(id: 1))])
     }
 
     @Test func `the connection is ready after a welcome, even without subscriptions`() {
@@ -43,7 +43,7 @@ import Testing
     @Test func `after a gap all quotes are stale, and all snapshots are requested again`() {
         var stage = QuotesStage(following: "SAIL", "BANK.1")
         stage.tick(3, 0, 3, by: 1)
-        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.takeEffects() == [.send(.resync(round: 1))])
         #expect(stage.shown("SAIL") == .init(1, 100, false), "a difference to a lost value is not applied")
         stage.tick(4, 0, 4, by: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
@@ -74,14 +74,14 @@ import Testing
     @Test func `several gaps cause one resync, and another after a while`() {
         var stage = QuotesStage(following: "SAIL")
         for sequence in [3, 5, 7] as [Int64] { stage.tick(sequence, 0, 2, by: 1) }
-        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.takeEffects() == [.send(.resync(round: 1))])
         #expect(stage.machine.deadline == stage.now + .milliseconds(200))
         stage.wait(.milliseconds(199))
-        #expect(stage.takeOrders() == [])
+        #expect(stage.takeEffects() == [])
         stage.snapshot(8, [stage.full(0, "SAIL", 9, 105)], round: 1)
         #expect(stage.machine.phase == .filling, "a snapshot requested before the last gap may be incomplete")
         stage.wait(.milliseconds(1))
-        #expect(stage.takeOrders() == [.send(.resync(round: 2))])
+        #expect(stage.takeEffects() == [.send(.resync(round: 2))])
     }
 
     @Test func `an older message is ignored`() {
@@ -152,9 +152,9 @@ import Testing
         var stage = QuotesStage(following: "SAIL")
         stage.handle(.command(.subscribe(id: 2, [SymbolPattern("X")!])))
         #expect(stage.machine.phase == .filling)
-        _ = stage.takeOrders()
+        _ = stage.takeEffects()
         stage.handle(.received(.refusal(.init(id: 2, code: .tooManySubscriptions, message: "no"))))
-        #expect(stage.takeOrders() == [.event(.refused(id: 2, .tooManySubscriptions, "no"))])
+        #expect(stage.takeEffects() == [.event(.refused(id: 2, .tooManySubscriptions, "no"))])
         #expect(stage.machine.phase == .following)
         stage.tick(9, 0, 9, by: 1)
         stage.snapshot(10, [stage.full(0, "SAIL", 9, 101)], round: 1)
@@ -206,9 +206,9 @@ import Testing
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 2)
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)])
-        _ = stage.takeOrders()
+        _ = stage.takeEffects()
         stage.handle(.received(reply))
-        #expect(stage.takeOrders() == [.send(.resync(round: 1))])
+        #expect(stage.takeEffects() == [.send(.resync(round: 1))])
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         #expect(stage.machine.counts.garbage == 1 && stage.machine.phase == .filling)
     }
@@ -225,11 +225,11 @@ import Testing
     @Test func `the third invalid message of a connection ends it, and its later messages are ignored`() {
         var stage = QuotesStage(following: "SAIL")
         for _ in 1...3 { stage.handle(.undecodable("")) }
-        #expect(stage.takeOrders().last == .end(.garbage))
+        #expect(stage.takeEffects().last == .end(.garbage))
         stage.snapshot(2, [stage.full(0, "SAIL", 2, 1)], round: 1)
         #expect(stage.shown("SAIL") == .init(1, 100, false))
         stage.wait(.seconds(100))
-        #expect(stage.takeOrders() == [] && stage.machine.deadline == nil)
+        #expect(stage.takeEffects() == [] && stage.machine.deadline == nil)
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 1)
         for _ in 1...2 { stage.handle(.undecodable("")) }
@@ -240,10 +240,10 @@ import Testing
         var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.handle(.received(.welcome(.init(version: 2, market: 1, symbols: 1))))
-        #expect(stage.takeOrders() == [.end(.version(2))])
+        #expect(stage.takeEffects() == [.end(.version(2))])
         stage.handle(.lost(unsent: []))
         stage.connect(symbols: 100_001)
-        #expect(stage.takeOrders() == [.end(.tooManySymbols(100_001))])
+        #expect(stage.takeEffects() == [.end(.tooManySymbols(100_001))])
     }
 
     @Test func `a connection whose snapshot does not progress is given up`() {
@@ -255,33 +255,33 @@ import Testing
         stage.snapshot(1, [stage.full(0, "SAIL", 1, 100)], isLast: false)
         stage.wait(.seconds(9))
         stage.snapshot(2, [stage.full(1, "BANK", 1, 100)], isLast: false)
-        _ = stage.takeOrders()
+        _ = stage.takeEffects()
         // Ticks are not part of the snapshot.
         stage.wait(.seconds(9))
         stage.tick(3, 0, 2, by: 1)
         stage.wait(.seconds(1))
-        #expect(stage.takeOrders() == [.end(.silence)])
+        #expect(stage.takeEffects() == [.end(.silence)])
     }
 
     @Test func `a connection without a welcome, without messages, or with repeated gaps is given up`() {
         var stage = QuotesStage()
         stage.handle(.opened(nil))
         stage.wait(.seconds(10))
-        #expect(stage.takeOrders() == [.end(.silence)])
+        #expect(stage.takeEffects() == [.end(.silence)])
         stage = QuotesStage(following: "SAIL")
         stage.wait(.seconds(14))
         stage.handle(.received(.ticks(.init(sequence: 2, ticks: []))))
         stage.wait(.seconds(14))
-        #expect(stage.takeOrders() == [])
+        #expect(stage.takeEffects() == [])
         stage.wait(.seconds(1))
-        #expect(stage.takeOrders() == [.end(.silence)])
+        #expect(stage.takeEffects() == [.end(.silence)])
         stage = QuotesStage(following: "SAIL")
         for second in 1...10 {
             stage.tick(Int64(2 * second + 1), 0, 2, by: 1)
             #expect(stage.machine.phase == .filling)
             stage.wait(.seconds(1))
         }
-        #expect(stage.takeOrders().last == .end(.silence))
+        #expect(stage.takeEffects().last == .end(.silence))
     }
 
     @Test func `a server may be silent while the client has no symbols`() {
@@ -297,12 +297,12 @@ import Testing
         stage.handle(.command(.unsubscribe(id: 2)))
         // This message was in flight.
         stage.tick(2, 0, 2, by: 1)
-        _ = stage.takeOrders()
+        _ = stage.takeEffects()
         stage.wait(.seconds(1000))
-        #expect(stage.takeOrders() == [] && stage.machine.phase == .following)
+        #expect(stage.takeEffects() == [] && stage.machine.phase == .following)
         // A resync would bring nothing.
         stage.handle(.undecodable(""))
-        #expect(stage.takeOrders() == [.send(.resync(round: 1))] && stage.machine.phase == .following && stage.machine.deadline == nil)
+        #expect(stage.takeEffects() == [.send(.resync(round: 1))] && stage.machine.phase == .following && stage.machine.deadline == nil)
     }
 
     @Test func `servers with ever new symbol names use no more memory than the largest market`() {

@@ -12,7 +12,9 @@ struct QuotesStage {
 
     init(rate: Int64? = nil, policy: QuotesPolicy = QuotesPolicy()) { machine = QuotesMachine(rate: rate, policy: policy) }
 
-    /// A client that follows these symbols. Their numbers are their indices, and all have version 1 and price 100.
+    /// A client that follows these symbols.
+    ///
+    /// Their numbers are their indices, and all have version 1 and price 100.
     init(following first: String, _ others: String...) {
         self.init()
         let names = [first] + others
@@ -52,7 +54,7 @@ struct QuotesStage {
     }
 
     /// The effects since the last call.
-    mutating func takeOrders() -> [QuotesMachine.Effect] {
+    mutating func takeEffects() -> [QuotesMachine.Effect] {
         defer { effects = [] }
         readies += effects.count { $0 == .ready }
         return effects.filter { if case .event(.changed) = $0 { false } else { $0 != .ready } }
@@ -63,7 +65,9 @@ struct QuotesStage {
         return effects.compactMap { if case .event(.changed(let places)) = $0 { places } else { nil } }
     }
 
-    /// The version, the last price and whether it is current. Nil if the symbol is not shown.
+    /// The version, the last price and whether it is current.
+    ///
+    /// Nil if the symbol is not shown.
     func shown(_ symbol: String) -> Shown? {
         guard let place = machine.place(of: symbol), let quote = machine[place] else { return nil }
         return Shown(quote.version, quote.last, quote.isCurrent)

@@ -43,7 +43,7 @@ private struct QuotesWorld {
         }
     }
 
-    /// Lets everything come to rest, on a link without faults.
+    /// Lets everything settle, on a link without faults.
     mutating func rest() {
         // The heartbeat shows whether the last message was lost.
         for _ in 0..<60 {
@@ -118,7 +118,7 @@ private struct QuotesWorld {
                     shown[quote.symbol] = quote.version
                     let symbol = table.names.firstIndex(of: quote.symbol) ?? 0
                     // The quote equals the market's state at that version, although the market may have changed since.
-                    if quote.version == table[symbol].version, quote.state != table[symbol] { Issue.record("\(quote) was never in the market") }
+                    if quote.version == table[symbol].version, quote.state != table[symbol] { Issue.record("\(quote) is wrong") }
                 }
             }
         }

@@ -36,7 +36,9 @@ import Testing
         #expect(times == [6000, 6000, 6010, QuoteFigures.maximum, QuoteFigures.maximum])
     }
 
-    /// These ticks were recorded once. A market on another machine, or of a later version by mistake, would differ.
+    /// These ticks were recorded once.
+    ///
+    /// A market on another machine, or of a later version by mistake, would differ.
     @Test func `seed 1 gives these ticks on every machine`() {
         let (market, changed) = ticks(MarketPlan(symbols: 500, rate: 2000, seed: 1), beats: 1000)
         var sum: UInt64 = 14_695_981_039_346_656_037

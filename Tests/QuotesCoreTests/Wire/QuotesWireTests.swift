@@ -102,9 +102,9 @@ import Testing
         let tick = QuotesReply.Tick(symbol: 0, version: 1, fields: [], differences: QuoteFigures())
         let reply = QuotesReply.ticks(.init(sequence: 1, ticks: Array(repeating: tick, count: 10_001)))
         for format in [QuotesFormat.json, .messagePack] { #expect(throws: CodecError.self) { try format.reply(format.encode(reply)) } }
-        var lie = QuotesFormat.messagePack.encode(.ticks(.init(sequence: 1, ticks: [])))
-        lie.removeLast()
-        #expect(throws: CodecError.self) { try QuotesFormat.messagePack.reply(lie + [0xdd, 0xff, 0xff, 0xff, 0xff]) }
+        var message = QuotesFormat.messagePack.encode(.ticks(.init(sequence: 1, ticks: [])))
+        message.removeLast()
+        #expect(throws: CodecError.self) { try QuotesFormat.messagePack.reply(message + [0xdd, 0xff, 0xff, 0xff, 0xff]) }
     }
 
     @Test func `decoding a truncated or changed message ends without a trap`() {

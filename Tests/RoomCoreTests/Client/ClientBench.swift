@@ -3,7 +3,9 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// A rooms client with its own time. It records its effects and offers short helpers for its inputs.
+/// A rooms client with its own time.
+///
+/// It records its effects and offers short helpers for its inputs.
 struct ClientBench {
     var machine: RoomsMachine
     var now = Moment.start
@@ -43,14 +45,16 @@ struct ClientBench {
         now = end
     }
 
-    /// The effects since the last call. It counts and leaves out the effect that marks a connection as ready.
-    mutating func look() -> [RoomsEffect] {
+    /// The effects since the last call.
+    ///
+    /// It counts and leaves out the effect that marks a connection as ready.
+    mutating func takeEffects() -> [RoomsEffect] {
         defer { effects = [] }
         readies += effects.count { $0 == .ready }
         return effects.filter { $0 != .ready }
     }
-    mutating func sent() -> [ClientFrame] { look().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
-    mutating func news() -> [RoomsNews] { look().compactMap { if case .event(.news(let news)) = $0 { news } else { nil } } }
+    mutating func sent() -> [ClientFrame] { takeEffects().compactMap { if case .send(let frame) = $0 { frame } else { nil } } }
+    mutating func news() -> [RoomsNews] { takeEffects().compactMap { if case .event(.news(let news)) = $0 { news } else { nil } } }
 
     /// The transactions that the machine ordered since the last call.
     var commits: [(number: Int64, changes: [StoreChange])] {
@@ -91,7 +95,7 @@ struct ClientBench {
                 after: stored.cursor.seq, base: base, high: high ?? (stored.outbox.first?.publication.cseq ?? stored.next) - 1,
                 rights: rights))
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         return bench
     }
 
@@ -109,7 +113,9 @@ extension Publication.Content {
 }
 
 extension Entry {
-    /// An entry of another device. With a `cseq` it is an entry of this device.
+    /// An entry of another device.
+    ///
+    /// With a `cseq` it is an entry of this device.
     static func of(_ seq: Int64, own cseq: Int64? = nil, id: UInt64? = nil, user: UserName? = nil) -> Entry {
         Entry(
             seq: seq, id: .of(id ?? UInt64(seq) + 1000),

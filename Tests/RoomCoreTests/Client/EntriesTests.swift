@@ -27,7 +27,7 @@ import Testing
     @Test func `a client does not take entries of another epoch`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11), epoch: 0xE2))
-        #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
+        #expect(bench.takeEffects() == [.send(.join(.abc(stored.cursor)))])
     }
 
     @Test func `after a lag frame a client joins again when it has stored what it has`() {
@@ -60,11 +60,11 @@ import Testing
         bench.open()
         bench.welcome()
         for _ in 0..<4 {
-            _ = bench.look()
+            _ = bench.takeEffects()
             bench.receive(state)
-            #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
+            #expect(bench.takeEffects() == [.send(.join(.abc(stored.cursor)))])
         }
         bench.receive(state)
-        #expect(bench.look().last == .end(.rejected("the hub broke the protocol too often")))
+        #expect(bench.takeEffects().last == .end(.rejected("the hub broke the protocol too often")))
     }
 }

@@ -2,7 +2,9 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// Only the hub decides that a message is too old. It uses the log's time, which a wrong clock does not move.
+/// Only the hub decides that a message is too old.
+///
+/// It uses the log's time, which a wrong clock does not move.
 struct ExpiryTests {
     private let abc = ClientBench.abc
     private let day: Int64 = 86_400_000
@@ -26,7 +28,7 @@ struct ExpiryTests {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.refusal(Refusal(.tooOld, room: abc, cseq: 1, "issued too long ago")))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .voiding(.expired))])
     }

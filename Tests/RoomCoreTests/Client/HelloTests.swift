@@ -23,7 +23,7 @@ import Testing
     @Test func `the first frame is hello, and it resumes the rooms whose stored state is known`() {
         var bench = ClientBench()
         bench.handle(.join(abc, JoinRequest()), .join(other, JoinRequest()))
-        #expect(bench.look().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
+        #expect(bench.takeEffects().suffix(2) == [.news(.phase(other, .loading)), .load(other)])
         bench.load(stored)
         bench.open()
         #expect(bench.sent() == [ClientBench.hello(.abc(stored.cursor))])
@@ -65,18 +65,18 @@ import Testing
         var bench = ClientBench()
         bench.open()
         bench.pass(.milliseconds(14_999))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.milliseconds(1))
-        #expect(bench.look() == [.reconnect(after: 0)])
+        #expect(bench.takeEffects() == [.reconnect(after: 0)])
     }
 
     @Test func `a client stops for good when the hub has another version`() {
         var bench = ClientBench()
         bench.open()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.welcome { $0.version = 2 }
         let refusal = Refusal(.version, versions: [2], "the hub speaks another version")
-        #expect(bench.look() == [.event(.stopped(refusal)), .end(.stop)])
+        #expect(bench.takeEffects() == [.event(.stopped(refusal)), .end(.stop)])
     }
 
     @Test(arguments: [
@@ -89,12 +89,12 @@ import Testing
     func `a client that is refused at hello stops, or reconnects when the hub says`(refusal: Refusal, effect: RoomsEffect) {
         var bench = ClientBench()
         bench.open()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.refusal(refusal))
         let stopped: [RoomsEffect] = effect == .end(.stop) ? [.event(.stopped(refusal))] : []
-        #expect(bench.look() == [.event(.refused(refusal))] + stopped + [effect])
+        #expect(bench.takeEffects() == [.event(.refused(refusal))] + stopped + [effect])
         bench.welcome()
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a client sends a fresh token after the welcome and joins refused rooms again`() {
@@ -103,13 +103,13 @@ import Testing
         bench.load(stored)
         bench.open()
         bench.handle(.token("new"))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.welcome()
         #expect(bench.sent() == [.auth(token: "new")])
         bench.receive(.refusal(Refusal(.rights, room: abc, "no")))
         #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no")))])
         bench.receive(.renewed(expires: 77))
-        let effects = bench.look()
+        let effects = bench.takeEffects()
         #expect(effects.first == .news(.welcomed(ClientBench.ann, connection: "c1", limits: RoomsLimits(), expires: 77)))
         #expect(effects.last == .send(.join(.abc(stored.cursor))))
     }
@@ -117,17 +117,17 @@ import Testing
     @Test func `a client leaves a stopping hub when its publications are acked, and reconnects after the retry time`() {
         var bench = ClientBench.live()
         bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
-        #expect(bench.look() == [.news(.phase(abc, .waiting)), .reconnect(after: 5000)])
+        #expect(bench.takeEffects() == [.news(.phase(abc, .waiting)), .reconnect(after: 5000)])
         bench = ClientBench.live()
         bench.submit(1)
         bench.write()
         bench.receive(.goaway(.init(after: 5000, drain: 10_000)))
         bench.submit(2)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.seconds(2))
         bench.receive(.ack(1, seq: 11, id: 1))
-        #expect(bench.look().last == .reconnect(after: 3000))
+        #expect(bench.takeEffects().last == .reconnect(after: 3000))
         #expect(bench.sent() == [])
     }
 
@@ -136,9 +136,9 @@ import Testing
         bench.submit(1)
         bench.write()
         bench.receive(.goaway(.init(after: 20_000, drain: 8000)))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.seconds(6))
-        #expect(bench.look().last == .reconnect(after: 14_000))
+        #expect(bench.takeEffects().last == .reconnect(after: 14_000))
     }
 
     // MARK: Joining one by one
@@ -165,7 +165,7 @@ import Testing
         bench.welcome()
         #expect(joined(bench.sent()) == [other])
         bench.receive(.state(after: 10, room: other))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.seconds(10))
         #expect(joined(bench.sent()) == [abc])
         bench.receive(.state(after: 10))

@@ -18,16 +18,16 @@ import Testing
         bench.load(stored)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.state(after: 10, [.of(11), .of(12)], high: 2))
         #expect(
-            bench.look() == [
+            bench.takeEffects() == [
                 .commit(1, [.append(abc, epoch: epoch, [.of(11), .of(12)])]), .send(.read(abc, upTo: 7)),
                 .send(.presence(abc, Presence())),
             ])
         bench.handle(.committed(1))
         #expect(
-            bench.look() == [
+            bench.takeEffects() == [
                 .news(.appended(abc, epoch: epoch, [.of(11), .of(12)])), .news(.phase(abc, .live(head: 12, rights: .member))),
             ])
     }
@@ -39,7 +39,7 @@ import Testing
         bench.open()
         bench.welcome()
         bench.receive(.state(after: 10, [.of(11)], head: 12, more: true, high: 2))
-        #expect(bench.look().contains(.news(.phase(abc, .catchingUp(head: 12)))))
+        #expect(bench.takeEffects().contains(.news(.phase(abc, .catchingUp(head: 12)))))
         bench.handle(.committed(1))
         #expect(bench.sent() == [.join(.abc(LogPosition(epoch: epoch, seq: 11)))])
         bench.receive(.state(after: 11, [.of(12)], high: 2))
@@ -54,7 +54,7 @@ import Testing
         bench.load(StoredRoom(cursor: stored.cursor, first: 4, next: 4, outbox: [row]))
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         let items = [Entry.of(31, own: 3, id: 3), .of(32)]
         bench.receive(.state(after: 30, items, epoch: 0xE2, snapshot: true, high: 3))
         let cursor = LogPosition(epoch: 0xE2, seq: 32)
@@ -107,25 +107,25 @@ import Testing
         bench.welcome()
         bench.receive(.state(after: 2, [.of(3)], snapshot: true))
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         return bench
     }
 
     @Test func `a client asks again for a page that does not come or is refused for now`() {
         var bench = filling()
         bench.pass(.seconds(15))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.seconds(15))
         #expect(bench.sent() == [.history(.init(reference: 2, room: abc, before: 3, limit: 500))])
         bench.receive(.refusal(Refusal(.storage, retry: .after(20_000), reference: 2, "")))
         bench.pass(.milliseconds(19_999))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.milliseconds(1))
         #expect(bench.sent() == [.history(.init(reference: 3, room: abc, before: 3, limit: 500))])
         // A page that does not touch the stored entries does not help.
         bench.receive(.page(.init(reference: 3, room: abc, epoch: epoch, items: [.of(1)], base: 0)))
         bench.pass(.seconds(15))
-        #expect(bench.look() == [.send(.history(.init(reference: 4, room: abc, before: 3, limit: 500)))])
+        #expect(bench.takeEffects() == [.send(.history(.init(reference: 4, room: abc, before: 3, limit: 500)))])
     }
 
     @Test func `a client asks for no more entries than its store keeps`() {
@@ -134,31 +134,31 @@ import Testing
         var bench = filling(policy)
         bench.receive(.entries(.of(4)))
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.page(.init(reference: 1, room: abc, epoch: epoch, items: [.of(2)], base: 1)))
         bench.write()
-        #expect(bench.look().last == .news(.noPage(abc, reference: 0, nil)))
+        #expect(bench.takeEffects().last == .news(.noPage(abc, reference: 0, nil)))
         bench.pass(.seconds(100))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a client does not ask again for a page that is refused for good, and reports the refusal`() {
         var bench = filling()
         let refusal = Refusal(.rights, reference: 1, "")
         bench.receive(.refusal(refusal))
-        #expect(bench.look() == [.news(.noPage(abc, reference: 0, refusal))])
+        #expect(bench.takeEffects() == [.news(.noPage(abc, reference: 0, refusal))])
         bench.pass(.seconds(100))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a hub refuses a device of another user in one room, and the other rooms go on`() {
         var bench = ClientBench.live()
         bench.handle(.join(other, JoinRequest()))
         bench.load(StoredRoom(), other)
-        _ = bench.look()
+        _ = bench.takeEffects()
         let refusal = Refusal(.device, room: other, "another user's")
         bench.receive(.refusal(refusal))
-        #expect(bench.look() == [.news(.phase(other, .refused(refusal)))])
+        #expect(bench.takeEffects() == [.news(.phase(other, .refused(refusal)))])
         bench.submit(1)
         bench.write()
         #expect(bench.sent().count == 1)
@@ -183,7 +183,7 @@ import Testing
         bench.load(stored)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.milliseconds(14_999))
         #expect(bench.sent() == [])
         bench.pass(.milliseconds(1))
@@ -197,7 +197,7 @@ import Testing
         bench.open()
         bench.welcome()
         bench.receive(.refusal(Refusal(.lagging, retry: .after(2000), room: abc, "")))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.milliseconds(1999))
         #expect(bench.sent() == [])
         bench.pass(.milliseconds(1))
@@ -219,9 +219,9 @@ import Testing
         bench.load(stored)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         for code in [Refusal.Code.malformed, .size] { bench.receive(.refusal(Refusal(code, room: abc, "meta: no JSON"))) }
-        #expect(bench.look().isEmpty)
+        #expect(bench.takeEffects().isEmpty)
         bench.receive(.state(after: 10, [], high: 2))
         #expect(bench.news().last == .phase(abc, .live(head: 10, rights: .member)))
     }
@@ -232,10 +232,10 @@ import Testing
         bench.load(stored)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         for (retry, pause) in [(Refusal.Retry.never, Duration.seconds(10)), (.never, .seconds(10)), (.after(30_000), .seconds(30))] {
             bench.receive(.refusal(Refusal(.count, retry: retry, room: abc, "too many rooms")))
-            #expect(bench.look() == [], "the client reports no refusal")
+            #expect(bench.takeEffects() == [], "the client reports no refusal")
             bench.pass(pause - .milliseconds(1))
             #expect(bench.sent() == [])
             bench.pass(.milliseconds(1))
@@ -248,7 +248,7 @@ import Testing
     @Test func `a client reports rights that are revoked while the room is live`() {
         var bench = ClientBench.live(stored: stored)
         bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room any more")))
-        #expect(bench.look() == [.send(.join(.abc(stored.cursor)))], "the answer to the join decides")
+        #expect(bench.takeEffects() == [.send(.join(.abc(stored.cursor)))], "the answer to the join decides")
         bench.receive(.refusal(Refusal(.rights, room: abc, "no rights in this room")))
         #expect(bench.news() == [.phase(abc, .refused(Refusal(.rights, room: abc, "no rights in this room")))])
     }
@@ -257,9 +257,9 @@ import Testing
         var bench = ClientBench.live(stored: stored, rights: [.read, .write])
         for _ in 1...20 {
             bench.receive(.refusal(Refusal(.rights, room: abc, "no right to do that")))
-            #expect(bench.look() == [.send(.join(.abc(stored.cursor)))])
+            #expect(bench.takeEffects() == [.send(.join(.abc(stored.cursor)))])
             bench.receive(.state(after: 10, high: 2, rights: [.read, .write]))
-            #expect(bench.look() == [], "it is live as before")
+            #expect(bench.takeEffects() == [], "it is live as before")
         }
     }
 
@@ -269,20 +269,20 @@ import Testing
         var bench = ClientBench.live(stored: stored)
         bench.receive(.entries(.of(11)))
         bench.handle(.leave(abc))
-        #expect(bench.look().suffix(2) == [.send(.leave(abc)), .news(.phase(abc, .left))])
+        #expect(bench.takeEffects().suffix(2) == [.send(.leave(abc)), .news(.phase(abc, .left))])
         bench.handle(.join(abc, JoinRequest()))
-        #expect(bench.look() == [.news(.phase(abc, .loading))])
+        #expect(bench.takeEffects() == [.news(.phase(abc, .loading))])
         bench.handle(.committed(bench.machine.lastCommit))
-        #expect(bench.look().last == .load(abc))
+        #expect(bench.takeEffects().last == .load(abc))
     }
 
     @Test func `before a close a client leaves each joined room, sends nothing more, and keeps the rooms it wants`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.prepareToClose)
-        #expect(bench.look() == [.send(.leave(abc)), .news(.phase(abc, .waiting))])
+        #expect(bench.takeEffects() == [.send(.leave(abc)), .news(.phase(abc, .waiting))])
         bench.handle(.prepareToClose, .typing(abc, true))
         bench.receive(.entries(.of(11)))
-        #expect(bench.look() == [], "nothing of this connection counts any more")
+        #expect(bench.takeEffects() == [], "nothing of this connection counts any more")
         bench.handle(.lost, .opened(RoomsGreeting(token: nil)))
         guard case .hello(let hello)? = bench.sent().first else { return #expect(Bool(false), "no hello") }
         #expect(hello.joins.map(\.room) == [abc])
@@ -291,18 +291,18 @@ import Testing
     @Test func `without a connection prepareToClose sends nothing`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.lost)
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.handle(.prepareToClose)
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a client leaves a forgotten room and removes it from the store`() {
         var bench = ClientBench.live(stored: stored)
         bench.handle(.forget(abc))
-        #expect(bench.look().last == .commit(bench.machine.lastCommit, [.forget(abc)]))
+        #expect(bench.takeEffects().last == .commit(bench.machine.lastCommit, [.forget(abc)]))
         bench.handle(.committed(bench.machine.lastCommit))
         bench.handle(.join(abc, JoinRequest()))
-        #expect(bench.look().last == .load(abc))
+        #expect(bench.takeEffects().last == .load(abc))
     }
 }
 

@@ -39,21 +39,21 @@ import Testing
         for gap in [word(5, [member("b")]), word(4, [member("b")], life: 2), word(1, node: "m")] {
             var bench = ClientBench.live()
             bench.receive(word(3, full: true))
-            _ = bench.look()
+            _ = bench.takeEffects()
             bench.receive(gap, gap)
-            #expect(bench.look() == [.send(.members(abc))])
+            #expect(bench.takeEffects() == [.send(.members(abc))])
             bench.pass(.seconds(15))
             bench.receive(gap)
-            #expect(bench.look() == [.send(.members(abc))])
+            #expect(bench.takeEffects() == [.send(.members(abc))])
         }
     }
 
     @Test func `a client ignores older presence updates`() {
         var bench = ClientBench.live()
         bench.receive(word(3, [member("b")], full: true))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(word(3, gone: ["b"]), word(2, full: true))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.receive(word(1, [member("c")], full: true, life: 2))
         #expect(bench.news() == [.members(abc, [member("c")], total: 1)])
     }
@@ -70,7 +70,7 @@ import Testing
     @Test func `without a connection a client shows no members`() {
         var bench = ClientBench.live()
         bench.receive(word(3, [member("b")], full: true))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.handle(.lost)
         #expect(bench.news() == [.members(abc, [], total: 0), .phase(abc, .waiting)])
     }
@@ -79,16 +79,16 @@ import Testing
         var bench = ClientBench.live()
         let away = Presence(status: "away")
         bench.handle(.presence(abc, away), .presence(abc, away))
-        #expect(bench.look() == [.send(.presence(abc, away))])
+        #expect(bench.takeEffects() == [.send(.presence(abc, away))])
         bench.handle(.lost)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.state(after: 10))
         #expect(bench.sent() == [.presence(abc, away)])
         bench = ClientBench.live(rights: [.read, .write])
         bench.handle(.presence(abc, away))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     // MARK: Typing
@@ -98,13 +98,13 @@ import Testing
         bench.handle(.typing(abc, true))
         bench.pass(.milliseconds(2999))
         bench.handle(.typing(abc, true))
-        #expect(bench.look() == [.send(.typing(abc, true))])
+        #expect(bench.takeEffects() == [.send(.typing(abc, true))])
         bench.pass(.milliseconds(1))
         bench.handle(.typing(abc, true), .typing(abc, false), .typing(abc, false), .typing(abc, true))
-        #expect(bench.look() == [true, false, true].map { .send(.typing(abc, $0)) })
+        #expect(bench.takeEffects() == [true, false, true].map { .send(.typing(abc, $0)) })
         bench.pass(.seconds(6))
         bench.handle(.typing(abc, false))
-        #expect(bench.look() == [], "it was forgotten already")
+        #expect(bench.takeEffects() == [], "it was forgotten already")
     }
 
     @Test func `another user types until a stop, for six seconds, or until the next message`() {
@@ -115,7 +115,7 @@ import Testing
         bench.pass(.seconds(4))
         bench.receive(.typing(abc, bob, true))
         bench.pass(.milliseconds(1999))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.milliseconds(1))
         #expect(bench.news() == [.typing(abc, [bob])])
         bench.receive(.entries(.of(11)))
@@ -141,7 +141,7 @@ import Testing
         let signal = Signal(type: "cursor", payload: .json([0x31]))
         bench.receive(.signal(abc, from: bob, connection: "b", signal))
         bench.handle(.signal(abc, signal))
-        #expect(bench.look() == [.news(.signal(abc, from: bob, connection: "b", signal)), .send(.signal(abc, signal))])
+        #expect(bench.takeEffects() == [.news(.signal(abc, from: bob, connection: "b", signal)), .send(.signal(abc, signal))])
         bench.handle(.signal(abc, Signal(type: "big", payload: .binary([UInt8](repeating: 0, count: 4097)))))
         bench.handle(.lost)
         bench.handle(.signal(abc, signal))
@@ -155,7 +155,7 @@ import Testing
         bench.handle(.read(abc, upTo: 8), .read(abc, upTo: 7), .read(abc, upTo: 99))
         let number = bench.machine.lastCommit
         #expect(
-            bench.look() == [
+            bench.takeEffects() == [
                 .commit(number - 1, [.read(abc, upTo: 8)]), .send(.read(abc, upTo: 8)), .commit(number, [.read(abc, upTo: 10)]),
                 .send(.read(abc, upTo: 10)),
             ])
@@ -168,7 +168,7 @@ import Testing
             bench.load(StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1, read: 8))
             bench.open()
             bench.welcome()
-            _ = bench.look()
+            _ = bench.takeEffects()
             bench.receive(.state(after: 10, reads: [.init(user: ClientBench.ann, seq: known)]))
             #expect(bench.sent() == frames)
         }
@@ -178,7 +178,7 @@ import Testing
         var bench = ClientBench.live()
         bench.receive(.read(abc, ClientBench.ann, upTo: 9))
         #expect(
-            bench.look() == [
+            bench.takeEffects() == [
                 .news(.read(abc, ClientBench.ann, upTo: 9)), .commit(bench.machine.lastCommit, [.read(abc, upTo: 9)]),
             ])
     }
@@ -186,7 +186,7 @@ import Testing
     @Test func `a client reports each read marker of another user once, and never an older one`() {
         var bench = ClientBench.live()
         bench.receive(.read(abc, bob, upTo: 5), .read(abc, bob, upTo: 5), .read(abc, bob, upTo: 4), .read(abc, bob, upTo: .max))
-        #expect(bench.look() == [.news(.read(abc, bob, upTo: 5))])
+        #expect(bench.takeEffects() == [.news(.read(abc, bob, upTo: 5))])
     }
 
     // MARK: History
@@ -215,7 +215,7 @@ import Testing
         var bench = ClientBench.live(stored: stored)
         bench.handle(.history(abc, reference: 77, before: 4, limit: 3))
         bench.receive(page(1, .of(2), .of(3)))
-        #expect(bench.look().last == .news(.page(abc, reference: 77, [.of(2), .of(3)], reachedBeginning: false)))
+        #expect(bench.takeEffects().last == .news(.page(abc, reference: 77, [.of(2), .of(3)], reachedBeginning: false)))
         #expect(bench.commits.isEmpty)
     }
 
@@ -227,7 +227,7 @@ import Testing
         func ask(_ body: (inout ClientBench) -> Void) -> [RoomsNews] {
             var bench = ClientBench.live(stored: stored)
             bench.handle(.history(abc, reference: 77, before: 6, limit: 3))
-            _ = bench.look()
+            _ = bench.takeEffects()
             body(&bench)
             return bench.news().filter { if case .noPage = $0 { true } else { false } }
         }

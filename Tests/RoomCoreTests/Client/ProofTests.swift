@@ -3,7 +3,9 @@ import ProtocolCore
 import RoomCore
 import Testing
 
-/// A client stores the proof of a cursor with the cursor and sends both. It accepts a log that went back.
+/// A client stores the proof of a cursor with the cursor and sends both.
+///
+/// It accepts a log that went back.
 @Suite struct ClientProofTests {
     private let abc = ClientBench.abc
     private let epoch = ClientBench.epoch
@@ -12,7 +14,7 @@ import Testing
 
     /// The cursor and the proof that the client sends when it joins again.
     private func shown(_ bench: inout ClientBench) -> (LogPosition, CursorProof?)? {
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.lag(abc, head: 99))
         bench.write()
         for case .join(let join) in bench.sent() { return (join.cursor, join.proof) }
@@ -86,12 +88,12 @@ import Testing
         bench.receive(state(after: 4, [.of(5)], snapshot: true, one))
         let cursor = LogPosition(epoch: epoch, seq: 5)
         #expect(bench.commits.map(\.changes) == [[.replace(abc, cursor: cursor, [.of(5)]), .prove(abc, one)]])
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.handle(.committed(1))
         #expect(bench.news().contains(.replaced(abc, cursor, [.of(5)])))
         // The read marker was at an entry that no longer exists.
         bench.handle(.read(abc, upTo: 5))
-        #expect(bench.look().contains(.send(.read(abc, upTo: 5))))
+        #expect(bench.takeEffects().contains(.send(.read(abc, upTo: 5))))
     }
 
     @Test func `a hub with a wrong log does not make a client lose messages of its outbox`() {

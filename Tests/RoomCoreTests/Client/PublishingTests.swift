@@ -26,9 +26,9 @@ import Testing
     @Test func `a message is reported as queued and sent only when it is on disk`() {
         var bench = ClientBench.live()
         bench.submit(1)
-        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.queue(row(1, 1))])])
+        #expect(bench.takeEffects() == [.commit(bench.machine.lastCommit, [.queue(row(1, 1))])])
         bench.handle(.committed(bench.machine.lastCommit))
-        #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1)), .send(publication(1, 1)), .news(.sent(abc, .of(1)))])
+        #expect(bench.takeEffects() == [.news(.queued(abc, .of(1), cseq: 1)), .send(publication(1, 1)), .news(.sent(abc, .of(1)))])
     }
 
     @Test func `messages get numbers in order, which continue those in the store`() {
@@ -64,9 +64,9 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.submit(1)
-        #expect(bench.look() == [.news(.queued(abc, .of(1), cseq: 1))])
+        #expect(bench.takeEffects() == [.news(.queued(abc, .of(1), cseq: 1))])
     }
 
     @Test func `a room that is not joined refuses messages`() {
@@ -75,7 +75,7 @@ import Testing
         #expect(bench.news() == [.refused(abc, .of(1), .notJoined)])
         var left = ClientBench.live()
         left.handle(.leave(abc))
-        _ = left.look()
+        _ = left.takeEffects()
         left.submit(1)
         #expect(left.news() == [.refused(abc, .of(1), .notJoined)])
     }
@@ -108,7 +108,7 @@ import Testing
     func `a client refuses content that no hub accepts at once`(content: Publication.Content) {
         var bench = ClientBench.live()
         bench.handle(.submit(abc, .of(1), sent: 0, content))
-        #expect(bench.look() == [.news(.refused(abc, .of(1), .tooLong))])
+        #expect(bench.takeEffects() == [.news(.refused(abc, .of(1), .tooLong))])
     }
 
     @Test func `a client refuses a message that is too long for this hub's frames at once`() {
@@ -122,7 +122,7 @@ import Testing
                 bench.open()
                 bench.welcome { $0.limits.frame = limit }
                 bench.handle(.submit(abc, .of(1), sent: 0, content))
-                #expect(bench.look().contains(.news(.refused(abc, .of(1), .tooLong))) != isTaken)
+                #expect(bench.takeEffects().contains(.news(.refused(abc, .of(1), .tooLong))) != isTaken)
                 let publication = Publication(cseq: 1 << 52, id: .of(1), sent: 1 << 52, content: content)
                 #expect(!isTaken || ClientFrame.publish(abc, publication).json().count <= limit)
             }
@@ -141,7 +141,7 @@ import Testing
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .voiding(.tooLong))]])
         bench.write()
         let void = publication(1, 1, void: true)
-        #expect(bench.look().suffix(3) == [.send(void), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
+        #expect(bench.takeEffects().suffix(3) == [.send(void), .send(publication(2, 2)), .news(.sent(abc, .of(2)))])
         // The hub may have stored it under an earlier limit. Only the ack tells.
         let stored = RoomsNews.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 5))
         for (seq, news) in [(Int64(0), .failed(abc, .of(1), .tooLong)), (5, stored)] {
@@ -159,18 +159,18 @@ import Testing
     func `a client refuses a payload that other clients cannot read at once`(json: String) {
         var bench = ClientBench.live()
         bench.handle(.submit(abc, .of(1), sent: 0, .init(type: "t", payload: .json(Array(json.utf8)))))
-        #expect(bench.look() == [.news(.refused(abc, .of(1), .notJSON))])
+        #expect(bench.takeEffects() == [.news(.refused(abc, .of(1), .notJSON))])
     }
 
     @Test func `a client voids a message that the hub cannot read, and sends those behind it`() {
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         let refusal = Refusal(.malformed, room: abc, cseq: 1, "body: values are nested too deeply")
         bench.receive(.refusal(refusal), .hole(abc, expected: 1))
         bench.write()
-        let said = bench.look()
+        let said = bench.takeEffects()
         #expect(said.contains(.news(.failed(abc, .of(1), OutboxFailure(code: .malformed, text: refusal.text)))))
         let sent = said.compactMap { if case .send(.publish(_, let publication)) = $0 { publication } else { nil } }
         #expect(sent.suffix(2).map(\.cseq) == [1, 2] && sent.suffix(2).first?.content == nil && sent.last?.content != nil)
@@ -226,9 +226,9 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.ack(1, seq: 11, id: 1))
-        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.remove(abc, cseq: 1)])])
+        #expect(bench.takeEffects() == [.commit(bench.machine.lastCommit, [.remove(abc, cseq: 1)])])
         bench.handle(.committed(bench.machine.lastCommit))
         #expect(bench.news() == [.stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))])
     }
@@ -237,7 +237,7 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.entries(.of(11, own: 1, id: 1)))
         let entry = Entry.of(11, own: 1, id: 1)
         #expect(bench.commits.map(\.changes) == [[.append(abc, epoch: epoch, [entry]), .remove(abc, cseq: 1)]])
@@ -245,7 +245,7 @@ import Testing
         #expect(
             bench.news() == [.appended(abc, epoch: epoch, [entry]), .stored(abc, .of(1), LogPosition(epoch: epoch, seq: 11))])
         bench.receive(.ack(1, seq: 11, id: 1))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a number that the hub has without an ID or position makes the message uncertain, and it is not sent again`() {
@@ -275,33 +275,33 @@ import Testing
         bench.submit(1, 2)
         bench.write()
         bench.receive(.ack(1, seq: 11, id: 1))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.submit(3)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.milliseconds(9999))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.milliseconds(1))
-        #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
+        #expect(bench.takeEffects() == [.send(publication(2, 2)), .send(publication(3, 3))])
     }
 
     @Test func `a client leaves a hub that gives no answer to repeated sends`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.seconds(40))
         let again = [RoomsEffect](repeating: .send(publication(1, 1)), count: 3)
-        #expect(bench.look() == again + [.news(.phase(abc, .waiting)), .end(.rejected("publications are not acked"))])
+        #expect(bench.takeEffects() == again + [.news(.phase(abc, .waiting)), .end(.rejected("publications are not acked"))])
     }
 
     @Test func `after a hole a client sends everything from the missing number again`() {
         var bench = ClientBench.live()
         bench.submit(1, 2, 3)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.hole(abc, expected: 2))
-        #expect(bench.look() == [.send(publication(2, 2)), .send(publication(3, 3))])
+        #expect(bench.takeEffects() == [.send(publication(2, 2)), .send(publication(3, 3))])
     }
 
     @Test func `a client waits longer each time the hub reports the same hole`() {
@@ -339,7 +339,7 @@ import Testing
         bench.handle(.lost)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.state(after: 10, high: 1, highID: .of(1)))
         #expect(bench.sent().suffix(2) == [publication(1, 1), publication(2, 2)])
     }
@@ -348,26 +348,26 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(refusal(1, .storage, .after(1500)), refusal(2, .storage, .after(1500)))
         bench.pass(.milliseconds(1499))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.milliseconds(1))
-        #expect(bench.look() == [.send(publication(1, 1)), .send(publication(2, 2))])
+        #expect(bench.takeEffects() == [.send(publication(1, 1)), .send(publication(2, 2))])
     }
 
     @Test func `a publication that is too new for the hub's clock is kept and gets a time in that clock when it is known`() {
         var bench = ClientBench.live()
         bench.submit(1)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         // The hub's clock was a day ahead when the client last asked it.
         bench.receive(refusal(1, .tooNew, .after(82_800_000)))
-        #expect(bench.look() == [.send(.ping(0))])
+        #expect(bench.takeEffects() == [.send(.ping(0))])
         bench.receive(.pong(0, now: ClientBench.noon - 86_400_000))
         bench.pass(.seconds(10))
         let sent = ClientBench.noon - 86_400_000 + 10_000
-        #expect(bench.look() == [.send(.publish(abc, Publication(cseq: 1, id: .of(1), sent: sent, content: .text)))])
+        #expect(bench.takeEffects() == [.send(.publish(abc, Publication(cseq: 1, id: .of(1), sent: sent, content: .text)))])
     }
 
     // MARK: Failing
@@ -376,14 +376,14 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1, 2)
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(refusal(1), .hole(abc, expected: 1))
-        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .voiding(failure))])])
+        #expect(bench.takeEffects() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .voiding(failure))])])
         bench.handle(.committed(bench.machine.lastCommit))
         #expect(
-            bench.look() == [.news(.failed(abc, .of(1), failure)), .send(publication(1, 1, void: true)), .send(publication(2, 2))])
+            bench.takeEffects() == [.news(.failed(abc, .of(1), failure)), .send(publication(1, 1, void: true)), .send(publication(2, 2))])
         bench.receive(.ack(1, seq: 0, id: 1))
-        #expect(bench.look() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .failed(failure))])])
+        #expect(bench.takeEffects() == [.commit(bench.machine.lastCommit, [.mark(abc, cseq: 1, .failed(failure))])])
         bench.receive(.ack(2, seq: 11, id: 2))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 2)])
     }
@@ -394,9 +394,9 @@ import Testing
         bench.write()
         bench.receive(refusal(1))
         bench.write()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(refusal(1))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.receive(.ack(1, seq: 0, id: 1))
         #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .failed(failure))])
     }
@@ -406,7 +406,9 @@ import Testing
         bench.handle(.retry(abc, .of(1)))
         #expect(bench.commits.last?.changes == [.remove(abc, cseq: 1), .queue(row(2, 1))])
         bench.write()
-        #expect(bench.look().suffix(3) == [.news(.queued(abc, .of(1), cseq: 2)), .send(publication(2, 1)), .news(.sent(abc, .of(1)))])
+        #expect(
+            bench.takeEffects().suffix(3)
+                == [.news(.queued(abc, .of(1), cseq: 2)), .send(publication(2, 1)), .news(.sent(abc, .of(1)))])
     }
 
     @Test func `a retry of a message that is being voided waits for the end of the voiding`() {
@@ -428,7 +430,7 @@ import Testing
     @Test func `a failed message that is submitted again is reported as failed`() {
         var bench = ClientBench.live(stored: stored(row(1, 1, .failed(failure)), next: 2), high: 1)
         bench.submit(1)
-        #expect(bench.look() == [.news(.failed(abc, .of(1), failure))])
+        #expect(bench.takeEffects() == [.news(.failed(abc, .of(1), failure))])
     }
 
     @Test func `a failed message that is discarded leaves the outbox`() {
@@ -446,7 +448,7 @@ import Testing
             var bench = ClientBench.live()
             bench.submit(1)
             bench.write()
-            _ = bench.look()
+            _ = bench.takeEffects()
             bench.handle(.discard(abc, .of(1)))
             #expect(bench.commits.last?.changes == [.mark(abc, cseq: 1, .voiding(.discarded))])
             bench.write()

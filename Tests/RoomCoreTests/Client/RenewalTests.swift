@@ -38,7 +38,7 @@ import Testing
         bench.load(room)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         return bench
     }
 
@@ -49,7 +49,7 @@ import Testing
         #expect(bench.machine.device != ClientBench.device)
         #expect(!bench.effects.contains(.reconnect(after: 0)))
         bench.write()
-        #expect(bench.look().suffix(2) == [.news(.renewed(bench.machine.device!)), .reconnect(after: 0)])
+        #expect(bench.takeEffects().suffix(2) == [.news(.renewed(bench.machine.device!)), .reconnect(after: 0)])
         bench.handle(.lost)
         bench.open()
         guard case .hello(let hello) = bench.sent().last else {
@@ -63,7 +63,7 @@ import Testing
     @Test func `a renewal removes messages that the hub has, renumbers those it lacks, and fails those it no longer remembers`() {
         var bench = asked(stored(row(3, 3), row(4, 4), row(5, 5), row(6, 6), next: 7))
         bench.receive(.state(after: 10, high: 7, highID: .of(70)))
-        #expect(probes(bench.look()).map(\.cseq) == [3, 4, 5, 6])
+        #expect(probes(bench.takeEffects()).map(\.cseq) == [3, 4, 5, 6])
         bench.receive(ack(3, .of(3), seq: 8), ack(4, .of(40), seq: 9), ack(5, nil), ack(6, .of(60), seq: 10))
         let changes = bench.commits.flatMap(\.changes)
         #expect(changes.prefix(2) == [.remove(abc, cseq: 3), .mark(abc, cseq: 5, .failed(.uncertain))])
@@ -75,7 +75,7 @@ import Testing
         bench.handle(.lost)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.state(after: 10))
         #expect(
             bench.sent().filter { if case .publish = $0 { true } else { false } } == [
@@ -87,7 +87,7 @@ import Testing
     func `a message that was given up is uncertain when no one knows whether it was stored`(reason: OutboxFailure) {
         var bench = asked(stored(row(3, 3, .voiding(reason)), row(4, 4, .voiding(failure)), next: 5))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
-        #expect(probes(bench.look()).map(\.cseq) == [3, 4])
+        #expect(probes(bench.takeEffects()).map(\.cseq) == [3, 4])
         bench.receive(.refusal(Refusal(.rights, room: abc, cseq: 3, "no")))
         #expect(renewal(bench) == [row(1, 3, .voiding(.uncertain)), row(2, 4, .voiding(failure))])
         bench.write()
@@ -104,7 +104,7 @@ import Testing
     @Test func `a void stored in place of the first missing message settles all messages behind it`() {
         var bench = asked(stored(row(3, 3), row(4, 4), row(5, 5), next: 6))
         bench.receive(.state(after: 10, high: 3, highID: .of(30)))
-        let barrier = probes(bench.look())
+        let barrier = probes(bench.takeEffects())
         #expect(barrier.map(\.cseq) == [4, 5])
         bench.receive(ack(4, barrier[0].id))
         #expect(renewal(bench) == [row(1, 3), row(2, 4), row(3, 5)])
@@ -123,7 +123,7 @@ import Testing
         #expect(renewal(bench) == [row(1, 3)])
         bench = ClientBench.live(stored: stored(row(3, 3), next: 4))
         bench.receive(.entries(.of(11, own: 3, id: 30)))
-        #expect(probes(bench.look()).map(\.cseq) == [3])
+        #expect(probes(bench.takeEffects()).map(\.cseq) == [3])
         bench = ClientBench.live(stored: stored(next: 4))
         bench.receive(.entries(.of(11, own: 4, id: 30)))
         #expect(renewal(bench) == [])
@@ -150,7 +150,7 @@ import Testing
         bench.open()
         bench.welcome()
         bench.receive(.state(after: 10))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.ack(1, seq: 0, id: 3))
         #expect(bench.commits.map(\.changes) == [[.mark(abc, cseq: 1, .failed(failure))]])
         bench.write()
@@ -164,7 +164,7 @@ import Testing
         bench.open()
         bench.welcome()
         bench.receive(.state(after: 10, high: 3))
-        #expect(bench.look().last == .load(other))
+        #expect(bench.takeEffects().last == .load(other))
         bench.load(stored(row(4, 4, room: other), row(5, 5, .failed(failure), room: other), next: 6), other)
         #expect(renewal(bench) == [row(1, 4, .voiding(.uncertain), room: other), row(2, 5, .voiding(failure), room: other)])
         bench.write()
@@ -184,7 +184,7 @@ import Testing
     @Test func `a message submitted during a renewal gets a number of the new device and is never sent under the old one`() {
         var bench = asked(stored(row(3, 3), next: 4))
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.submit(9)
         bench.write()
         #expect(bench.sent() == [])
@@ -209,9 +209,9 @@ import Testing
         #expect(renewal(bench) == nil)
         bench.open()
         bench.welcome()
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.receive(.state(after: 10, high: 5, highID: .of(50)))
-        #expect(probes(bench.look()).map(\.cseq) == [3])
+        #expect(probes(bench.takeEffects()).map(\.cseq) == [3])
         bench.receive(ack(3, .of(3), seq: 8))
         #expect(renewal(bench) == [])
     }
@@ -221,16 +221,16 @@ import Testing
         bench.receive(.state(after: 10, high: 3))
         bench.handle(.notCommitted(bench.machine.lastCommit, full: true))
         #expect(bench.machine.device == ClientBench.device)
-        #expect(bench.look().last == .reconnect(after: 1000))
+        #expect(bench.takeEffects().last == .reconnect(after: 1000))
     }
 
     @Test func `on a connection that opens before the new device is on disk, hello waits for that`() {
         var bench = asked(stored(next: 3))
         bench.receive(.state(after: 10, high: 3))
         bench.handle(.lost)
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.open()
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.handle(.committed(bench.machine.lastCommit))
         guard case .hello(let hello) = bench.sent().last else {
             Issue.record("no hello")

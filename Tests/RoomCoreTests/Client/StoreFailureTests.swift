@@ -12,20 +12,20 @@ import Testing
         bench.submit(1)
         let failed = bench.machine.lastCommit
         bench.receive(.entries(.of(11)))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.handle(.notCommitted(failed, full: true))
         #expect(
-            bench.look() == [
+            bench.takeEffects() == [
                 .news(.refused(abc, .of(1), .store(full: true))), .news(.storeFailed(full: true)), .news(.phase(abc, .loading)),
             ])
         bench.handle(.notCommitted(failed + 1, full: true))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.submit(2)
-        #expect(bench.look() == [.news(.refused(abc, .of(2), .store(full: true)))])
+        #expect(bench.takeEffects() == [.news(.refused(abc, .of(2), .store(full: true)))])
         bench.pass(.seconds(1))
-        #expect(bench.look() == [.load(abc)])
+        #expect(bench.takeEffects() == [.load(abc)])
         bench.load(StoredRoom(cursor: LogPosition(epoch: epoch, seq: 10), first: 1))
-        guard case .send(.join(let join)) = bench.look().last else {
+        guard case .send(.join(let join)) = bench.takeEffects().last else {
             Issue.record("not joined")
             return
         }
@@ -37,7 +37,7 @@ import Testing
         var bench = ClientBench.live()
         bench.submit(1, 2)
         let second = bench.machine.lastCommit
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.handle(.committed(second - 1), .notCommitted(second, full: false))
         let news = bench.news()
         #expect(news.first == .queued(abc, .of(1), cseq: 1))
@@ -49,7 +49,7 @@ import Testing
         bench.handle(.join(abc, JoinRequest()))
         var waits: [Duration] = []
         for _ in 0..<7 {
-            _ = bench.look()
+            _ = bench.takeEffects()
             bench.handle(.notLoaded(abc))
             let start = bench.now
             while !bench.effects.contains(.load(abc)) { bench.pass(.milliseconds(500)) }

@@ -69,42 +69,42 @@ import Testing
         var bench = ClientBench(policy: policy)
         bench.open()
         bench.welcome { $0.expires = expires }
-        _ = bench.look()
+        _ = bench.takeEffects()
         return bench
     }
 
     @Test func `a client asks for a fresh token once before each token ends`() {
         var bench = welcomed(margin: .seconds(30), expires: ClientBench.noon + 100_000)
         bench.pass(.seconds(69))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.seconds(1))
-        #expect(bench.look() == [.event(.tokenWanted)])
+        #expect(bench.takeEffects() == [.event(.tokenWanted)])
         bench.pass(.seconds(600))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.receive(.renewed(expires: ClientBench.noon + 2_000_000))
-        _ = bench.look()
+        _ = bench.takeEffects()
         bench.pass(.seconds(1299))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
         bench.pass(.seconds(1))
-        #expect(bench.look() == [.event(.tokenWanted)])
+        #expect(bench.takeEffects() == [.event(.tokenWanted)])
     }
 
     @Test func `a client asks for no token if the current one does not end, if none can be had, or after a disconnect`() {
         for var bench in [welcomed(margin: .seconds(30), expires: 0), welcomed(margin: nil, expires: ClientBench.noon + 100_000)] {
             bench.pass(.seconds(600))
-            #expect(bench.look() == [])
+            #expect(bench.takeEffects() == [])
         }
         var bench = welcomed(margin: .seconds(30), expires: ClientBench.noon + 100_000)
         bench.handle(.lost)
         bench.pass(.seconds(600))
-        #expect(bench.look() == [])
+        #expect(bench.takeEffects() == [])
     }
 
     @Test func `a client leaves a hub that sends an invalid frame, and reconnects after the session's backoff`() {
         var bench = welcomed(margin: nil, expires: 0)
         bench.handle(.undecodable("no frame"))
-        #expect(bench.look() == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])
+        #expect(bench.takeEffects() == [.event(.unreadable), .end(.rejected("the hub sent an invalid frame"))])
         bench.handle(.undecodable("nor is this"))
-        #expect(bench.look() == [], "nothing of that connection counts")
+        #expect(bench.takeEffects() == [], "nothing of that connection counts")
     }
 }

@@ -16,7 +16,7 @@ import Testing
 
     /// The number of signals that a connection received.
     private mutating func signals(_ id: ConnectionID) -> Int {
-        stage.heard(id).count { if case .signal = $0 { true } else { false } }
+        stage.takeFrames(id).count { if case .signal = $0 { true } else { false } }
     }
 
     @Test mutating func `the hub limits how much one user's small frames make it send to others`() {
@@ -74,29 +74,29 @@ import Testing
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.publish(bob, 1...30)
         stage.pass(.seconds(2))
-        _ = (stage.heard(ann), stage.heard(bob))
+        _ = (stage.takeFrames(ann), stage.takeFrames(bob))
         for seq in 1...30 as ClosedRange<Int64> { stage.handle(ann, .read(.lobby, upTo: seq)) }
-        #expect(stage.heard(bob).count == 6 && stage.log.rooms[.lobby]?.reads[UserName("ann")!] == 30, "it is stored all the same")
+        #expect(stage.takeFrames(bob).count == 6 && stage.log.rooms[.lobby]?.reads[UserName("ann")!] == 30, "it is stored all the same")
         stage.pass(.seconds(2))
         let meta = Array(repeating: UInt8(ascii: "1"), count: 900)
         for number in 0..<9 {
             stage.handle(ann, .presence(.lobby, .init(status: "s\(number)", meta: meta)))
             stage.pass(.seconds(1))
         }
-        #expect((2...5).contains(stage.heard(bob).segments.count))
+        #expect((2...5).contains(stage.takeFrames(bob).segments.count))
     }
 
     @Test mutating func `when the hub sends much, presence is delayed, but only by seconds`() {
         stage = HubStage(Self.policy { $0.roomDeliveries = .init(perSecond: 1, burst: 1) })
         let bob = stage.member("bob", presence: true)
         stage.pass(.seconds(10))
-        _ = stage.heard(bob)
+        _ = stage.takeFrames(bob)
         for number in 0..<8 {
             _ = stage.member("u\(number)", presence: true)
             stage.pass(.seconds(1))
         }
         stage.pass(.seconds(4))
-        let told = stage.heard(bob).segments
+        let told = stage.takeFrames(bob).segments
         #expect((2...4).contains(told.count) && told.last?.total == 9)
     }
 
@@ -104,15 +104,15 @@ import Testing
         stage = HubStage(Self.policy { $0.deliveries = .init(perSecond: 100, burst: 1000) })
         let (ann, bob) = (stage.member("ann", presence: true), stage.member("bob", presence: true))
         stage.pass(.seconds(60))
-        _ = stage.heard(bob)
+        _ = stage.takeFrames(bob)
         // After this the budget is two bursts short. Refilling it would take more than ten seconds.
         stage.handle(ann, .presence(.lobby, .init(status: "s", meta: Array(repeating: UInt8(ascii: "1"), count: 1000))))
-        #expect(stage.heard(bob).segments.count == 1)
+        #expect(stage.takeFrames(bob).segments.count == 1)
         stage.handle(ann, .presence(.lobby, .init(status: "t")))
         stage.pass(.seconds(3))
-        #expect(stage.heard(bob).segments.isEmpty)
+        #expect(stage.takeFrames(bob).segments.isEmpty)
         stage.pass(.seconds(1))
-        #expect(stage.heard(bob).segments.last?.members.map(\.presence.status) == ["t"])
+        #expect(stage.takeFrames(bob).segments.last?.members.map(\.presence.status) == ["t"])
     }
 
     @Test mutating func `much presence in one room does not delay other rooms for long`() {
@@ -125,7 +125,7 @@ import Testing
         }
         // More than a megabyte is sent, whatever the budget is.
         stage.pass(.seconds(2))
-        _ = stage.heard(eve)
+        _ = stage.takeFrames(eve)
         stage.handle(bob, .signal(other, Self.short))
         #expect(signals(eve) == 0)
         // Members that wait for the member list use up the refilled budget and exceed it once. Then it is the others' turn.

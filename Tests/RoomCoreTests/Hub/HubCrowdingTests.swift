@@ -14,14 +14,14 @@ import Testing
 
     private mutating func join(_ id: ConnectionID, _ names: String..., presence: Bool = false) -> [HubFrame] {
         for name in names { stage.handle(id, .join(.init(room: RoomName(name)!, wantsPresence: presence))) }
-        return stage.heard(id)
+        return stage.takeFrames(id)
     }
 
     /// Whether all frames are refusals with a retry time.
-    private func areLater(_ said: [HubFrame]) -> Bool {
-        !said.isEmpty
-            && said.refusals.count == said.count
-            && said.refusals.allSatisfy {
+    private func areLater(_ received: [HubFrame]) -> Bool {
+        !received.isEmpty
+            && received.refusals.count == received.count
+            && received.refusals.allSatisfy {
                 guard case .after(let wait) = $0.retry else { return false }
                 return $0.code == .count && (5000...15_000).contains(wait)
             }
@@ -76,7 +76,7 @@ import Testing
         // A room that was closed early is opened again as it was.
         stage.handle(bob, .leave(RoomName("e")!))
         stage.publish(bob, 1...1, in: RoomName("d")!)
-        #expect(stage.heard(bob).acks.count == 1 && join(eve, "a").states.count == 1)
+        #expect(stage.takeFrames(bob).acks.count == 1 && join(eve, "a").states.count == 1)
     }
 
     @Test mutating func `empty rooms of disconnected users are closed too, although their presence is still shown`() {
@@ -84,10 +84,10 @@ import Testing
         let (eve, bob) = (stage.client("eve"), stage.client("bob"))
         #expect(join(eve, "a", "b", presence: true).states.count == 2)
         stage.give(.gone(eve))
-        _ = stage.heardBus()
+        _ = stage.takeBusMessages()
         #expect(join(bob, "c", "d", presence: true).states.count == 2 && stage.hub.figures.crowdedOut == 2)
         // Other nodes are told that eve is gone.
-        let gone = stage.heardBus().filter { if case .segment(let segment) = $0 { segment.total == 0 } else { false } }
+        let gone = stage.takeBusMessages().filter { if case .segment(let segment) = $0 { segment.total == 0 } else { false } }
         #expect(gone.count == 2)
         stage.give(.gone(bob))
         stage.pass(.seconds(120))
@@ -104,7 +104,7 @@ import Testing
         stage.answer()
         stage.handle(bob, .join(.init(room: RoomName("b")!)))
         stage.answer()
-        #expect(stage.heard(bob).states.count == 1 && stage.log.rooms[.lobby]?.head == 1)
+        #expect(stage.takeFrames(bob).states.count == 1 && stage.log.rooms[.lobby]?.head == 1)
     }
 
     @Test mutating func `a server publication gets a room when a client has left one`() {
@@ -129,7 +129,7 @@ import Testing
     @Test mutating func `a room that is being opened again is not closed for others`() {
         stage = HubStage(Self.policy { $0.openRooms = 1 })
         let (ann, bob) = (stage.member("ann"), stage.client("bob"))
-        stage.log.fates = [.refused]
+        stage.log.outcomes = [.refused]
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
         stage.holdsLog = true
@@ -138,7 +138,7 @@ import Testing
         stage.answer()
         stage.handle(bob, .join(.init(room: RoomName("b")!)))
         stage.answer()
-        #expect(stage.heard(bob).states.count == 1)
+        #expect(stage.takeFrames(bob).states.count == 1)
     }
 
     @Test mutating func `presence of a room that was closed and joined again has newer versions than before`() throws {
@@ -148,23 +148,25 @@ import Testing
         stage.handle(ann, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(5))
         for id in [ann, bob] { stage.give(.gone(id)) }
-        let before = stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }
+        let before = stage.takeBusMessages().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }
         // The room is closed for another, which is closed as well.
         let eve = stage.client("eve")
         #expect(join(eve, "b").states.count == 1)
         stage.handle(eve, .leave(RoomName("b")!))
-        let last = stage.heardBus().compactMap { if case .segment(let segment) = $0, segment.room == .lobby { segment } else { nil } }
+        let last = stage.takeBusMessages().compactMap {
+            if case .segment(let segment) = $0, segment.room == .lobby { segment } else { nil }
+        }
         #expect(last.last?.total == 0)
         let again = stage.member("ann", device: 70, presence: true)
-        let first = try #require(stage.heardBus().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }.last)
+        let first = try #require(stage.takeBusMessages().compactMap { if case .segment(let segment) = $0 { segment } else { nil } }.last)
         let version = try #require(last.last).version
         #expect(before.allSatisfy { $0.version < version } && first.room == .lobby && first.isFull && first.version > version)
         // A node that still receives the old messages is not misled by them.
         for old in last { stage.give(.heard(.segment(old))) }
-        _ = stage.heard(again)
+        _ = stage.takeFrames(again)
         _ = stage.member("bob", device: 71, presence: true)
         stage.pass(.seconds(5))
-        let told = try #require(stage.heard(again).segments.last)
+        let told = try #require(stage.takeFrames(again).segments.last)
         #expect(told.version == first.version + 1 && told.total == 2 && !told.isFull && told.members.map(\.user.text) == ["bob"])
     }
 }

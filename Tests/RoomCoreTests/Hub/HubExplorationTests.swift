@@ -5,7 +5,7 @@ import Testing
 /// Random inputs in any order do not break the hub's guarantees.
 @Suite struct HubExplorationTests {
     /// Clients that send anything, a log that fails, and checks of all that the hub sends.
-    private struct Tumult {
+    private struct RandomRun {
         var hub: HubMachine
         var log = ModelLog()
         var chance: SplitMix64
@@ -17,7 +17,9 @@ import Testing
         var closed: Set<ConnectionID> = []
         var devices: [ConnectionID: DeviceID] = [:]
         var count: UInt64 = 0
-        /// The epoch and last entry of each connection in each room. Nil means that the next entries may begin anywhere.
+        /// The epoch and last entry of each connection in each room.
+        ///
+        /// Nil means that the next entries may begin anywhere.
         var cursors: [ConnectionID: [RoomName: LogPosition]] = [:]
         /// The message IDs that were acked, sent or numbered at each position of each epoch.
         var ids: [RoomName: [LogPosition: MessageID]] = [:]
@@ -112,7 +114,7 @@ import Testing
                         publication(number())))
             case 7: if odds(20) { inbox.append(.malformed(connection(), "?")) }
             case 8: log.isReadable = !odds(20)
-            case 9: if odds(6) { log.fates = [pick([.refused, .uncertain])] }
+            case 9: if odds(6) { log.outcomes = [pick([.refused, .uncertain])] }
             case 10: if let trimmed = log.trim(pick(rooms), to: Int.random(in: 0...20, using: &chance)) { inbox.append(.log(trimmed)) }
             case 11:
                 let segment = HubFrame.RoomMembers(
@@ -256,11 +258,11 @@ import Testing
         var policy = HubPolicy()
         (policy.tailEntries, policy.fetches, policy.limits.page, policy.limits.members) = (2, 2, 3, 2)
         for seed in 1...150 as ClosedRange<UInt64> {
-            var tumult = Tumult(seed: seed, policy: policy)
-            for _ in 0..<800 { tumult.happen() }
-            tumult.close()
-            #expect(tumult.complaints.isEmpty, "seed \(seed)")
-            seen.formUnion(tumult.seen)
+            var run = RandomRun(seed: seed, policy: policy)
+            for _ in 0..<800 { run.happen() }
+            run.close()
+            #expect(run.complaints.isEmpty, "seed \(seed)")
+            seen.formUnion(run.seen)
         }
         let expected: Set = [
             "snapshot", "page", "resume", "entries", "ack", "duplicate", "lag", "hole", "answer", "refusal 1001", "refusal 1003",

@@ -25,8 +25,8 @@ import Testing
         stage.handle(ann, .typing(.lobby, true), .signal(.lobby, .init(type: "cursor", payload: .json([49]))), .read(.lobby, upTo: 1))
         stage.handle(eve, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
-        #expect(stage.heard(bob).isEmpty)
-        #expect(stage.heard(eve).entries == [1, 2])
+        #expect(stage.takeFrames(bob).isEmpty)
+        #expect(stage.takeFrames(eve).entries == [1, 2])
     }
 
     @Test mutating func `a member that is no longer congested gets a lag frame and resumes without a gap`() throws {
@@ -34,13 +34,13 @@ import Testing
         stage.give(.congested(bob))
         stage.publish(ann, 1...2)
         stage.give(.drained(bob))
-        #expect(stage.heard(bob) == [.lag(.lobby, head: 2)] && stage.hub.figures.lagged == 1)
+        #expect(stage.takeFrames(bob) == [.lag(.lobby, head: 2)] && stage.hub.figures.lagged == 1)
         stage.publish(ann, 3...3)
-        #expect(stage.heard(bob).isEmpty)
+        #expect(stage.takeFrames(bob).isEmpty)
         stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 0))))
         stage.publish(ann, 4...4)
-        let said = stage.heard(bob)
-        #expect(said.states.flatMap(\.items).map(\.seq) + said.entries == [1, 2, 3, 4])
+        let received = stage.takeFrames(bob)
+        #expect(received.states.flatMap(\.items).map(\.seq) + received.entries == [1, 2, 3, 4])
     }
 
     @Test mutating func `a member that is no longer congested gets the member list with its next state, not before`() {
@@ -49,9 +49,9 @@ import Testing
         stage.handle(ann, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
         stage.give(.drained(bob))
-        #expect(stage.heard(bob) == [.lag(.lobby, head: 0)])
+        #expect(stage.takeFrames(bob) == [.lag(.lobby, head: 0)])
         stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
-        let segments = stage.heard(bob).segments
+        let segments = stage.takeFrames(bob).segments
         #expect(segments.count == 1 && segments[0].isFull && segments[0].members.contains { $0.presence.status == "away" })
     }
 
@@ -59,8 +59,8 @@ import Testing
         let ann = stage.member("ann")
         stage.give(.congested(ann))
         stage.publish(ann, 1...1)
-        let said = stage.heard(ann)
-        #expect(said.acks.count == 1 && said.entries.isEmpty)
+        let received = stage.takeFrames(ann)
+        #expect(received.acks.count == 1 && received.entries.isEmpty)
     }
 
     @Test mutating func `joins of a congested member wait, and its history requests are refused`() {
@@ -68,10 +68,10 @@ import Testing
         stage.give(.congested(bob))
         stage.publish(ann, 1...1)
         stage.handle(bob, .join(.init(room: .lobby)), .history(.init(reference: 1, room: .lobby, before: 9, limit: 9)), .ping(1))
-        let said = stage.heard(bob)
-        #expect(said.codes == [.rate] && said.count == 1)
+        let received = stage.takeFrames(bob)
+        #expect(received.codes == [.rate] && received.count == 1)
         stage.give(.drained(bob))
-        #expect(stage.heard(bob).states.count == 1)
+        #expect(stage.takeFrames(bob).states.count == 1)
     }
 
     @Test mutating func `a member that became congested before its state was sent gets a lag frame`() {
@@ -83,12 +83,12 @@ import Testing
         stage.answer(1)
         stage.give(.congested(bob))
         stage.answer()
-        #expect(stage.heard(bob).states.count == 1)
+        #expect(stage.takeFrames(bob).states.count == 1)
         stage.publish(ann, 201...201)
         stage.answer()
-        #expect(stage.heard(bob).isEmpty)
+        #expect(stage.takeFrames(bob).isEmpty)
         stage.give(.drained(bob))
-        #expect(stage.heard(bob) == [.lag(.lobby, head: 201)])
+        #expect(stage.takeFrames(bob) == [.lag(.lobby, head: 201)])
     }
 
     @Test mutating func `a member that stays congested is closed`() {
@@ -105,12 +105,12 @@ import Testing
     @Test mutating func `a read marker is stored and sent to the members, and never moves back`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.publish(bob, 1...5)
-        for id in [ann, bob] { _ = stage.heard(id) }
+        for id in [ann, bob] { _ = stage.takeFrames(id) }
         stage.handle(ann, .read(.lobby, upTo: 4), .read(.lobby, upTo: 3), .read(.lobby, upTo: 4))
-        #expect(stage.heard(bob) == [.read(.lobby, UserName("ann")!, upTo: 4)])
+        #expect(stage.takeFrames(bob) == [.read(.lobby, UserName("ann")!, upTo: 4)])
         #expect(stage.log.rooms[.lobby]?.reads == [UserName("ann")!: 4])
         stage.handle(bob, .join(.init(room: .lobby)))
-        #expect(stage.heard(bob).states.first?.reads == [.init(user: UserName("ann")!, seq: 4)])
+        #expect(stage.takeFrames(bob).states.first?.reads == [.init(user: UserName("ann")!, seq: 4)])
     }
 
     @Test mutating func `a read marker cannot pass the last entry`() {
@@ -126,10 +126,10 @@ import Testing
         stage = HubStage(policy)
         let all = ["ann", "bob", "eve"].map { stage.member($0) }
         stage.publish(all[0], 1...3)
-        for id in all { _ = stage.heard(id) }
+        for id in all { _ = stage.takeFrames(id) }
         for (id, seq) in zip(all, [1, 2, 3] as [Int64]) { stage.handle(id, .read(.lobby, upTo: seq)) }
-        #expect(stage.heard(all[1]).isEmpty && stage.log.rooms[.lobby]?.reads.count == 3)
+        #expect(stage.takeFrames(all[1]).isEmpty && stage.log.rooms[.lobby]?.reads.count == 3)
         stage.handle(all[1], .join(.init(room: .lobby)))
-        #expect(stage.heard(all[1]).states.first?.reads == [.init(user: UserName("bob")!, seq: 2)])
+        #expect(stage.takeFrames(all[1]).states.first?.reads == [.init(user: UserName("bob")!, seq: 2)])
     }
 }

@@ -21,7 +21,7 @@ import Testing
     private mutating func state(of id: ConnectionID, epoch: UInt64? = nil, seq: Int64, limit: Int64 = 0) throws -> HubFrame.RoomState {
         let epoch = epoch ?? stage.log.rooms[.lobby]?.epoch ?? 0
         stage.handle(id, .join(.init(room: .lobby, cursor: LogPosition(epoch: epoch, seq: seq), limit: limit)))
-        return try #require(stage.heard(id).states.last)
+        return try #require(stage.takeFrames(id).states.last)
     }
 
     // MARK: Answers to a cursor
@@ -77,7 +77,7 @@ import Testing
     @Test mutating func `a join of an empty log is answered, too`() throws {
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: .lobby)))
-        let state = try #require(stage.heard(id).states.first)
+        let state = try #require(stage.takeFrames(id).states.first)
         #expect(state.isSnapshot && state.items.isEmpty && state.from == 1 && state.to == 0 && state.head == 0 && state.epoch != 0)
     }
 
@@ -93,14 +93,14 @@ import Testing
         let first = try state(of: id, seq: 100)
         #expect(first.hasMore && !first.isSnapshot && first.items.map(\.seq) == Array(101...600))
         stage.publish(stage.member("eve", device: 5), 1...1)
-        #expect(stage.heard(id).entries.isEmpty)
+        #expect(stage.takeFrames(id).entries.isEmpty)
         let second = try state(of: id, seq: 600)
         #expect(second.hasMore && second.items.map(\.seq) == Array(601...1100))
         let third = try state(of: id, seq: 1100)
         #expect(!third.hasMore && third.items.map(\.seq) == Array(1101...1202))
         stage.publish(stage.client("ann", device: 6), 1...1)
         stage.publish(stage.member("eve", device: 7), 1...1)
-        #expect(stage.heard(id).entries == [1203])
+        #expect(stage.takeFrames(id).entries == [1203])
     }
 
     @Test mutating func `a page is limited in bytes, but has at least one entry`() throws {
@@ -119,20 +119,20 @@ import Testing
         stage.grants = [Grant("lob*", [.write])]
         let ann = stage.client("ann")
         stage.handle(ann, .join(.init(room: .lobby)))
-        let state = stage.heard(ann).states.first
+        let state = stage.takeFrames(ann).states.first
         #expect(state?.items == [] && state?.head == 3 && state?.hasMore == false && state?.reads == [])
         stage.publish(ann, 1...1)
-        let said = stage.heard(ann)
-        #expect(said.acks.map(\.seq) == [4] && said.entries.isEmpty)
+        let received = stage.takeFrames(ann)
+        #expect(received.acks.map(\.seq) == [4] && received.entries.isEmpty)
         stage.handle(ann, .history(.init(reference: 1, room: .lobby, before: 4, limit: 9)))
-        #expect(stage.heard(ann).codes == [.rights])
+        #expect(stage.takeFrames(ann).codes == [.rights])
     }
 
     @Test mutating func `a client without rights is refused`() {
         stage.grants = [Grant("lobby", .member)]
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: RoomName("lobby2")!)))
-        #expect(stage.heard(id).codes == [.rights] && stage.hub.figures.rooms == 0)
+        #expect(stage.takeFrames(id).codes == [.rights] && stage.hub.figures.rooms == 0)
     }
 
     // MARK: A device's earlier publications
@@ -156,12 +156,12 @@ import Testing
         let again = stage.client("ann", device: 1)
         stage.handle(again, .join(.init(room: .lobby)))
         stage.answer()
-        let state = try #require(stage.heard(again).states.first)
+        let state = try #require(stage.takeFrames(again).states.first)
         #expect(state.high == 2 && state.items.map(\.seq) == [1, 2])
         // The same publication, sent again, gets the same answer.
         stage.publish(again, 1...2)
         stage.answer()
-        #expect(stage.heard(again).acks.map(\.seq).sorted() == [1, 2])
+        #expect(stage.takeFrames(again).acks.map(\.seq).sorted() == [1, 2])
         #expect(stage.log.rooms[.lobby]?.head == 2)
     }
 
@@ -179,9 +179,9 @@ import Testing
             stage.publish(bob, cseq...cseq)
         }
         stage.answer()
-        let said = stage.heard(id)
-        #expect(said.states.count == 1)
-        #expect(said.states[0].items.map(\.seq) + said.entries == Array(91...104))
+        let received = stage.takeFrames(id)
+        #expect(received.states.count == 1)
+        #expect(received.states[0].items.map(\.seq) + received.entries == Array(91...104))
     }
 
     @Test mutating func `entries that were read before their append was confirmed are not sent yet`() {
@@ -197,9 +197,9 @@ import Testing
         let fetched = stage.log.carryOut(stage.orders[2])!
         stage.orders = []
         stage.give(.log(fetched))
-        #expect(stage.heard(id).states.first?.items.map(\.seq) == Array(91...100))
+        #expect(stage.takeFrames(id).states.first?.items.map(\.seq) == Array(91...100))
         stage.give(.log(appended))
-        #expect(stage.heard(id).entries == [101])
+        #expect(stage.takeFrames(id).entries == [101])
     }
 
     @Test mutating func `entries dropped from memory while the log was read are read again`() throws {
@@ -216,11 +216,11 @@ import Testing
             stage.answer()
         }
         stage.give(.log(fetch))
-        let state = try #require(stage.heard(id).states.first)
+        let state = try #require(stage.takeFrames(id).states.first)
         #expect(state.hasMore && state.items.map(\.seq) == Array(6...10))
         stage.holdsLog = false
         stage.publish(bob, 331...331)
-        #expect(stage.heard(id).entries.isEmpty)
+        #expect(stage.takeFrames(id).entries.isEmpty)
         #expect(try self.state(of: id, seq: 10).items.map(\.seq) == Array(11...331))
     }
 
@@ -232,7 +232,7 @@ import Testing
         stage.answer(2)
         _ = stage.log.trim(.lobby, to: 3)
         stage.answer()
-        let state = try #require(stage.heard(id).states.first)
+        let state = try #require(stage.takeFrames(id).states.first)
         #expect(state.isSnapshot && state.items.map(\.seq) == [18, 19, 20])
     }
 
@@ -244,20 +244,20 @@ import Testing
         for id in [ann, bob] { stage.handle(id, .join(.init(room: .lobby))) }
         #expect(stage.orders == [.open(.lobby)])
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).codes == [.early])
+        #expect(stage.takeFrames(ann).codes == [.early])
         stage.answer()
-        #expect(stage.heard(ann).states.count == 1 && stage.heard(bob).states.count == 1)
+        #expect(stage.takeFrames(ann).states.count == 1 && stage.takeFrames(bob).states.count == 1)
     }
 
     @Test mutating func `a room that cannot be opened refuses its joins, and a later join tries again`() {
         stage.log.isReadable = false
         let id = stage.client("ann")
         stage.handle(id, .join(.init(room: .lobby)))
-        let refusal = stage.heard(id).refusals.first
+        let refusal = stage.takeFrames(id).refusals.first
         #expect(refusal?.code == .storage && refusal?.room == .lobby && stage.hub.figures.rooms == 0)
         stage.log.isReadable = true
         stage.handle(id, .join(.init(room: .lobby)))
-        #expect(stage.heard(id).states.count == 1)
+        #expect(stage.takeFrames(id).states.count == 1)
     }
 
     @Test mutating func `a log that cannot be read refuses the join, and a later join tries again`() throws {
@@ -267,12 +267,12 @@ import Testing
         stage.log.isReadable = false
         let join = ClientFrame.join(.init(room: .lobby, cursor: LogPosition(epoch: stage.log.rooms[.lobby]!.epoch, seq: 5)))
         stage.handle(id, join)
-        #expect(stage.heard(id).codes == [.storage])
+        #expect(stage.takeFrames(id).codes == [.storage])
         stage.log.isReadable = true
         stage.handle(id, join)
         stage.log.isReadable = false
         stage.handle(id, join)
-        #expect(stage.heard(id).states.count == 1 && stage.closed.isEmpty)
+        #expect(stage.takeFrames(id).states.count == 1 && stage.closed.isEmpty)
         stage.publish(bob, 1...1)
         #expect(stage.hub.figures.members == 1)
     }
@@ -296,7 +296,7 @@ import Testing
         stage.answer(1)
         #expect(stage.orders.count == 2)
         stage.answer()
-        #expect(stage.heard(id).states.suffix(5).map(\.room) == rooms)
+        #expect(stage.takeFrames(id).states.suffix(5).map(\.room) == rooms)
     }
 
     // MARK: Leaving
@@ -305,9 +305,9 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(ann, .leave(.lobby))
         stage.publish(bob, 1...1)
-        #expect(stage.heard(ann).isEmpty)
+        #expect(stage.takeFrames(ann).isEmpty)
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).codes == [.notJoined])
+        #expect(stage.takeFrames(ann).codes == [.notJoined])
     }
 
     @Test mutating func `a room without members is closed after a minute`() {
@@ -335,10 +335,10 @@ import Testing
         fill(30)
         let id = stage.member("ann")
         stage.handle(id, .history(.init(reference: 7, room: .lobby, before: 21, limit: 5)))
-        guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+        guard case .page(let page)? = stage.takeFrames(id).first else { return #expect(Bool(false), "no page") }
         #expect(page.reference == 7 && page.items.map(\.seq) == [16, 17, 18, 19, 20] && page.base == 1)
         stage.handle(id, .history(.init(reference: 8, room: .lobby, before: .max, limit: 2)))
-        guard case .page(let last)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+        guard case .page(let last)? = stage.takeFrames(id).first else { return #expect(Bool(false), "no page") }
         #expect(last.items.map(\.seq) == [29, 30])
     }
 
@@ -347,7 +347,7 @@ import Testing
         let id = stage.member("ann")
         for before in [1, 0, .min] as [Int64] {
             stage.handle(id, .history(.init(reference: 1, room: .lobby, before: before, limit: 5)))
-            guard case .page(let page)? = stage.heard(id).first else { return #expect(Bool(false), "no page") }
+            guard case .page(let page)? = stage.takeFrames(id).first else { return #expect(Bool(false), "no page") }
             #expect(page.items.isEmpty)
         }
     }
@@ -358,8 +358,8 @@ import Testing
         stage.log.isReadable = false
         stage.handle(id, .history(.init(reference: 3, room: .lobby, before: 5, limit: 5)))
         stage.handle(stranger, .history(.init(reference: 4, room: .lobby, before: 5, limit: 5)))
-        #expect(stage.heard(id).refusals.map(\.reference) == [3])
-        let refusal = stage.heard(stranger).refusals.first
+        #expect(stage.takeFrames(id).refusals.map(\.reference) == [3])
+        let refusal = stage.takeFrames(stranger).refusals.first
         #expect(refusal?.reference == 4 && refusal?.code == .notJoined)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         (policy.address.connections, policy.user.connections) = (3, 2)
         stage = HubStage(policy)
         let all = (0..<4).map { _ in stage.open() }
-        #expect(stage.closed == [all[3]: 4003] && stage.heard(all[3]).codes == [.count])
+        #expect(stage.closed == [all[3]: 4003] && stage.takeFrames(all[3]).codes == [.count])
         for (place, id) in all.prefix(3).enumerated() {
             stage.handle(id, .hello(.init(versions: [1], device: .numbered(UInt64(place)), token: "ann")))
         }
@@ -35,10 +35,11 @@ import Testing
         stage = HubStage(policy)
         let id = stage.client("ann")
         for name in ["a", "b", "c", "a"] { stage.handle(id, .join(.init(room: RoomName(name)!))) }
-        let said = stage.heard(id)
-        #expect(said.states.map(\.room.text) == ["a", "b", "a"] && said.codes == [.count] && said.refusals[0].room?.text == "c")
+        let received = stage.takeFrames(id)
+        #expect(received.states.map(\.room.text) == ["a", "b", "a"])
+        #expect(received.codes == [.count] && received.refusals[0].room?.text == "c")
         stage.handle(id, .leave(RoomName("a")!), .join(.init(room: RoomName("c")!)))
-        #expect(stage.heard(id).states.count == 1)
+        #expect(stage.takeFrames(id).states.count == 1)
     }
 
     @Test mutating func `a hub has a limit of open rooms`() {
@@ -47,7 +48,7 @@ import Testing
         stage = HubStage(policy)
         let id = stage.client("ann")
         for name in ["a", "b", "c"] { stage.handle(id, .join(.init(room: RoomName(name)!))) }
-        #expect(stage.heard(id).codes == [.count] && stage.hub.figures.rooms == 2)
+        #expect(stage.takeFrames(id).codes == [.count] && stage.hub.figures.rooms == 2)
     }
 
     @Test mutating func `joins have a rate limit, and a client over it stays in its rooms`() {
@@ -56,10 +57,11 @@ import Testing
         stage = HubStage(policy)
         let id = stage.client("ann")
         for _ in 0..<3 { stage.handle(id, .join(.init(room: .lobby))) }
-        let said = stage.heard(id)
-        #expect(said.states.count == 2 && said.codes == [.rate] && said.refusals[0].room == .lobby && said.refusals[0].cseq == nil)
+        let received = stage.takeFrames(id)
+        #expect(received.states.count == 2 && received.codes == [.rate])
+        #expect(received.refusals[0].room == .lobby && received.refusals[0].cseq == nil)
         stage.publish(id, 1...1)
-        #expect(stage.heard(id).entries == [1])
+        #expect(stage.takeFrames(id).entries == [1])
     }
 
     @Test mutating func `history pages count against the join rate`() {
@@ -70,15 +72,15 @@ import Testing
         for number in 1...3 as ClosedRange<Int64> {
             stage.handle(id, .history(.init(reference: number, room: .lobby, before: 9, limit: 1)))
         }
-        let said = stage.heard(id)
-        #expect(said.count == 3 && said.codes == [.rate] && said.refusals[0].reference == 3)
-        guard case .after(let wait)? = said.refusals.first?.retry else {
+        let received = stage.takeFrames(id)
+        #expect(received.count == 3 && received.codes == [.rate] && received.refusals[0].reference == 3)
+        guard case .after(let wait)? = received.refusals.first?.retry else {
             Issue.record("it has a retry time")
             return
         }
         stage.pass(.milliseconds(wait))
         stage.handle(id, .history(.init(reference: 4, room: .lobby, before: 9, limit: 1)))
-        #expect(stage.heard(id).codes.isEmpty)
+        #expect(stage.takeFrames(id).codes.isEmpty)
     }
 
     @Test mutating func `too many requests for members are refused and use up the join rate, and publishing still works`() {
@@ -88,9 +90,9 @@ import Testing
         let id = stage.member("ann", presence: true)
         for _ in 0..<9 { stage.handle(id, .members(.lobby)) }
         stage.handle(id, .join(.init(room: RoomName("other")!)))
-        #expect(stage.heard(id).codes == [.rate])
+        #expect(stage.takeFrames(id).codes == [.rate])
         stage.publish(id, 1...1)
-        #expect(stage.heard(id).acks.count == 1)
+        #expect(stage.takeFrames(id).acks.count == 1)
     }
 
     @Test mutating func `typing, statuses and token requests in many rooms at once have a rate limit`() {
@@ -100,14 +102,14 @@ import Testing
         let (id, rooms) = (stage.client("ann"), (0..<20).map { RoomName("room \($0)")! })
         for room in rooms { stage.handle(id, .join(.init(room: room, wantsPresence: true))) }
         stage.pass(.seconds(2))
-        _ = (stage.heard(id), stage.heardBus())
+        _ = (stage.takeFrames(id), stage.takeBusMessages())
         for room in rooms { stage.handle(id, .typing(room, true)) }
-        #expect(stage.heardBus().count == 5)
+        #expect(stage.takeBusMessages().count == 5)
         for room in rooms + rooms { stage.handle(id, .presence(room, .init(status: "away"))) }
         stage.handle(id, .auth(token: "ann"))
-        #expect(stage.heardBus().count == 20 && stage.heard(id).codes == [.rate])
+        #expect(stage.takeBusMessages().count == 20 && stage.takeFrames(id).codes == [.rate])
         stage.publish(id, 1...1, in: rooms[0])
-        #expect(stage.heard(id).acks.count == 1)
+        #expect(stage.takeFrames(id).acks.count == 1)
     }
 
     @Test mutating func `all rooms together have a memory limit for entries, and clients still resume`() {
@@ -125,9 +127,9 @@ import Testing
             stage.handle(id, .join(.init(room: room, cursor: LogPosition(epoch: epoch, seq: 1))))
         }
         // The last entries of two rooms are in memory. Those of the third are not.
-        #expect(stage.orders.count == 1 && stage.heard(id).states.count == 2 + 3)
+        #expect(stage.orders.count == 1 && stage.takeFrames(id).states.count == 2 + 3)
         stage.answer()
-        #expect(stage.heard(id).states.first?.items.map(\.seq) == [2])
+        #expect(stage.takeFrames(id).states.first?.items.map(\.seq) == [2])
         // A closed room frees its memory.
         stage.holdsLog = false
         stage.handle(id, .leave(rooms[0]))
@@ -143,7 +145,7 @@ import Testing
         for number in 0..<8001 { stage.handle(id, .ping(Int64(number))) }
         #expect(stage.closed == [id: 4003])
         stage.publish(other, 1...1)
-        #expect(stage.heard(other).acks.count == 1)
+        #expect(stage.takeFrames(other).acks.count == 1)
     }
 
     @Test mutating func `entries that wait for the log have a limit`() {
@@ -153,11 +155,11 @@ import Testing
         let all = (0..<5).map { stage.member("u\($0)") }
         stage.holdsLog = true
         for id in all { stage.publish(id, 1...1) }
-        #expect(all.map { stage.heard($0).codes } == [[], [], [], [.rate], [.rate]])
+        #expect(all.map { stage.takeFrames($0).codes } == [[], [], [], [.rate], [.rate]])
         stage.answer()
         stage.publish(all[3], 1...1)
         stage.answer()
-        #expect(stage.heard(all[3]).acks.count == 1)
+        #expect(stage.takeFrames(all[3]).acks.count == 1)
     }
 
     @Test mutating func `no state remains of clients that are gone`() {
@@ -176,7 +178,7 @@ import Testing
         let figures = stage.hub.figures
         stage.give(.gone(id), .received(id, .ping(1), bytes: 10), .congested(id), .drained(id), .malformed(id, "?"))
         stage.give(.identified(id, Identity(user: UserName("ann")!, grants: [], expires: nil)), .unidentified(id, Refusal(.token, "?")))
-        #expect(stage.heard(id).isEmpty && stage.closed.isEmpty && stage.hub.figures == figures)
+        #expect(stage.takeFrames(id).isEmpty && stage.closed.isEmpty && stage.hub.figures == figures)
     }
 
     // MARK: Stopping
@@ -189,16 +191,16 @@ import Testing
         stage.give(.stop)
         #expect(stage.closed == [stranger: 4004])
         let times = all.compactMap { id in
-            stage.heard(id).compactMap { if case .goaway(let goaway) = $0 { goaway.after } else { nil } }.first
+            stage.takeFrames(id).compactMap { if case .goaway(let goaway) = $0 { goaway.after } else { nil } }.first
         }
         #expect(times.count == 20 && Set(times).count > 10 && times.allSatisfy { (500...5000).contains($0) })
         stage.publish(all[0], 3...3)
         stage.handle(all[1], .join(.init(room: RoomName("other")!)))
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(5), UserName("bot")!, .numbered(1)))
-        #expect(stage.heard(all[0]).codes == [.stopping] && stage.heard(all[1]).codes == [.stopping])
+        #expect(stage.takeFrames(all[0]).codes == [.stopping] && stage.takeFrames(all[1]).codes == [.stopping])
         #expect(stage.answers.count == 1 && stage.hub.figures.connections == 20)
         stage.answer()
-        #expect(stage.heard(all[0]).acks.map(\.cseq) == [1, 2])
+        #expect(stage.takeFrames(all[0]).acks.map(\.cseq) == [1, 2])
         #expect(stage.closed.count == 21 && Set(stage.closed.values) == [4004])
         #expect(stage.hub.figures.connections == 0 && stage.hub.deadline == nil)
     }
@@ -216,6 +218,6 @@ import Testing
     @Test mutating func `a stopping hub refuses new clients`() {
         stage.give(.stop)
         let id = stage.open()
-        #expect(stage.heard(id).codes == [.stopping] && stage.closed[id] == 4004)
+        #expect(stage.takeFrames(id).codes == [.stopping] && stage.closed[id] == 4004)
     }
 }

@@ -15,7 +15,7 @@ import Testing
         stage.expires = HubStage.newYear + 60_000
         let id = stage.open()
         stage.handle(id, hello())
-        guard case .welcome(let welcome)? = stage.heard(id).first else { throw Missing() }
+        guard case .welcome(let welcome)? = stage.takeFrames(id).first else { throw Missing() }
         #expect(welcome.version == 1 && welcome.user.text == "ann" && welcome.now == HubStage.newYear)
         #expect(welcome.expires == HubStage.newYear + 60_000 && welcome.window == 7_776_000_000 && welcome.limits == RoomsLimits())
         #expect(!welcome.connection.isEmpty)
@@ -26,7 +26,7 @@ import Testing
         stage.pass(.seconds(9))
         #expect(stage.closed[id] == nil)
         stage.pass(.seconds(1))
-        #expect(stage.heard(id).refusals.map(\.retry) == [.reconnect] && stage.closed[id] == 4002)
+        #expect(stage.takeFrames(id).refusals.map(\.retry) == [.reconnect] && stage.closed[id] == 4002)
     }
 
     @Test mutating func `a welcomed client may be silent`() {
@@ -39,30 +39,30 @@ import Testing
         let (early, twice) = (stage.open(), stage.client("bob"))
         stage.handle(early, .ping(1))
         stage.handle(twice, hello("bob", device: 2))
-        #expect(stage.closed[early] == 4100 && stage.heard(early).codes == [.order])
+        #expect(stage.closed[early] == 4100 && stage.takeFrames(early).codes == [.order])
         #expect(stage.closed[twice] == 4100)
     }
 
     @Test mutating func `without a common version the hub replies with its own`() throws {
         let id = stage.open()
         stage.handle(id, hello(versions: [2, 3]))
-        let refusal = try #require(stage.heard(id).refusals.first)
+        let refusal = try #require(stage.takeFrames(id).refusals.first)
         #expect(refusal.code == .version && refusal.versions == [1] && stage.closed[id] == 4106)
     }
 
     @Test mutating func `without a valid token there is no welcome`() {
         let (none, ended) = (stage.open(), stage.open())
         stage.handle(none, hello(nil))
-        #expect(stage.heard(none).codes == [.token] && stage.closed[none] == 4101)
+        #expect(stage.takeFrames(none).codes == [.token] && stage.closed[none] == 4101)
         stage.expires = HubStage.newYear
         stage.handle(ended, hello(device: 2))
-        #expect(stage.heard(ended).codes == [.expired] && stage.closed[ended] == 4001)
+        #expect(stage.takeFrames(ended).codes == [.expired] && stage.closed[ended] == 4001)
     }
 
     @Test mutating func `an invalid frame closes the connection`() {
         let id = stage.client("ann")
         stage.give(.malformed(id, "a field is missing"))
-        #expect(stage.heard(id).codes == [.malformed] && stage.closed[id] == 4100)
+        #expect(stage.takeFrames(id).codes == [.malformed] && stage.closed[id] == 4100)
     }
 
     @Test mutating func `a frame that is too long closes the connection`() {
@@ -77,11 +77,11 @@ import Testing
         stage.holdsTokens = true
         let id = stage.open()
         stage.handle(id, hello(joins: [.init(room: .lobby)]), .ping(1), .ping(2))
-        #expect(stage.heard(id).isEmpty)
+        #expect(stage.takeFrames(id).isEmpty)
         stage.identify(id, "ann")
-        let said = stage.heard(id)
+        let received = stage.takeFrames(id)
         let pongs = [1, 2].map { HubFrame.pong($0, now: HubStage.newYear) }
-        #expect(said.count == 4 && said.states.count == 1 && said.filter { pongs.contains($0) } == pongs)
+        #expect(received.count == 4 && received.states.count == 1 && received.filter { pongs.contains($0) } == pongs)
     }
 
     @Test mutating func `frames kept before the welcome have a limit`() {
@@ -102,7 +102,7 @@ import Testing
     @Test mutating func `joins in hello are handled like others`() {
         let id = stage.open()
         stage.handle(id, hello(joins: [.init(room: .lobby), .init(room: RoomName("other")!)]))
-        #expect(stage.heard(id).states.map(\.room.text) == ["lobby", "other"])
+        #expect(stage.takeFrames(id).states.map(\.room.text) == ["lobby", "other"])
     }
 
     // MARK: Devices
@@ -112,20 +112,20 @@ import Testing
         let newer = stage.member("ann", device: 1)
         #expect(stage.closed[older] == 4000 && stage.closed[newer] == nil)
         stage.publish(newer, 1...1)
-        #expect(stage.heard(newer).acks.map(\.cseq) == [1] && stage.heard(older).isEmpty)
+        #expect(stage.takeFrames(newer).acks.map(\.cseq) == [1] && stage.takeFrames(older).isEmpty)
     }
 
     @Test mutating func `a client that names another user's device is let in and closes no connection`() {
         let ann = stage.member("ann", device: 1, presence: true)
         let bob = stage.client("bob", device: 1)
         stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)), .publish(.lobby, .numbered(1)))
-        let said = stage.heard(bob)
-        #expect(said.codes == [.device, .notJoined] && said.refusals[0].room == .lobby && said.refusals[0].retry == .never)
+        let received = stage.takeFrames(bob)
+        #expect(received.codes == [.device, .notJoined] && received.refusals[0].room == .lobby && received.refusals[0].retry == .never)
         stage.give(.gone(bob))
         stage.pass(.seconds(60))
         stage.publish(ann, 1...1)
         stage.handle(ann, .members(.lobby))
-        let heard = stage.heard(ann)
+        let heard = stage.takeFrames(ann)
         #expect(heard.acks.map(\.cseq) == [1] && heard.segments.last?.members.map(\.user.text) == ["ann"] && stage.closed.isEmpty)
     }
 
@@ -140,14 +140,14 @@ import Testing
         let bob = stage.client("bob", device: 1)
         for room in [lobby, other] {
             stage.handle(bob, .join(.init(room: room)), .publish(room, .numbered(2)), .publish(room, .numbered(1)))
-            let said = stage.heard(bob)
-            #expect(said.codes == [.device, .notJoined, .notJoined] && said.refusals[0].retry == .never)
+            let received = stage.takeFrames(bob)
+            #expect(received.codes == [.device, .notJoined, .notJoined] && received.refusals[0].retry == .never)
         }
         if !userIsBack { ann = stage.client("ann", device: 1) }
         stage.handle(ann, .join(.init(room: lobby)), .join(.init(room: other)))
-        #expect(stage.heard(ann).states.map(\.high) == [1, 0])
+        #expect(stage.takeFrames(ann).states.map(\.high) == [1, 0])
         stage.handle(ann, .publish(lobby, .numbered(2)), .publish(other, .numbered(1)))
-        #expect(stage.heard(ann).acks.map(\.cseq) == [2, 1] && stage.closed.isEmpty)
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [2, 1] && stage.closed.isEmpty)
     }
 
     @Test mutating func `while the log is asked for a device's owner, a second user is refused with a retry time`() {
@@ -159,15 +159,15 @@ import Testing
         stage.holdsLog = true
         stage.handle(bob, .join(.init(room: other)))
         stage.handle(ann, .join(.init(room: other)))
-        #expect(stage.heard(ann).refusals.map(\.retry) == [.after(1000)])
+        #expect(stage.takeFrames(ann).refusals.map(\.retry) == [.after(1000)])
         stage.answer()
-        #expect(stage.heard(bob).codes == [.device])
+        #expect(stage.takeFrames(bob).codes == [.device])
         // A refused user leaves no entry in the queue, so it does not block others.
         stage.handle(bob, .join(.init(room: other)))
-        #expect(stage.heard(bob).refusals.map(\.retry) == [.never])
+        #expect(stage.takeFrames(bob).refusals.map(\.retry) == [.never])
         stage.holdsLog = false
         stage.handle(ann, .join(.init(room: other)))
-        #expect(stage.heard(ann).states.count == 1 && stage.closed.isEmpty)
+        #expect(stage.takeFrames(ann).states.count == 1 && stage.closed.isEmpty)
     }
 
     @Test mutating func `while the log is asked for another device's owner, a server publication is refused with a retry time`() {
@@ -180,7 +180,7 @@ import Testing
         guard case .refused(let refusal)? = stage.answers[ServerRequest(2)] else { return #expect(Bool(false), "no answer") }
         #expect(refusal.code == .device && refusal.retry == .after(1000))
         stage.answer()
-        #expect(stage.heard(eve).refusals.map(\.retry) == [.never])
+        #expect(stage.takeFrames(eve).refusals.map(\.retry) == [.never])
         stage.give(.publish(ServerRequest(3), .lobby, .numbered(1), bot, .numbered(2)))
         stage.answer()
         #expect(stage.log.rooms[.lobby]?.head == 2)
@@ -197,12 +197,12 @@ import Testing
         for room in [RoomName.lobby, RoomName("other")!] {
             eve = stage.client("eve", device: 1)
             stage.handle(eve, .join(.init(room: room)))
-            #expect(stage.heard(eve).refusals.map(\.retry) == [.never] && stage.orders.isEmpty)
+            #expect(stage.takeFrames(eve).refusals.map(\.retry) == [.never] && stage.orders.isEmpty)
         }
         ann = stage.client("ann", device: 1)
         stage.handle(ann, .join(.init(room: .lobby)))
         stage.answer()
-        #expect(stage.heard(ann).states.map(\.high) == [1])
+        #expect(stage.takeFrames(ann).states.map(\.high) == [1])
     }
 
     @Test mutating func `the owners of a limited number of devices are remembered for a limited time`() {
@@ -238,7 +238,7 @@ import Testing
         stage.publish(ann, 1...1)
         stage.give(.gone(ann))
         stage.handle(bob, .join(.init(room: .lobby)), .publish(.lobby, .numbered(1)))
-        #expect(stage.heard(bob).codes == [.device, .device, .notJoined] && stage.log.rooms[.lobby]?.head == 1)
+        #expect(stage.takeFrames(bob).codes == [.device, .device, .notJoined] && stage.log.rooms[.lobby]?.head == 1)
     }
 
     @Test(arguments: [true, false])
@@ -253,8 +253,8 @@ import Testing
         if !annIsFirst { stage.orders.reverse() }
         stage.answer()
         let (owner, second) = annIsFirst ? (ann, bob) : (bob, ann)
-        #expect(stage.heard(owner).states.count == 1)
-        #expect(stage.heard(second).refusals.map { [$0.code.rawValue, $0.retry == .never ? 1 : 0] } == [[2003, 1]])
+        #expect(stage.takeFrames(owner).states.count == 1)
+        #expect(stage.takeFrames(second).refusals.map { [$0.code.rawValue, $0.retry == .never ? 1 : 0] } == [[2003, 1]])
         // While the write is pending, and afterwards, it belongs to the first one.
         let (its, others) = annIsFirst ? (lobby, other) : (other, lobby)
         stage.publish(owner, 1...1, in: its)
@@ -262,7 +262,7 @@ import Testing
         for _ in 0..<2 {
             stage.handle(second, .join(.init(room: others)), .publish(others, .numbered(1)))
             stage.answer()
-            #expect(stage.heard(second).codes.contains(.device))
+            #expect(stage.takeFrames(second).codes.contains(.device))
         }
         #expect(stage.log.rooms[others]?.head == 0 && stage.log.rooms[its]?.head == 1 && stage.closed.isEmpty)
     }
@@ -272,8 +272,8 @@ import Testing
         stage.handle(bob, .join(.init(room: .lobby)))
         stage.handle(ann, .leave(.lobby))
         stage.handle(bob, .join(.init(room: .lobby)))
-        let said = stage.heard(bob)
-        #expect(said.codes == [.device] && said.states.count == 1)
+        let received = stage.takeFrames(bob)
+        #expect(received.codes == [.device] && received.states.count == 1)
         for id in [ann, bob] { stage.give(.gone(id)) }
         stage.pass(.seconds(100))
         #expect(stage.hub.isEmpty)
@@ -286,7 +286,7 @@ import Testing
         guard case .refused(let refusal)? = stage.answers[ServerRequest(1)] else { return #expect(Bool(false), "no answer") }
         #expect(refusal.code == .device && refusal.retry == .never)
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
     }
 
     // MARK: Tokens
@@ -297,7 +297,7 @@ import Testing
         stage.pass(.seconds(29))
         #expect(stage.closed[id] == nil)
         stage.pass(.seconds(1))
-        #expect(stage.heard(id).codes == [.expired] && stage.closed[id] == 4001)
+        #expect(stage.takeFrames(id).codes == [.expired] && stage.closed[id] == 4001)
     }
 
     @Test mutating func `a fresh token keeps the connection open`() {
@@ -305,7 +305,7 @@ import Testing
         let id = stage.client("ann")
         stage.expires = HubStage.newYear + 90_000
         stage.handle(id, .auth(token: "ann"))
-        #expect(stage.heard(id) == [.renewed(expires: HubStage.newYear + 90_000)])
+        #expect(stage.takeFrames(id) == [.renewed(expires: HubStage.newYear + 90_000)])
         stage.pass(.seconds(89))
         #expect(stage.closed[id] == nil)
         stage.pass(.seconds(1))
@@ -315,22 +315,22 @@ import Testing
     @Test mutating func `a fresh token that is rejected changes nothing`() {
         let id = stage.client("ann")
         stage.handle(id, .auth(token: ""))
-        #expect(stage.heard(id).codes == [.token] && stage.closed[id] == nil)
+        #expect(stage.takeFrames(id).codes == [.token] && stage.closed[id] == nil)
         stage.handle(id, .auth(token: "ann"))
-        #expect(stage.heard(id) == [.renewed(expires: 0)])
+        #expect(stage.takeFrames(id) == [.renewed(expires: 0)])
     }
 
     @Test mutating func `tokens of a connection are verified one after the other`() {
         let id = stage.client("ann")
         stage.holdsTokens = true
         stage.handle(id, .auth(token: "ann"), .auth(token: "ann"))
-        #expect(stage.heard(id).codes == [.rate])
+        #expect(stage.takeFrames(id).codes == [.rate])
     }
 
     @Test mutating func `a fresh token of another user closes the connection`() {
         let id = stage.client("ann")
         stage.handle(id, .auth(token: "bob"))
-        #expect(stage.heard(id).codes == [.token] && stage.closed[id] == 4101)
+        #expect(stage.takeFrames(id).codes == [.token] && stage.closed[id] == 4101)
     }
 
     @Test mutating func `after a clock change tokens expire at the times of the new clock`() {
@@ -345,16 +345,16 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.grants = [Grant("*", [.write])]
         stage.handle(ann, .auth(token: "ann"))
-        #expect(stage.heard(ann) == [.renewed(expires: 0), .lag(.lobby, head: 0)])
+        #expect(stage.takeFrames(ann) == [.renewed(expires: 0), .lag(.lobby, head: 0)])
         stage.publish(bob, 1...1)
-        #expect(stage.heard(ann).entries.isEmpty)
+        #expect(stage.takeFrames(ann).entries.isEmpty)
         stage.handle(ann, .join(.init(room: .lobby)))
-        #expect(stage.heard(ann).states.map(\.rights) == [[.write]])
+        #expect(stage.takeFrames(ann).states.map(\.rights) == [[.write]])
         stage.grants = []
         stage.handle(ann, .auth(token: "ann"))
-        #expect(stage.heard(ann).codes == [.rights])
+        #expect(stage.takeFrames(ann).codes == [.rights])
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).codes == [.notJoined])
+        #expect(stage.takeFrames(ann).codes == [.notJoined])
     }
 
     @Test(arguments: [(true, 40), (false, 14)])
@@ -364,12 +364,12 @@ import Testing
         stage = HubStage(policy)
         let ann = stage.client("ann")
         for number in 1...100 { stage.handle(ann, .join(.init(room: RoomName("\(number)")!))) }
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         for number in 1...41 {
             if !isSame { stage.grants = [Grant("*", [.read]), Grant("x\(number)", [.read])] }
             stage.handle(ann, .auth(token: "ann"))
         }
-        #expect(stage.heard(ann).filter { $0 == .renewed(expires: 0) }.count == most)
+        #expect(stage.takeFrames(ann).filter { $0 == .renewed(expires: 0) }.count == most)
     }
 
     private struct Missing: Error {}

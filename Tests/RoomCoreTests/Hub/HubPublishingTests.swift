@@ -10,9 +10,9 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.holdsLog = true
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).isEmpty && stage.heard(bob).isEmpty)
+        #expect(stage.takeFrames(ann).isEmpty && stage.takeFrames(bob).isEmpty)
         stage.answer()
-        let (own, others) = (stage.heard(ann), stage.heard(bob))
+        let (own, others) = (stage.takeFrames(ann), stage.takeFrames(bob))
         #expect(own.acks == [.init(cseq: 1, seq: 1, at: HubStage.newYear, id: .numbered(1))])
         #expect(own.entries == [1] && others.entries == [1] && others.acks.isEmpty)
     }
@@ -32,32 +32,32 @@ import Testing
     @Test mutating func `a publication that is on disk already is acked again with its position`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...3)
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         stage.publish(ann, 2...2)
-        #expect(stage.heard(ann).acks == [.init(cseq: 2, seq: 2, at: HubStage.newYear, id: .numbered(2), isDuplicate: true)])
+        #expect(stage.takeFrames(ann).acks == [.init(cseq: 2, seq: 2, at: HubStage.newYear, id: .numbered(2), isDuplicate: true)])
         #expect(stage.log.rooms[.lobby]?.head == 3 && stage.hub.figures.duplicates == 1)
     }
 
     @Test mutating func `a publication that cannot be looked up is not acked, and the client sends it again`() {
         let ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...2)
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         stage.log.isReadable = false
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).acks.isEmpty)
+        #expect(stage.takeFrames(ann).acks.isEmpty)
         stage.log.isReadable = true
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).acks.map(\.seq) == [1])
+        #expect(stage.takeFrames(ann).acks.map(\.seq) == [1])
     }
 
     @Test mutating func `a publication that retention has removed is acked without its position`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...3)
         if let reply = stage.log.trim(.lobby, to: 0) { stage.give(.log(reply)) }
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         stage.publish(ann, 2...3)
         #expect(
-            stage.heard(ann).acks == [
+            stage.takeFrames(ann).acks == [
                 .init(cseq: 2, seq: 0, at: 0, id: nil, isDuplicate: true),
                 .init(cseq: 3, seq: 0, at: 0, id: .numbered(3), isDuplicate: true),
             ])
@@ -67,22 +67,22 @@ import Testing
         let ann = stage.member("ann")
         stage.publish(ann, 1...1)
         stage.publish(ann, 3...6)
-        #expect(stage.heard(ann).filter { if case .hole = $0 { true } else { false } } == [.hole(.lobby, expected: 2)])
+        #expect(stage.takeFrames(ann).filter { if case .hole = $0 { true } else { false } } == [.hole(.lobby, expected: 2)])
         stage.publish(ann, 2...6)
-        #expect(stage.heard(ann).acks.map(\.cseq) == [2, 3, 4, 5, 6])
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [2, 3, 4, 5, 6])
         stage.publish(ann, 9...9)
-        #expect(stage.heard(ann) == [.hole(.lobby, expected: 7)])
+        #expect(stage.takeFrames(ann) == [.hole(.lobby, expected: 7)])
     }
 
     @Test mutating func `a hole is reported again to a client that repeats it after a while`() {
         let ann = stage.member("ann")
         stage.publish(ann, 3...4)
-        #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
+        #expect(stage.takeFrames(ann) == [.hole(.lobby, expected: 1)])
         stage.publish(ann, 3...4)
-        #expect(stage.heard(ann).isEmpty)
+        #expect(stage.takeFrames(ann).isEmpty)
         stage.pass(.seconds(10))
         stage.publish(ann, 3...4)
-        #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
+        #expect(stage.takeFrames(ann) == [.hole(.lobby, expected: 1)])
     }
 
     @Test mutating func `a publication that is being written is not stored twice`() {
@@ -91,7 +91,7 @@ import Testing
         stage.publish(ann, 1...2)
         stage.publish(ann, 1...2)
         stage.answer()
-        #expect(stage.heard(ann).acks.map(\.cseq) == [1, 2] && stage.log.rooms[.lobby]?.head == 2)
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [1, 2] && stage.log.rooms[.lobby]?.head == 2)
     }
 
     @Test mutating func `numbers begin at 1`() {
@@ -104,7 +104,7 @@ import Testing
     @Test mutating func `a huge number is a hole like any other`() {
         let ann = stage.member("ann")
         stage.handle(ann, .publish(.lobby, Publication(cseq: .max, id: .numbered(1), sent: 0, content: nil)))
-        #expect(stage.heard(ann) == [.hole(.lobby, expected: 1)])
+        #expect(stage.takeFrames(ann) == [.hole(.lobby, expected: 1)])
     }
 
     // MARK: One append at a time
@@ -120,10 +120,10 @@ import Testing
         guard case .append(.lobby, _, let records)? = stage.orders.first else { return #expect(Bool(false), "no append") }
         #expect(records.count == 3 && stage.orders.count == 1)
         stage.answer()
-        let said = stage.heard(bob)
-        #expect(said.acks.map(\.seq) == [2, 3] && said.entries == [1, 2, 3, 4])
+        let received = stage.takeFrames(bob)
+        #expect(received.acks.map(\.seq) == [2, 3] && received.entries == [1, 2, 3, 4])
         // Entries that were committed together are sent together.
-        #expect(said.count(where: { if case .entries = $0 { true } else { false } }) == 2)
+        #expect(received.count(where: { if case .entries = $0 { true } else { false } }) == 2)
     }
 
     @Test mutating func `many entries are sent in frames of limited size`() {
@@ -134,8 +134,8 @@ import Testing
         stage.holdsLog = true
         stage.publish(ann, 1...6)
         stage.answer()
-        let said = stage.heard(bob)
-        #expect(said.entries == [1, 2, 3, 4, 5, 6] && said.count == 4)
+        let received = stage.takeFrames(bob)
+        #expect(received.entries == [1, 2, 3, 4, 5, 6] && received.count == 4)
     }
 
     @Test mutating func `an answer to another append changes nothing`() {
@@ -143,9 +143,9 @@ import Testing
         stage.holdsLog = true
         stage.publish(ann, 1...1)
         stage.give(.log(.appended(.lobby, batch: 12345)), .log(.notAppended(.lobby, batch: 12345)))
-        #expect(stage.heard(ann).isEmpty)
+        #expect(stage.takeFrames(ann).isEmpty)
         stage.answer()
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
     }
 
     // MARK: Voids
@@ -154,13 +154,13 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
-        let said = stage.heard(ann)
+        let received = stage.takeFrames(ann)
         #expect(
-            said.acks == [
+            received.acks == [
                 .init(cseq: 1, seq: 0, at: HubStage.newYear, id: .numbered(1)),
                 .init(cseq: 2, seq: 1, at: HubStage.newYear, id: .numbered(2)),
             ])
-        #expect(stage.heard(bob).entries == [1])
+        #expect(stage.takeFrames(bob).entries == [1])
         #expect(stage.log.rooms[.lobby]?.marks[.numbered(ann.number)]?.high == 2)
     }
 
@@ -168,9 +168,9 @@ import Testing
         stage.grants = [Grant("*", [.read])]
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
-        let said = stage.heard(ann)
-        #expect(said.codes == [.rights] && said.last == .hole(.lobby, expected: 1))
+        let received = stage.takeFrames(ann)
+        #expect(received.codes == [.rights] && received.last == .hole(.lobby, expected: 1))
         stage.handle(ann, .publish(.lobby, .void(1)))
-        #expect(stage.heard(ann).acks.map(\.cseq) == [1])
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [1])
     }
 }

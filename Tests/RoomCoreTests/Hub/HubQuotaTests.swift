@@ -14,12 +14,12 @@ import Testing
 
     private mutating func publish(_ id: ConnectionID, _ cseq: Int64, bytes: Int = 680, in room: RoomName = .lobby) -> [HubFrame] {
         stage.handle(id, .publish(room, .numbered(cseq, type: "t", bytes: bytes)))
-        return stage.heard(id)
+        return stage.takeFrames(id)
     }
 
     /// The retry time in milliseconds, if the answer has one.
-    private func wait(_ said: [HubFrame]) -> Int64? {
-        guard said.codes == [.quota], said.acks.isEmpty, case .after(let wait)? = said.refusals.first?.retry else { return nil }
+    private func wait(_ received: [HubFrame]) -> Int64? {
+        guard received.codes == [.quota], received.acks.isEmpty, case .after(let wait)? = received.refusals.first?.retry else { return nil }
         return wait
     }
 
@@ -27,10 +27,10 @@ import Testing
         stage = HubStage(Self.policy { $0.userDay = 10_010 })
         let (one, two, bob) = (stage.member("ann"), stage.member("ann"), stage.member("bob"))
         for cseq in 1...5 as ClosedRange<Int64> { #expect(publish(one, cseq).acks.count == 1 && publish(two, cseq).acks.count == 1) }
-        let (said, later) = (publish(one, 6), publish(two, 6))
-        #expect(said.refusals.first?.cseq == 6 && said.refusals.first?.room == .lobby)
+        let (received, later) = (publish(one, 6), publish(two, 6))
+        #expect(received.refusals.first?.cseq == 6 && received.refusals.first?.room == .lobby)
         // The wait is a tenth of a day, minus the unused rest.
-        guard let wait = wait(said) else {
+        guard let wait = wait(received) else {
             Issue.record("it has a retry time")
             return
         }
@@ -60,25 +60,25 @@ import Testing
         stage = HubStage(Self.policy { $0.userDay = 3208 })
         let ann = stage.member("ann")
         for cseq in 1...11 as ClosedRange<Int64> { stage.handle(ann, .publish(.lobby, .void(cseq))) }
-        let said = stage.heard(ann)
-        #expect(said.acks.count == 10 && said.codes == [.quota])
+        let received = stage.takeFrames(ann)
+        #expect(received.acks.count == 10 && received.codes == [.quota])
     }
 
     @Test mutating func `the first void of a device needs space, because it creates a row on disk`() {
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         stage.handle(bob, .publish(.lobby, .void(1)))
-        _ = stage.heard(bob)
+        _ = stage.takeFrames(bob)
         stage.give(.space(327))
         stage.handle(ann, .publish(.lobby, .void(1)))
-        #expect(wait(stage.heard(ann)) == 10_000)
+        #expect(wait(stage.takeFrames(ann)) == 10_000)
         stage.handle(bob, .publish(.lobby, .void(2)))
-        #expect(stage.heard(bob).acks.count == 1, "an existing row takes no more space")
+        #expect(stage.takeFrames(bob).acks.count == 1, "an existing row takes no more space")
         stage.give(.space(328))
         stage.handle(ann, .publish(.lobby, .void(1)), .publish(.lobby, .void(2)))
-        #expect(stage.heard(ann).acks.count == 2)
+        #expect(stage.takeFrames(ann).acks.count == 2)
         let eve = stage.member("eve")
         stage.handle(eve, .publish(.lobby, .void(1)))
-        #expect(wait(stage.heard(eve)) == 10_000, "that space is used up")
+        #expect(wait(stage.takeFrames(eve)) == 10_000, "that space is used up")
     }
 
     @Test mutating func `a room has a size limit, and removed entries free space`() {
@@ -87,9 +87,9 @@ import Testing
         #expect(publish(ann, 1).acks.count == 1 && publish(ann, 2).acks.count == 1)
         #expect(wait(publish(ann, 3)) == 60_000)
         stage.handle(ann, .publish(.lobby, .void(3)))
-        #expect(stage.heard(ann).acks.count == 1, "a voided number takes no space")
+        #expect(stage.takeFrames(ann).acks.count == 1, "a voided number takes no space")
         stage.handle(ann, .join(.init(room: RoomName("other")!)))
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         #expect(publish(ann, 1, in: RoomName("other")!).acks.count == 1)
         stage.give(.log(.weighed(.lobby, bytes: 1000)))
         #expect(publish(ann, 4).acks.count == 1 && wait(publish(ann, 5)) == 60_000)
@@ -103,7 +103,7 @@ import Testing
         stage.orders.removeAll()
         stage.give(.log(.opened(.lobby, LogHead(epoch: 1, head: 0, base: 1, reads: [], bytes: 2000))))
         stage.answer()
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         #expect(wait(publish(ann, 1)) == 60_000)
     }
 
@@ -135,7 +135,7 @@ import Testing
         stage.give(.space(0))
         #expect(wait(publish(ann, 2)) == 10_000)
         stage.handle(ann, .publish(.lobby, .void(2)))
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
     }
 
     @Test mutating func `a failed write is not charged`() {
@@ -143,15 +143,15 @@ import Testing
         let (ann, bob) = (stage.member("ann"), stage.member("bob"))
         #expect(publish(bob, 1).acks.count == 1 && publish(ann, 1).acks.count == 1)
         for _ in 1...5 {
-            stage.log.fates = [.refused]
+            stage.log.outcomes = [.refused]
             // One publication is being written, and one waits behind it.
             stage.holdsLog = true
             #expect(publish(ann, 2).isEmpty && publish(ann, 3).isEmpty)
             stage.answer()
             stage.holdsLog = false
-            #expect(stage.heard(ann).codes == [.storage])
+            #expect(stage.takeFrames(ann).codes == [.storage])
             stage.pass(.seconds(20))
-            _ = stage.heard(ann)
+            _ = stage.takeFrames(ann)
         }
         #expect(publish(ann, 2).acks.count == 1 && publish(ann, 3).acks.count == 1)
         #expect(wait(publish(ann, 4)) != nil, "stored publications are charged")
@@ -163,10 +163,10 @@ import Testing
         stage = HubStage(Self.policy { $0.userDay = 1001 })
         let bot = stage.member("bot")
         #expect(publish(bot, 1).acks.count == 1)
-        stage.log.fates = [.refused]
+        stage.log.outcomes = [.refused]
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(50), UserName("bot")!, .numbered(1, bytes: 680)))
         stage.pass(.seconds(2))
-        _ = stage.heard(bot)
+        _ = stage.takeFrames(bot)
         #expect(wait(publish(bot, 2)) != nil)
     }
 }

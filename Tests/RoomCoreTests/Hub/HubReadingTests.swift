@@ -12,7 +12,9 @@ import Testing
         return policy
     }
 
-    /// A room of ten entries of 60 KB, with clients in it. From then on the test decides when the log answers.
+    /// A room of ten entries of 60 KB, with clients in it.
+    ///
+    /// From then on the test decides when the log answers.
     private mutating func begin(_ policy: HubPolicy, _ users: [String]) -> [ConnectionID] {
         stage = HubStage(policy)
         let maker = stage.member("maker")
@@ -29,7 +31,7 @@ import Testing
     }
 
     private mutating func pages(_ id: ConnectionID) -> [Int64] {
-        stage.heard(id).compactMap { if case .page(let page) = $0 { page.reference } else { nil } }
+        stage.takeFrames(id).compactMap { if case .page(let page) = $0 { page.reference } else { nil } }
     }
 
     @Test mutating func `pending reads have a byte limit, and users take turns`() {
@@ -87,15 +89,15 @@ import Testing
         stage.pass(.seconds(60))
         let eve = stage.client("eve")
         stage.handle(eve, .join(.init(room: .lobby)))
-        #expect(stage.heard(eve).states.count == 1)
+        #expect(stage.takeFrames(eve).states.count == 1)
         stage.handle(eve, .join(.init(room: .lobby)))
-        guard case .after(let wait)? = stage.heard(eve).refusals.first?.retry else {
+        guard case .after(let wait)? = stage.takeFrames(eve).refusals.first?.retry else {
             Issue.record("a state is charged, too")
             return
         }
         stage.pass(.milliseconds(wait))
         stage.handle(eve, .join(.init(room: .lobby)))
-        #expect(stage.heard(eve).states.count == 1)
+        #expect(stage.takeFrames(eve).states.count == 1)
     }
 
     @Test mutating func `a user and the hub have limits of open history requests`() {
@@ -105,11 +107,11 @@ import Testing
             let refused = ids.map { id in
                 ask(id, 1)
                 ask(id, 2)
-                return stage.heard(id).codes.count { $0 == .rate }
+                return stage.takeFrames(id).codes.count { $0 == .rate }
             }
             stage.answer()
             for id in ids { ask(id, 3) }
-            #expect(ids.allSatisfy { stage.heard($0).codes.isEmpty }, "answered requests no longer count")
+            #expect(ids.allSatisfy { stage.takeFrames($0).codes.isEmpty }, "answered requests no longer count")
             return refused
         }
         #expect(open == [[0, 1, 0], [0, 1, 2]])
@@ -126,12 +128,12 @@ import Testing
     @Test mutating func `the last number of a device is acked again without a read of the log`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
-        let acks = stage.heard(ann).acks
+        let acks = stage.takeFrames(ann).acks
         stage.holdsLog = true
         stage.publish(ann, 2...2)
-        let again = stage.heard(ann).acks
+        let again = stage.takeFrames(ann).acks
         #expect(stage.orders.isEmpty && again.map(\.seq) == [2] && again.first?.isDuplicate == true && again.first?.at == acks.last?.at)
         stage.publish(ann, 1...1)
-        #expect(stage.orders.count == 1 && stage.heard(ann).isEmpty)
+        #expect(stage.orders.count == 1 && stage.takeFrames(ann).isEmpty)
     }
 }

@@ -17,10 +17,10 @@ import Testing
                 content: .init(type: "t", about: .init(kind: "", seq: 1), payload: .json([49]))),
         ] {
             stage.handle(ann, .publish(.lobby, publication))
-            #expect(stage.heard(ann).refusals.map { [$0.code.rawValue, $0.cseq, $0.retry == .never ? 1 : 0] } == [[4002, 1, 1]])
+            #expect(stage.takeFrames(ann).refusals.map { [$0.code.rawValue, $0.cseq, $0.retry == .never ? 1 : 0] } == [[4002, 1, 1]])
         }
         stage.handle(ann, .publish(.lobby, .numbered(1, type: String(repeating: "x", count: 64), bytes: 65_536)))
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
     }
 
     private static let (window, hour): (Int64, Int64) = (90 * 86_400_000, 3_600_000)
@@ -34,23 +34,23 @@ import Testing
             (.max, .tooNew, .after((1 << 53) - HubStage.newYear - hour)),
         ] {
             stage.handle(ann, .publish(.lobby, .numbered(1, sent: sent)))
-            let refusals = stage.heard(ann).refusals
+            let refusals = stage.takeFrames(ann).refusals
             #expect(refusals.map(\.code) == [code] && refusals.map(\.retry) == [retry])
         }
         stage.handle(
             ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - window)),
             .publish(.lobby, .numbered(2, sent: HubStage.newYear + hour)))
-        #expect(stage.heard(ann).acks.count == 2)
+        #expect(stage.takeFrames(ann).acks.count == 2)
     }
 
     @Test mutating func `a stored publication is acked as stored, whatever the clock says`() {
         let ann = stage.member("ann")
         stage.publish(ann, 1...2)
-        #expect(stage.heard(ann).acks.count == 2)
+        #expect(stage.takeFrames(ann).acks.count == 2)
         for jump in [-100, 100] as [Int64] {
             stage.give(.calendar(HubStage.newYear + jump * 86_400_000))
             stage.publish(ann, 1...2)
-            #expect(stage.heard(ann).acks.map(\.isDuplicate) == [true, true])
+            #expect(stage.takeFrames(ann).acks.map(\.isDuplicate) == [true, true])
         }
     }
 
@@ -59,15 +59,15 @@ import Testing
         stage.give(.log(.time(HubStage.newYear)))
         stage.give(.calendar(HubStage.newYear + 200 * 86_400_000))
         stage.handle(ann, .publish(.lobby, .numbered(1, sent: HubStage.newYear - Self.window)))
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
         // A calendar that goes back does not admit publications of devices that may be forgotten.
         stage.give(.log(.time(HubStage.newYear + Self.hour)))
         stage.give(.calendar(HubStage.newYear))
         stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
-        #expect(stage.heard(ann).codes == [.tooOld])
+        #expect(stage.takeFrames(ann).codes == [.tooOld])
         stage.give(.log(.time(1)))
         stage.handle(ann, .publish(.lobby, .numbered(2, sent: HubStage.newYear - Self.window)))
-        #expect(stage.heard(ann).acks.count == 1, "a young log follows its calendar back, and the hub follows the log")
+        #expect(stage.takeFrames(ann).acks.count == 1, "a young log follows its calendar back, and the hub follows the log")
     }
 
     @Test mutating func `entry times of a room never go back, also after it is opened again`() {
@@ -75,26 +75,26 @@ import Testing
         let later = HubStage.newYear + 100_000
         stage.give(.calendar(later))
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).acks.map(\.at) == [later])
+        #expect(stage.takeFrames(ann).acks.map(\.at) == [later])
         stage.give(.calendar(HubStage.newYear))
         stage.publish(ann, 2...2)
-        #expect(stage.heard(ann).acks.map(\.at) == [later])
-        stage.log.fates = [.refused]
+        #expect(stage.takeFrames(ann).acks.map(\.at) == [later])
+        stage.log.outcomes = [.refused]
         stage.publish(ann, 3...3)
         stage.pass(.seconds(1))
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         stage.publish(ann, 3...3)
-        #expect(stage.heard(ann).acks.map(\.at) == [later])
+        #expect(stage.takeFrames(ann).acks.map(\.at) == [later])
     }
 
     @Test mutating func `publications behind a refused one wait until it is voided`() {
         let ann = stage.member("ann")
         stage.handle(ann, .publish(.lobby, .numbered(1, bytes: 70_000)))
         stage.publish(ann, 2...3)
-        #expect(stage.heard(ann).last == .hole(.lobby, expected: 1))
+        #expect(stage.takeFrames(ann).last == .hole(.lobby, expected: 1))
         stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...3)
-        #expect(stage.heard(ann).acks.map(\.seq) == [0, 1, 2])
+        #expect(stage.takeFrames(ann).acks.map(\.seq) == [0, 1, 2])
     }
 
     @Test mutating func `an invalid publication is refused alone, with its number, and those behind it go on`() throws {
@@ -102,18 +102,18 @@ import Testing
         let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
         stage.give(.unreadable(ann, envelope, "type: a field is missing", bytes: 100))
         stage.publish(ann, 2...2)
-        let said = stage.heard(ann)
-        let refusal = try #require(said.refusals.first)
+        let received = stage.takeFrames(ann)
+        let refusal = try #require(received.refusals.first)
         #expect(refusal == Refusal(.malformed, room: .lobby, cseq: 1, "type: a field is missing"))
-        #expect(said.last == .hole(.lobby, expected: 1) && stage.closed.isEmpty)
+        #expect(received.last == .hole(.lobby, expected: 1) && stage.closed.isEmpty)
         stage.handle(ann, .publish(.lobby, .void(1)))
         stage.publish(ann, 2...2)
-        #expect(stage.heard(ann).acks.map(\.seq) == [0, 1])
+        #expect(stage.takeFrames(ann).acks.map(\.seq) == [0, 1])
         // Its number is used like any other.
         for (cseq, expected) in [(2, nil), (9, HubFrame.hole(.lobby, expected: 3))] as [(Int64, HubFrame?)] {
             stage.give(.unreadable(ann, try #require(PublicationEnvelope(room: .lobby, cseq: cseq)), "?", bytes: 100))
-            let said = stage.heard(ann)
-            if let expected { #expect(said == [expected]) } else { #expect(said.acks.map(\.isDuplicate) == [true]) }
+            let received = stage.takeFrames(ann)
+            if let expected { #expect(received == [expected]) } else { #expect(received.acks.map(\.isDuplicate) == [true]) }
         }
     }
 
@@ -121,7 +121,7 @@ import Testing
         let envelope = try #require(PublicationEnvelope(room: .lobby, cseq: 1))
         let (stranger, bob) = (stage.open(), stage.client("bob"))
         stage.give(.unreadable(stranger, envelope, "?", bytes: 100), .unreadable(bob, envelope, "?", bytes: 100))
-        #expect(stage.closed == [stranger: 4100] && stage.heard(bob).codes == [.notJoined])
+        #expect(stage.closed == [stranger: 4100] && stage.takeFrames(bob).codes == [.notJoined])
         stage.give(.unreadable(bob, envelope, "?", bytes: 2_000_000))
         #expect(stage.closed[bob] == 4100)
         var policy = HubPolicy()
@@ -135,11 +135,11 @@ import Testing
     @Test mutating func `an invalid status or signal is refused alone, and the room and the connection stay`() {
         let ann = stage.member("ann", presence: true)
         stage.give(.unheard(ann, .init(room: .lobby), "meta: no JSON", bytes: 100))
-        #expect(stage.heard(ann).refusals == [Refusal(.malformed, room: .lobby, "meta: no JSON")] && stage.closed.isEmpty)
+        #expect(stage.takeFrames(ann).refusals == [Refusal(.malformed, room: .lobby, "meta: no JSON")] && stage.closed.isEmpty)
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).acks.count == 1)
+        #expect(stage.takeFrames(ann).acks.count == 1)
         stage.give(.unheard(ann, .init(room: RoomName("other")!), "?", bytes: 100))
-        #expect(stage.heard(ann).codes == [.notJoined] && stage.closed.isEmpty)
+        #expect(stage.takeFrames(ann).codes == [.notJoined] && stage.closed.isEmpty)
         stage.give(.unheard(ann, .init(room: .lobby), "?", bytes: 2_000_000))
         let stranger = stage.open()
         stage.give(.unheard(stranger, .init(room: .lobby), "?", bytes: 100))
@@ -157,11 +157,11 @@ import Testing
     @Test mutating func `a publication to a room without a join or a state is refused`() {
         let ann = stage.client("ann")
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).refusals.map(\.retry) == [.now])
+        #expect(stage.takeFrames(ann).refusals.map(\.retry) == [.now])
         stage.holdsLog = true
         stage.handle(ann, .join(.init(room: .lobby)))
         stage.publish(ann, 1...1)
-        #expect(stage.heard(ann).codes == [.early])
+        #expect(stage.takeFrames(ann).codes == [.early])
     }
 
     @Test mutating func `a publication over the rate is not voided, and the hub reports no hole for those behind it`() throws {
@@ -170,15 +170,15 @@ import Testing
         stage = HubStage(policy)
         let ann = stage.member("ann")
         stage.publish(ann, 1...5)
-        let said = stage.heard(ann)
-        #expect(said.acks.map(\.cseq) == [1, 2])
-        let refusal = try #require(said.refusals.first)
+        let received = stage.takeFrames(ann)
+        #expect(received.acks.map(\.cseq) == [1, 2])
+        let refusal = try #require(received.refusals.first)
         guard case .after(let wait) = refusal.retry else { return #expect(Bool(false), "no time") }
-        #expect(said.refusals.count == 1 && refusal.code == .rate && refusal.cseq == 3 && (500...2000).contains(wait))
-        #expect(!said.contains { if case .hole = $0 { true } else { false } })
+        #expect(received.refusals.count == 1 && refusal.code == .rate && refusal.cseq == 3 && (500...2000).contains(wait))
+        #expect(!received.contains { if case .hole = $0 { true } else { false } })
         stage.pass(.milliseconds(wait))
         stage.publish(ann, 3...3)
-        #expect(stage.heard(ann).acks.map(\.cseq) == [3])
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [3])
     }
 
     @Test mutating func `published bytes have a rate, too`() {
@@ -187,8 +187,8 @@ import Testing
         stage = HubStage(policy)
         let ann = stage.member("ann")
         stage.handle(ann, .publish(.lobby, .numbered(1)), .publish(.lobby, .numbered(2)), bytes: 1900)
-        let said = stage.heard(ann)
-        #expect(said.acks.count == 1 && said.codes == [.rate])
+        let received = stage.takeFrames(ann)
+        #expect(received.acks.count == 1 && received.codes == [.rate])
     }
 
     @Test mutating func `a user and an address have rates over all their connections`() {
@@ -200,15 +200,15 @@ import Testing
             let (one, other) = (stage.member("ann"), stage.member(isUser ? "ann" : "bob"))
             stage.publish(one, 1...2)
             stage.publish(other, 1...1)
-            #expect(stage.heard(one).acks.count == 2 && stage.heard(other).codes == [.rate])
+            #expect(stage.takeFrames(one).acks.count == 2 && stage.takeFrames(other).codes == [.rate])
             // A reconnect gives no further allowance.
             for id in [one, other] { stage.give(.gone(id)) }
             let again = stage.member(isUser ? "ann" : "bob", device: 77)
             stage.publish(again, 1...1)
-            #expect(stage.heard(again).codes == [.rate])
+            #expect(stage.takeFrames(again).codes == [.rate])
             stage.pass(.seconds(4))
             stage.publish(again, 1...1)
-            #expect(stage.heard(again).acks.count == 1)
+            #expect(stage.takeFrames(again).acks.count == 1)
         }
     }
 
@@ -220,14 +220,14 @@ import Testing
         let other = RoomName("other")!
         stage.handle(ann, .join(.init(room: other)))
         stage.holdsLog = true
-        _ = stage.heard(ann)
+        _ = stage.takeFrames(ann)
         stage.publish(ann, 1...4)
         stage.publish(ann, 1...3, in: other)
-        #expect(stage.heard(ann).refusals.map(\.cseq) == [4, 3])
+        #expect(stage.takeFrames(ann).refusals.map(\.cseq) == [4, 3])
         stage.answer()
         stage.publish(ann, 4...4)
         stage.publish(ann, 3...3, in: other)
         stage.answer()
-        #expect(stage.heard(ann).acks.count == 7)
+        #expect(stage.takeFrames(ann).acks.count == 7)
     }
 }

@@ -7,7 +7,9 @@ import Testing
     private var stage = HubStage()
     private let other = RoomName("other")!
 
-    /// A connection of a device that joins a room. It gets its state as soon as there is one.
+    /// A connection of a device that joins a room.
+    ///
+    /// It gets its state as soon as there is one.
     private mutating func joined(device: UInt64 = 1, room: RoomName = .lobby) -> ConnectionID {
         let id = stage.client("ann", device: device)
         stage.handle(id, .join(.init(room: room)))
@@ -15,28 +17,28 @@ import Testing
     }
 
     @Test(arguments: ["stays", "ends", "leaves"])
-    mutating func `an older connection's publications are on disk before a newer connection gets its state`(older end: String) throws {
+    mutating func `an older connection's publications are on disk before a newer connection gets its state`(older outcome: String) throws {
         let older = stage.member("ann", device: 1)
         stage.publish(older, 1...1)
         stage.holdsLog = true
         stage.publish(older, 2...4)
-        if fate == "ends" { stage.give(.gone(older)) }
-        if fate == "leaves" { stage.handle(older, .leave(.lobby)) }
+        if outcome == "ends" { stage.give(.gone(older)) }
+        if outcome == "leaves" { stage.handle(older, .leave(.lobby)) }
         let newer = joined()
-        #expect(stage.heard(newer).states.isEmpty)
+        #expect(stage.takeFrames(newer).states.isEmpty)
         // The first append is pending, and the collected publications follow it.
         stage.answer(1)
-        #expect(stage.heard(newer).states.isEmpty)
+        #expect(stage.takeFrames(newer).states.isEmpty)
         stage.answer()
-        let said = stage.heard(newer)
-        let state = try #require(said.states.first)
-        #expect(state.high == 4 && state.highID == .numbered(4) && said.states.count == 1 && said.acks.isEmpty)
+        let received = stage.takeFrames(newer)
+        let state = try #require(received.states.first)
+        #expect(state.high == 4 && state.highID == .numbered(4) && received.states.count == 1 && received.acks.isEmpty)
         stage.publish(older, 5...6)
         stage.answer()
         #expect(stage.log.rooms[.lobby]?.head == 4)
         stage.publish(newer, 5...5)
         stage.answer()
-        #expect(stage.heard(newer).acks.map(\.cseq) == [5])
+        #expect(stage.takeFrames(newer).acks.map(\.cseq) == [5])
     }
 
     @Test mutating func `a room without pending publications delays no join`() {
@@ -52,11 +54,11 @@ import Testing
         stage.orders = orders.filter { if case .append = $0 { false } else { true } }
         stage.answer()
         stage.orders = orders.filter { if case .append = $0 { true } else { false } }
-        #expect(stage.heard(newer).states.map(\.high) == [0] && stage.heard(bob).states.count == 1)
+        #expect(stage.takeFrames(newer).states.map(\.high) == [0] && stage.takeFrames(bob).states.count == 1)
         stage.handle(newer, .join(.init(room: .lobby)))
-        #expect(stage.heard(newer).states.isEmpty)
+        #expect(stage.takeFrames(newer).states.isEmpty)
         stage.answer()
-        #expect(stage.heard(newer).states.map(\.high) == [1])
+        #expect(stage.takeFrames(newer).states.map(\.high) == [1])
     }
 
     @Test mutating func `a client that joins again does not wait for its own publications`() {
@@ -64,29 +66,29 @@ import Testing
         stage.holdsLog = true
         stage.publish(ann, 1...2)
         stage.handle(ann, .join(.init(room: .lobby)))
-        #expect(stage.heard(ann).states.map(\.high) == [0])
+        #expect(stage.takeFrames(ann).states.map(\.high) == [0])
         stage.answer()
-        #expect(stage.heard(ann).acks.map(\.cseq) == [1, 2])
+        #expect(stage.takeFrames(ann).acks.map(\.cseq) == [1, 2])
     }
 
-    @Test(arguments: [ModelLog.Fate.refused, .uncertain])
-    mutating func `after a failed append the state has what is on disk when the room was opened again`(fate: ModelLog.Fate) {
+    @Test(arguments: [ModelLog.Outcome.refused, .uncertain])
+    mutating func `after a failed append the state has what is on disk when the room was opened again`(outcome: ModelLog.Outcome) {
         let older = stage.member("ann", device: 1)
         stage.publish(older, 1...1)
         stage.holdsLog = true
         stage.publish(older, 2...2)
         stage.publish(older, 3...3)
-        stage.log.fates = [fate]
+        stage.log.outcomes = [outcome]
         let newer = joined()
         stage.answer()
-        #expect(stage.heard(newer).states.isEmpty)
+        #expect(stage.takeFrames(newer).states.isEmpty)
         stage.pass(.seconds(2))
         stage.answer()
-        let high: Int64 = fate == .uncertain ? 2 : 1
-        #expect(stage.heard(newer).states.map(\.high) == [high])
+        let high: Int64 = outcome == .uncertain ? 2 : 1
+        #expect(stage.takeFrames(newer).states.map(\.high) == [high])
         stage.publish(newer, (high + 1)...(high + 1))
         stage.answer()
-        #expect(stage.heard(newer).acks.map(\.cseq) == [high + 1])
+        #expect(stage.takeFrames(newer).acks.map(\.cseq) == [high + 1])
     }
 
     // MARK: Slow token checks
@@ -102,16 +104,16 @@ import Testing
         stage.handle(older, hello(), .publish(.lobby, .numbered(1)))
         stage.handle(newer, hello())
         stage.identify(newer, "ann")
-        #expect(stage.heard(newer).states.map(\.high) == [0])
+        #expect(stage.takeFrames(newer).states.map(\.high) == [0])
         if !newerStays { stage.give(.gone(newer)) }
         stage.identify(older, "ann")
-        #expect(stage.closed[older] == 4000 && stage.heard(older).isEmpty && stage.closed[newer] == nil)
+        #expect(stage.closed[older] == 4000 && stage.takeFrames(older).isEmpty && stage.closed[newer] == nil)
         #expect(stage.log.rooms[.lobby]?.head == 0)
         // A connection that comes afterwards is newer than both.
         let third = stage.open()
         stage.handle(third, hello())
         stage.identify(third, "ann")
-        #expect(stage.heard(third).states.count == 1 && stage.closed[newer] == (newerStays ? 4000 : nil))
+        #expect(stage.takeFrames(third).states.count == 1 && stage.closed[newer] == (newerStays ? 4000 : nil))
     }
 
     @Test mutating func `connections of other users and other devices do not count as older or newer`() {

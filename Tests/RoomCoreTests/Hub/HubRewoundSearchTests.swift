@@ -15,7 +15,9 @@ import Testing
         var proof: CursorProof?
         var entries: [Entry] = []
         var isLive = false
-        /// The messages that it has created. Each has its own ID.
+        /// The messages that it has created.
+        ///
+        /// Each has its own ID.
         var next: Int64 = 1
     }
 
@@ -61,12 +63,14 @@ import Testing
             var again: [Int] = []
             for place in readers.indices {
                 guard let id = readers[place].connection else { continue }
-                for frame in stage.heard(id) { if take(frame, place) { again.append(place) } }
+                for frame in stage.takeFrames(id) { if take(frame, place) { again.append(place) } }
             }
             for place in again { join(place) }
         }
 
-        /// Handles a frame. Returns whether the client must join again.
+        /// Handles a frame.
+        ///
+        /// Returns whether the client must join again.
         mutating func take(_ frame: HubFrame, _ place: Int) -> Bool {
             switch frame {
             case .state(let state):
@@ -100,7 +104,9 @@ import Testing
             readers[place].cursor.seq = last.seq
         }
 
-        /// The server publishes, so no device notices anything. It sends a message that may have had the number before, or another one.
+        /// The server publishes, so no device notices anything.
+        ///
+        /// It sends a message that may have had the number before, or another one.
         mutating func publish() {
             requests += 1
             let name = Bool.random(using: &random) ? UInt64((stage.log.rooms[.lobby]?.head ?? 0) + 1) : 1000 + requests
@@ -110,7 +116,9 @@ import Testing
             listen()
         }
 
-        /// Retention removes entries. The hub is told, or notices it later.
+        /// Retention removes entries.
+        ///
+        /// The hub is told, or notices it later.
         mutating func trim() {
             let count = Int.random(in: 0...3, using: &random)
             if let reply = stage.log.trim(.lobby, to: count), Bool.random(using: &random) { stage.give(.log(reply)) }

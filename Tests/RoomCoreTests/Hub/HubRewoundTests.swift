@@ -10,12 +10,12 @@ import Testing
     private var copy = ModelLog()
 
     /// A room with five entries in the copy, and more entries after them.
-    private mutating func lived(upTo head: Int64) -> (cursor: LogPosition, proof: CursorProof?) {
+    private mutating func grow(upTo head: Int64) -> (cursor: LogPosition, proof: CursorProof?) {
         let ann = stage.member("ann", device: 1)
         stage.publish(ann, 1...5)
         copy = stage.log
         if head > 5 { stage.publish(ann, 6...head) }
-        let frames = stage.heard(ann)
+        let frames = stage.takeFrames(ann)
         var proof: CursorProof?
         for case .entries(_, _, _, let last) in frames { proof = last }
         return (LogPosition(epoch: epoch, seq: head), proof)
@@ -29,7 +29,7 @@ import Testing
     private var epoch: UInt64 { stage.log.rooms[.lobby]?.epoch ?? 0 }
 
     /// The hub is killed and starts again on the copy.
-    private mutating func goesBack(_ policy: HubPolicy = HubPolicy()) {
+    private mutating func restoreCopy(_ policy: HubPolicy = HubPolicy()) {
         stage = HubStage(policy, proofs: Self.key)
         stage.log = copy
     }
@@ -51,89 +51,89 @@ import Testing
     }
 
     @Test mutating func `a state carries the proof of its last entry`() throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         #expect(proof == Self.key.proof(of: .numbered(8), at: cursor, in: .lobby))
-        let said = stage.heard(join("bob", .nowhere, nil))
-        #expect(try #require(said.states.first).proof == proof)
+        let received = stage.takeFrames(join("bob", .nowhere, nil))
+        #expect(try #require(received.states.first).proof == proof)
         // A state without entries carries it too, so a client without a proof gets one.
-        #expect(stage.heard(join("bob", cursor, nil)).states.map(\.proof) == [proof])
+        #expect(stage.takeFrames(join("bob", cursor, nil)).states.map(\.proof) == [proof])
     }
 
     @Test mutating func `a page that does not reach the head carries the proof of its own last entry`() throws {
         var policy = HubPolicy()
         policy.limits.page = 2
         stage = HubStage(policy, proofs: Self.key)
-        _ = lived(upTo: 8)
-        let state = try #require(stage.heard(join("bob", LogPosition(epoch: epoch, seq: 3), nil)).states.first)
+        _ = grow(upTo: 8)
+        let state = try #require(stage.takeFrames(join("bob", LogPosition(epoch: epoch, seq: 3), nil)).states.first)
         #expect(state.hasMore && state.to == 5)
         #expect(state.proof == Self.key.proof(of: .numbered(5), at: LogPosition(epoch: epoch, seq: 5), in: .lobby))
     }
 
     @Test mutating func `a proof for a position beyond the log's end gives the room a new epoch, and all members get it`() throws {
-        let (cursor, proof) = lived(upTo: 8)
-        goesBack()
+        let (cursor, proof) = grow(upTo: 8)
+        restoreCopy()
         let bob = join("bob", LogPosition(epoch: epoch, seq: 5), nil)
-        #expect(stage.heard(bob).states.map(\.isSnapshot) == [false])
+        #expect(stage.takeFrames(bob).states.map(\.isSnapshot) == [false])
         let ann = join("ann", cursor, proof)
         #expect(stage.rewound == [.lobby] && epoch != cursor.epoch && stage.hub.figures.rewound == 1)
-        let state = try #require(stage.heard(ann).states.first)
+        let state = try #require(stage.takeFrames(ann).states.first)
         #expect(state.epoch == epoch && state.isSnapshot && state.items.map(\.seq) == Array(1...5))
-        #expect(stage.heard(bob) == [.lag(.lobby, head: 5)])
+        #expect(stage.takeFrames(bob) == [.lag(.lobby, head: 5)])
         // It happens once, because no client is ahead of the new epoch.
         let eve = join("eve", cursor, proof)
-        #expect(stage.rewound == [.lobby] && stage.heard(eve).states.map(\.isSnapshot) == [true])
+        #expect(stage.rewound == [.lobby] && stage.takeFrames(eve).states.map(\.isSnapshot) == [true])
     }
 
     @Test(arguments: [1, 3, 9], [0, 2, 512] as [Int])
     mutating func `a proof of another entry than the log has gives the room a new epoch`(more: Int64, tail: Int) throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         var policy = HubPolicy()
         (policy.tailEntries, policy.pageBytes) = (tail, 700)
-        goesBack(policy)
+        restoreCopy(policy)
         // The log grows again, up to the cursor or beyond it.
         let eve = stage.member("eve", device: 9)
         stage.publish(eve, 1...(2 + more))
         let old = epoch
         let ann = join("ann", cursor, proof)
-        let state = try #require(stage.heard(ann).states.first)
+        let state = try #require(stage.takeFrames(ann).states.first)
         #expect(stage.rewound == [.lobby] && epoch != old && state.isSnapshot && state.epoch == epoch)
     }
 
     @Test(arguments: [0, 512] as [Int])
     mutating func `the proof of a cursor that is so old that it gets a snapshot is checked, too`(tail: Int) throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         var policy = HubPolicy()
         policy.tailEntries = tail
-        goesBack(policy)
+        restoreCopy(policy)
         stage.publish(stage.member("eve", device: 9), 1...10)
         let bob = join("bob", LogPosition(epoch: epoch, seq: 4), proofOf(4), limit: 2)
-        let state = try #require(stage.heard(bob).states.first)
+        let state = try #require(stage.takeFrames(bob).states.first)
         #expect(state.isSnapshot && state.items.map(\.seq) == [14, 15] && stage.rewound.isEmpty)
         let ann = join("ann", cursor, proof, limit: 2)
         #expect(stage.rewound == [.lobby] && epoch != cursor.epoch)
-        #expect(stage.heard(ann).states.map(\.epoch) == [epoch])
+        #expect(stage.takeFrames(ann).states.map(\.epoch) == [epoch])
     }
 
     @Test mutating func `a proof of the same entry changes nothing`() {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         restart(tail: 0)
         let ann = join("ann", cursor, proof)
-        #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
+        #expect(stage.takeFrames(ann).states.map(\.isSnapshot) == [false])
         stage.publish(stage.member("eve", device: 9), 1...3)
         // The check uses an entry in memory, and then one in the log.
         let bob = join("bob", cursor, proof)
-        #expect(stage.heard(bob).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
-        #expect(stage.rewound.isEmpty && stage.heard(ann).entries == [9, 10, 11])
+        #expect(stage.takeFrames(bob).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
+        #expect(stage.rewound.isEmpty && stage.takeFrames(ann).entries == [9, 10, 11])
     }
 
     @Test mutating func `a proof is checked against the right entry in memory at each cursor`() {
-        _ = lived(upTo: 5)
+        _ = grow(upTo: 5)
         // The room is opened with entries, more come, and the older half in memory is dropped.
         restart(tail: 2)
         stage.publish(stage.member("ann", device: 1), 6...12)
         for seq in 1...Int64(12) {
             let bob = join("bob", LogPosition(epoch: epoch, seq: seq), proofOf(seq))
-            #expect(stage.heard(bob).states.map { $0.items.map(\.seq) } == [Array((seq + 1)..<13)] && stage.rewound.isEmpty, "\(seq)")
+            #expect(stage.takeFrames(bob).states.map { $0.items.map(\.seq) } == [Array((seq + 1)..<13)] && stage.rewound.isEmpty, "\(seq)")
             stage.handle(bob, .leave(.lobby))
         }
     }
@@ -146,27 +146,27 @@ import Testing
         stage.handle(ann, .publish(.lobby, .numbered(1, bytes: 2000)), .publish(.lobby, .numbered(2)), .publish(.lobby, .numbered(3)))
         let cursor = LogPosition(epoch: epoch, seq: 1)
         let bob = join("bob", cursor, Self.key.proof(of: .numbered(1), at: cursor, in: .lobby))
-        #expect(stage.heard(bob).states.first?.items.first?.seq == 2)
+        #expect(stage.takeFrames(bob).states.first?.items.first?.seq == 2)
     }
 
     @Test mutating func `an unreadable entry proves nothing, and blocks only clients that need it`() throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         restart(tail: 0)
         stage.log.damaged = [8]
         let ann = join("ann", cursor, proof)
-        #expect(stage.heard(ann).states.map(\.isSnapshot) == [false])
+        #expect(stage.takeFrames(ann).states.map(\.isSnapshot) == [false])
         stage.publish(ann, 1...3)
-        #expect(stage.heard(join("bob", cursor, proof)).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
+        #expect(stage.takeFrames(join("bob", cursor, proof)).states.map { $0.items.map(\.seq) } == [[9, 10, 11]])
         // A client that needs the entry is refused, as before.
-        #expect(stage.heard(join("cat", LogPosition(epoch: epoch, seq: 6), proofOf(6))).codes == [.storage])
+        #expect(stage.takeFrames(join("cat", LogPosition(epoch: epoch, seq: 6), proofOf(6))).codes == [.storage])
         #expect(stage.rewound.isEmpty)
     }
 
     @Test mutating func `a cursor that cannot be checked now keeps its proof until it can`() throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         var policy = HubPolicy()
         policy.tailEntries = 0
-        goesBack(policy)
+        restoreCopy(policy)
         stage.publish(stage.member("eve", device: 9), 1...5)
         stage.holdsLog = true
         let ann = join("ann", cursor, proof)
@@ -177,28 +177,28 @@ import Testing
         stage.log.isReadable = true
         stage.holdsLog = false
         stage.answer()
-        let said = stage.heard(ann)
-        #expect(said.codes == [.storage] && said.states.isEmpty && stage.rewound.isEmpty)
-        guard case .after? = said.refusals.first?.retry else { Issue.record("the refusal has no retry time"); return }
+        let received = stage.takeFrames(ann)
+        #expect(received.codes == [.storage] && received.states.isEmpty && stage.rewound.isEmpty)
+        guard case .after? = received.refusals.first?.retry else { Issue.record("the refusal has no retry time"); return }
         stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
-        #expect(stage.rewound == [.lobby] && stage.heard(ann).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
+        #expect(stage.rewound == [.lobby] && stage.takeFrames(ann).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
     }
 
     // MARK: Which entry a proof is of
 
     @Test(arguments: [0, 512] as [Int])
     mutating func `the same message stored again is another entry`(tail: Int) throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         let ids = stage.log.rooms[.lobby]?.entries.map(\.id)
         var policy = HubPolicy()
         policy.tailEntries = tail
-        goesBack(policy)
+        restoreCopy(policy)
         stage.give(.calendar(HubStage.newYear + 1000))
         // The publisher sends the lost messages again, and all get the same numbers again.
         stage.publish(stage.member("ann", device: 1), 6...8)
         #expect(stage.log.rooms[.lobby]?.entries.map(\.id) == ids)
         let bob = join("bob", cursor, proof)
-        #expect(stage.rewound == [.lobby] && stage.heard(bob).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
+        #expect(stage.rewound == [.lobby] && stage.takeFrames(bob).states.map(\.epoch) == [epoch] && epoch != cursor.epoch)
     }
 
     @Test func `a proof covers all fields that distinguish entries`() {
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test mutating func `a proof of an earlier version, which covers only the ID, is ignored`() {
-        let (cursor, _) = lived(upTo: 8)
+        let (cursor, _) = grow(upTo: 8)
         func hash(_ part: UInt64, _ bits: Bits128) -> UInt64 {
             var hash = SipHash(key: Bits128(high: 1, low: 2))
             for word in [part, cursor.epoch, UInt64(cursor.seq), bits.high, bits.low] { hash.combine(word) }
@@ -227,7 +227,7 @@ import Testing
         let bob = join("bob", cursor, proof)
         #expect(stage.rewound.isEmpty)
         // The client gets a new proof instead.
-        #expect(stage.heard(bob).states.map(\.proof) == [Self.key.proof(of: .numbered(8), at: cursor, in: .lobby)])
+        #expect(stage.takeFrames(bob).states.map(\.proof) == [Self.key.proof(of: .numbered(8), at: cursor, in: .lobby)])
     }
 
     // MARK: Entries that retention has removed
@@ -245,11 +245,11 @@ import Testing
     }
 
     /// Makes the cursor's entry the last one that retention removes, with `more` entries after it.
-    private mutating func expires(upTo cursor: LogPosition, more: Int64, _ knowledge: Knowledge, isBack: Bool) {
+    private mutating func expire(upTo cursor: LogPosition, more: Int64, _ knowledge: Knowledge, isBack: Bool) {
         var policy = HubPolicy()
         policy.tailEntries = knowledge == .memory ? 512 : 0
         let log = stage.log
-        goesBack(policy)
+        restoreCopy(policy)
         if !isBack { stage.log = log }
         let eve = stage.member("eve", device: 9)
         let head = stage.log.rooms[.lobby]?.head ?? 0
@@ -262,24 +262,26 @@ import Testing
 
     @Test(arguments: Knowledge.allCases, [0, 3] as [Int64])
     mutating func `an expired room with another last removed entry gets a new epoch`(_ knowledge: Knowledge, more: Int64) throws {
-        let (cursor, proof) = lived(upTo: 8)
-        expires(upTo: cursor, more: more, knowledge, isBack: true)
+        let (cursor, proof) = grow(upTo: 8)
+        expire(upTo: cursor, more: more, knowledge, isBack: true)
         let ann = joinExpired(cursor, proof, more, knowledge)
         #expect(stage.rewound == [.lobby] && epoch != cursor.epoch)
-        let state = try #require(stage.heard(ann).states.first)
+        let state = try #require(stage.takeFrames(ann).states.first)
         #expect(state.isSnapshot && state.epoch == epoch && state.items.count == Int(more))
     }
 
     @Test(arguments: Knowledge.allCases)
     mutating func `an expired room whose last removed entry matches the proof is resumed`(_ knowledge: Knowledge) throws {
-        let (cursor, proof) = lived(upTo: 8)
-        expires(upTo: cursor, more: 3, knowledge, isBack: false)
+        let (cursor, proof) = grow(upTo: 8)
+        expire(upTo: cursor, more: 3, knowledge, isBack: false)
         let ann = joinExpired(cursor, proof, 3, knowledge)
         #expect(stage.rewound.isEmpty && epoch == cursor.epoch)
-        #expect(stage.heard(ann).states.map { $0.isSnapshot ? [] : $0.items.map(\.seq) } == [[9, 10, 11]])
+        #expect(stage.takeFrames(ann).states.map { $0.isSnapshot ? [] : $0.items.map(\.seq) } == [[9, 10, 11]])
     }
 
-    /// Joins. For `.read`, retention removes entries between the hub's first look at the cursor and the read.
+    /// Joins.
+    ///
+    /// For `.read`, retention removes entries between the hub's first look at the cursor and the read.
     private mutating func joinExpired(
         _ cursor: LogPosition, _ proof: CursorProof?, _ more: Int64, _ knowledge: Knowledge
     ) -> ConnectionID {
@@ -294,27 +296,27 @@ import Testing
     }
 
     @Test mutating func `a client that joins an expired room gets a proof`() throws {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         _ = stage.log.trim(.lobby, to: 0)
         restart(tail: 0)
-        let state = try #require(stage.heard(join("bob", .nowhere, nil)).states.first)
+        let state = try #require(stage.takeFrames(join("bob", .nowhere, nil)).states.first)
         #expect(state.isSnapshot && state.items.isEmpty && state.to == 8 && state.proof == proof && state.epoch == cursor.epoch)
     }
 
     @Test mutating func `for entries that an earlier version removed, proofs are not checked`() {
-        let (cursor, proof) = lived(upTo: 8)
-        expires(upTo: cursor, more: 3, .disk, isBack: true)
+        let (cursor, proof) = grow(upTo: 8)
+        expire(upTo: cursor, more: 3, .disk, isBack: true)
         stage.log.forgetBelow(.lobby)
-        #expect(stage.heard(join("bob", cursor, proof)).states.map(\.isSnapshot) == [false])
+        #expect(stage.takeFrames(join("bob", cursor, proof)).states.map(\.isSnapshot) == [false])
         #expect(stage.rewound.isEmpty)
     }
 
     @Test(arguments: ["none", "forged", "of another place", "of another epoch", "of another room", "of another hub"])
     mutating func `a cursor without a valid proof gets the entries that exist, and the room's epoch stays`(proof kind: String) throws {
-        let (cursor, proof) = lived(upTo: 8)
-        goesBack()
+        let (cursor, proof) = grow(upTo: 8)
+        restoreCopy()
         let bob = join("bob", LogPosition(epoch: epoch, seq: 5), nil)
-        _ = stage.heard(bob)
+        _ = stage.takeFrames(bob)
         let other = LogPosition(epoch: cursor.epoch, seq: 7)
         let shown: CursorProof? =
             switch kind {
@@ -327,27 +329,27 @@ import Testing
             default: ProofKey(Bits128(high: 1, low: 3)).proof(of: .numbered(8), at: cursor, in: .lobby)
             }
         let ann = join("ann", cursor, shown)
-        let state = try #require(stage.heard(ann).states.first)
+        let state = try #require(stage.takeFrames(ann).states.first)
         #expect(state.isSnapshot && state.epoch == cursor.epoch && state.to == 5 && state.items.map(\.seq) == Array(1...5))
-        #expect(stage.rewound.isEmpty && stage.heard(bob).isEmpty && epoch == cursor.epoch)
+        #expect(stage.rewound.isEmpty && stage.takeFrames(bob).isEmpty && epoch == cursor.epoch)
     }
 
     @Test mutating func `a proof of a removed entry below the last removed one is ignored`() {
-        let (cursor, proof) = lived(upTo: 8)
+        let (cursor, proof) = grow(upTo: 8)
         stage.publish(stage.member("eve", device: 9), 1...3)
         let log = stage.log
-        goesBack()
+        restoreCopy()
         stage.log = log
         _ = stage.log.trim(.lobby, to: 3)
-        #expect(stage.heard(join("bob", cursor, proof)).states.map(\.isSnapshot) == [false])
+        #expect(stage.takeFrames(join("bob", cursor, proof)).states.map(\.isSnapshot) == [false])
         #expect(stage.rewound.isEmpty)
     }
 
     // MARK: While a new epoch is drawn
 
     @Test mutating func `pending publications are stored first, and those that come meanwhile are accepted afterwards`() throws {
-        let (cursor, proof) = lived(upTo: 8)
-        goesBack()
+        let (cursor, proof) = grow(upTo: 8)
+        restoreCopy()
         let bob = stage.member("bob", device: 2)
         stage.holdsLog = true
         stage.publish(bob, 1...2)
@@ -361,24 +363,24 @@ import Testing
         #expect(stage.rewound == [.lobby] && stage.orders.count == 1)
         stage.answer(1)
         stage.publish(bob, 3...3)
-        let early = stage.heard(bob)
+        let early = stage.takeFrames(bob)
         #expect(early.acks.map(\.cseq) == [1] && early.refusals.allSatisfy { $0.code == .storage && $0.cseq == 3 })
         stage.answer()
         #expect(stage.log.rooms[.lobby]?.head == 7 && epoch != cursor.epoch && stage.rewound == [.lobby])
-        #expect(stage.heard(bob).acks.map(\.seq) == [7])
-        #expect(stage.heard(ann).states.map(\.to) == [7])
+        #expect(stage.takeFrames(bob).acks.map(\.seq) == [7])
+        #expect(stage.takeFrames(ann).states.map(\.to) == [7])
         // The client joins again and sends the postponed publications.
         stage.holdsLog = false
         stage.handle(bob, .join(.init(room: .lobby, cursor: LogPosition(epoch: cursor.epoch, seq: 7))))
         stage.publish(bob, 3...3)
-        let said = stage.heard(bob)
-        #expect(said.states.map(\.high) == [2] && said.acks.map(\.seq) == [8])
+        let received = stage.takeFrames(bob)
+        #expect(received.states.map(\.high) == [2] && received.acks.map(\.seq) == [8])
         #expect(stage.log.written[.lobby]?.map(\.epoch) == Array(repeating: cursor.epoch, count: 7) + [epoch])
     }
 
     @Test mutating func `a server publication waits for the new epoch`() {
-        let (cursor, proof) = lived(upTo: 8)
-        goesBack()
+        let (cursor, proof) = grow(upTo: 8)
+        restoreCopy()
         stage.holdsLog = true
         let ann = join("ann", cursor, proof)
         stage.answer(2)
@@ -387,18 +389,18 @@ import Testing
         #expect(stage.answers.isEmpty)
         stage.answer()
         guard case .stored(epoch, let ack)? = stage.answers[ServerRequest(1)] else { Issue.record("not stored"); return }
-        #expect(ack.seq == 6 && epoch != cursor.epoch && stage.heard(ann).states.count == 1)
+        #expect(ack.seq == 6 && epoch != cursor.epoch && stage.takeFrames(ann).states.count == 1)
     }
 
     @Test mutating func `a new epoch that could not be written is drawn again`() {
-        let (cursor, proof) = lived(upTo: 8)
-        goesBack()
+        let (cursor, proof) = grow(upTo: 8)
+        restoreCopy()
         stage.holdsLog = true
         let ann = join("ann", cursor, proof)
         stage.answer(2)
         stage.log.isReadable = false
         stage.answer()
-        #expect(stage.heard(ann).codes == [.storage] && epoch == cursor.epoch)
+        #expect(stage.takeFrames(ann).codes == [.storage] && epoch == cursor.epoch)
         // Until then the room stays open. A later client without a proof would otherwise write in the old epoch.
         stage.holdsLog = false
         stage.pass(.seconds(70))
@@ -406,10 +408,10 @@ import Testing
         let bob = join("bob", .nowhere, nil)
         stage.publish(bob, 1...1)
         stage.pass(.seconds(60))
-        #expect(epoch != cursor.epoch && stage.heard(bob).states.map(\.epoch) == [epoch])
+        #expect(epoch != cursor.epoch && stage.takeFrames(bob).states.map(\.epoch) == [epoch])
         #expect(stage.log.rooms[.lobby]?.head == 5)
         stage.handle(ann, .join(.init(room: .lobby, cursor: cursor, proof: proof)))
-        #expect(stage.heard(ann).states.map(\.epoch) == [epoch] && stage.rewound == [.lobby])
+        #expect(stage.takeFrames(ann).states.map(\.epoch) == [epoch] && stage.rewound == [.lobby])
         // The room is closed when no one needs it any more.
         stage.give(.gone(ann), .gone(bob))
         stage.pass(.seconds(120))

@@ -8,16 +8,18 @@ import Testing
     private var stage = HubStage()
     private static let other = RoomName("other")!
 
-    /// Members of the lobby that have the member list. The frames that they got are dropped.
+    /// Members of the lobby that have the member list.
+    ///
+    /// The frames that they got are dropped.
     private mutating func lobby(_ users: String...) -> [ConnectionID] {
         let all = users.map { stage.member($0, presence: true) }
         stage.pass(.seconds(60))
-        for id in all { _ = stage.heard(id) }
+        for id in all { _ = stage.takeFrames(id) }
         return all
     }
 
     /// The number of full segments that each connection got since the last call.
-    private mutating func segments(_ ids: [ConnectionID]) -> [Int] { ids.map { stage.heard($0).segments.count(where: \.isFull) } }
+    private mutating func segments(_ ids: [ConnectionID]) -> [Int] { ids.map { stage.takeFrames($0).segments.count(where: \.isFull) } }
 
     @Test mutating func `all requests for the member list are answered together, once a second`() {
         let all = lobby("ann", "ann", "bob", "eve")
@@ -34,8 +36,9 @@ import Testing
         let all = lobby("ann", "bob")
         for _ in 0..<100 { stage.handle(all[0], .join(.init(room: .lobby, wantsPresence: true))) }
         stage.pass(.seconds(1))
-        let said = stage.heard(all[0])
-        #expect(said.states.count == 100 && said.segments.count == 2 && said.segments[0].isFull && said.segments[0].total == 2)
+        let received = stage.takeFrames(all[0])
+        #expect(received.states.count == 100 && received.segments.count == 2)
+        #expect(received.segments[0].isFull && received.segments[0].total == 2)
     }
 
     @Test mutating func `the list is sorted after a change, not for each request`() {
@@ -46,12 +49,12 @@ import Testing
             stage.handle(all[0], .members(.lobby))
             stage.pass(.seconds(2))
         }
-        #expect(stage.heard(all[0]).segments.count == 11 && stage.hub.rooms[.lobby]?.attendance.sortings == before)
+        #expect(stage.takeFrames(all[0]).segments.count == 11 && stage.hub.rooms[.lobby]?.attendance.sortings == before)
         stage.handle(all[1], .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(2))
-        _ = stage.heard(all[0])
+        _ = stage.takeFrames(all[0])
         stage.handle(all[0], .members(.lobby))
-        let told = stage.heard(all[0]).segments
+        let told = stage.takeFrames(all[0]).segments
         #expect(told.count == 1 && told[0].members.map(\.presence.status).sorted() == ["away", "online"])
     }
 
@@ -91,7 +94,7 @@ import Testing
         let bob = stage.client("bob")
         stage.handle(bob, .join(.init(room: .lobby, wantsPresence: true)))
         stage.pass(.seconds(1))
-        #expect(stage.heard(ann).segments.count < 4 && stage.heard(bob).segments.first?.total == 2)
+        #expect(stage.takeFrames(ann).segments.count < 4 && stage.takeFrames(bob).segments.first?.total == 2)
     }
 
     @Test mutating func `a client that left, lost the right or is congested does not get the list`() {
@@ -105,7 +108,7 @@ import Testing
         #expect(segments(Array(all[1...])) == [0, 0, 0])
         stage.pass(.seconds(60))
         stage.handle(all[2], .members(.lobby), .join(.init(room: .lobby, wantsPresence: true)))
-        #expect(stage.heard(all[2]).segments.count > 0)
+        #expect(stage.takeFrames(all[2]).segments.count > 0)
     }
 
     @Test mutating func `a new member gets changes only after the full list`() throws {
@@ -114,7 +117,7 @@ import Testing
         for id in [bob, eve] { stage.handle(id, .join(.init(room: .lobby, wantsPresence: true))) }
         stage.handle(bob, .presence(.lobby, .init(status: "away")))
         stage.pass(.seconds(5))
-        let first = try #require(stage.heard(eve).segments.first)
+        let first = try #require(stage.takeFrames(eve).segments.first)
         #expect(first.isFull && first.total == 3)
     }
 }

@@ -10,7 +10,7 @@ import Testing
         let ann = stage.member("ann")
         let (first, again) = (ServerRequest(1), ServerRequest(2))
         stage.give(.publish(first, .lobby, .numbered(50), UserName("bot")!, .numbered(1)))
-        #expect(stage.heard(ann).entries == [1])
+        #expect(stage.takeFrames(ann).entries == [1])
         let epoch = stage.log.rooms[.lobby]!.epoch
         #expect(stage.answers[first] == .stored(epoch: epoch, .init(cseq: 1, seq: 1, at: HubStage.newYear, id: .numbered(1))))
         stage.give(.publish(again, .lobby, .numbered(50), UserName("bot")!, .numbered(1)))
@@ -66,7 +66,7 @@ import Testing
         let bot = UserName("bot")!
         stage.give(.publish(ServerRequest(1), .lobby, .numbered(50), bot, .numbered(1, bytes: 70_000)))
         stage.give(.publish(ServerRequest(2), .lobby, .numbered(50), bot, .numbered(2)))
-        stage.log.fates = [.refused]
+        stage.log.outcomes = [.refused]
         stage.give(.publish(ServerRequest(3), .lobby, .numbered(50), bot, .numbered(1)))
         stage.give(.publish(ServerRequest(4), .lobby, .numbered(50), bot, .numbered(1)))
         stage.log.isReadable = false

@@ -2,13 +2,15 @@ import MachineCore
 import RoomCore
 import Testing
 
-/// A hub with a model log, a bus and a token check. It records the frames sent to each connection.
+/// A hub with a model log, a bus and a token check.
+///
+/// It records the frames sent to each connection.
 struct HubStage {
     var hub: HubMachine
     var log = ModelLog()
     private(set) var now = Moment.start
     /// The frames sent to each connection since the last call of ``takeFrames(_:)``.
-    private(set) var said: [ConnectionID: [HubFrame]] = [:]
+    private(set) var received: [ConnectionID: [HubFrame]] = [:]
     private(set) var closed: [ConnectionID: UInt16] = [:]
     private(set) var answers: [ServerRequest: ServerAnswer] = [:]
     /// The messages sent to other nodes.
@@ -23,7 +25,9 @@ struct HubStage {
     var expires: Int64?
     var grants = [Grant("*", [.read, .write, .presence])]
     private var numbers: UInt64 = 0
-    /// The inputs to handle next. Inputs that follow from effects are appended.
+    /// The inputs to handle next.
+    ///
+    /// Inputs that follow from effects are appended.
     private var inbox: [HubInput] = []
     private var isAtWork = false
     /// The arrays of members that the hub passed with fan-outs.
@@ -83,9 +87,9 @@ struct HubStage {
     private mutating func carryOut(_ effects: [HubEffect]) {
         for effect in effects {
             switch effect {
-            case .send(let frame, let id): said[id, default: []].append(frame)
+            case .send(let frame, let id): received[id, default: []].append(frame)
             case .fanOut(let frame, let ids):
-                for id in ids { said[id, default: []].append(frame) }
+                for id in ids { received[id, default: []].append(frame) }
                 handedOver.append(ids)
             case .close(let id, let code, _): closed[id] = code
             case .authenticate(let id, let token):
@@ -101,7 +105,9 @@ struct HubStage {
         if !holdsLog { answer() }
     }
 
-    /// Authenticates a connection. The token is the user's name.
+    /// Authenticates a connection.
+    ///
+    /// The token is the user's name.
     mutating func identify(_ id: ConnectionID, _ token: String?) {
         if let token, let user = UserName(token) {
             give(.identified(id, Identity(user: user, grants: grants, expires: expires)))
@@ -119,19 +125,23 @@ struct HubStage {
         return id
     }
 
-    /// A client that has been welcomed. The frames that it got are dropped.
+    /// A client that has been welcomed.
+    ///
+    /// The frames that it got are dropped.
     mutating func client(_ user: String, device: UInt64? = nil, address: String = "10.0.0.1") -> ConnectionID {
         let id = open(address: address)
         handle(id, .hello(.init(versions: [1], device: .numbered(device ?? id.number), token: user)))
-        said[id] = nil
+        received[id] = nil
         return id
     }
 
-    /// A client in a room that has its state. The frames that it got are dropped.
+    /// A client in a room that has its state.
+    ///
+    /// The frames that it got are dropped.
     mutating func member(_ user: String, of room: RoomName = .lobby, device: UInt64? = nil, presence: Bool = false) -> ConnectionID {
         let id = client(user, device: device)
         handle(id, .join(.init(room: room, wantsPresence: presence)))
-        said[id] = nil
+        received[id] = nil
         return id
     }
 
@@ -146,9 +156,9 @@ struct HubStage {
     // MARK: Outputs
 
     /// The frames sent to a connection since the last call.
-    mutating func heard(_ id: ConnectionID) -> [HubFrame] { said.removeValue(forKey: id) ?? [] }
+    mutating func takeFrames(_ id: ConnectionID) -> [HubFrame] { received.removeValue(forKey: id) ?? [] }
 
-    mutating func heardBus() -> [BusMessage] {
+    mutating func takeBusMessages() -> [BusMessage] {
         defer { told = [] }
         return told
     }

@@ -1,7 +1,9 @@
 import RoomCore
 import Testing
 
-/// The time that decides what a log forgets. No single reading of a calendar sets it.
+/// The time that decides what a log forgets.
+///
+/// No single reading of a calendar sets it.
 struct LogClockTests {
     private let start: Int64 = 1_767_225_600_000
     private let hour: Int64 = 3_600_000

@@ -17,7 +17,7 @@ struct OwnershipSimulation {
     private let device: DeviceID
     private var agenda: [(due: Int64, event: Event)] = []
     private var now: Int64 = 0
-    private var callers: [ConnectionID: Int] = [:]
+    private var userIndices: [ConnectionID: Int] = [:]
     private var orders: [RoomName: [LogOrder]] = [:]
     private var busyUntil: [RoomName: Int64] = [:]
     private var owners: Set<UserName> = []
@@ -55,8 +55,8 @@ struct OwnershipSimulation {
     private mutating func happen(_ event: Event) {
         switch event {
         case .opens(let user):
-            let id = ConnectionID(UInt64(callers.count + 1))
-            callers[id] = user
+            let id = ConnectionID(UInt64(userIndices.count + 1))
+            userIndices[id] = user
             feed(.opened(id, address: "192.0.2.1"))
             let joins = rooms.filter { _ in jitter(2) == 0 }.map { ClientFrame.Join(room: $0) }
             feed(.received(id, .hello(.init(versions: [1], device: device, token: "t", joins: joins)), bytes: 100))
@@ -76,7 +76,7 @@ struct OwnershipSimulation {
             case .send(.state(let state), let id): publish(after: state, by: id)
             case .send(.refusal(let refusal), _) where refusal.code == .device: refusals += 1
             case .authenticate(let id, _):
-                let identity = Identity(user: users[callers[id] ?? 0], grants: [Grant("*", .member)], expires: nil)
+                let identity = Identity(user: users[userIndices[id] ?? 0], grants: [Grant("*", .member)], expires: nil)
                 plan(.input(.identified(id, identity)), in: jitter(20))
             case .log(let order): take(order)
             default: break

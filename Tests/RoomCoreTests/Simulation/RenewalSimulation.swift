@@ -10,10 +10,10 @@ import RoomHistory
 struct RenewalSimulation {
     private enum Event { case lands(Int, ClientFrame?), heard(Int, HubFrame), ends(Int), identified(Int), logWorks, submits, renews }
     /// The purpose of a connection.
-    private enum Errand { case publishes, asks }
+    private enum Purpose { case publishes, asks }
     private struct Link {
         var device: DeviceID
-        var errand: Errand
+        var purpose: Purpose
         var hasState = false
         var high: Int64 = 0
         /// When the last frame arrives, in each direction.
@@ -88,7 +88,7 @@ struct RenewalSimulation {
         case .lands(let link, nil): feed(.opened(id(link), address: "192.0.2.1"))
         case .lands(let link, let frame?): feed(.received(id(link), frame, bytes: 100))
         case .heard(let link, let frame): handle(frame, on: link)
-        case .ends(let link): if link == links.count - 1 { connect(links[link].errand) }
+        case .ends(let link): if link == links.count - 1 { connect(links[link].purpose) }
         case .identified(let link):
             feed(.identified(id(link), Identity(user: UserName("ann")!, grants: [Grant("*", .member)], expires: nil)))
         case .logWorks: workLog()
@@ -101,10 +101,12 @@ struct RenewalSimulation {
 
     private func id(_ link: Int) -> ConnectionID { ConnectionID(UInt64(link + 1)) }
 
-    /// Opens a connection. The earlier ones stay open, with all frames that they sent.
-    private mutating func connect(_ errand: Errand) {
+    /// Opens a connection.
+    ///
+    /// The earlier ones stay open, with all frames that they sent.
+    private mutating func connect(_ purpose: Purpose) {
         if let last = links.last, last.up > now { races += 1 }
-        links.append(Link(device: device, errand: errand))
+        links.append(Link(device: device, purpose: purpose))
         send(nil)
         send(.hello(.init(versions: [1], device: device, token: "t", joins: [.init(room: room)])))
     }
@@ -122,7 +124,7 @@ struct RenewalSimulation {
         checker.note(.queued(names.of(row.id), cseq: next, device: nil, room: room.text, who: Self.who))
         next += 1
         outbox.append(row)
-        if let link = links.last, link.hasState, link.errand == .publishes { publish(row) }
+        if let link = links.last, link.hasState, link.purpose == .publishes { publish(row) }
     }
 
     private func payload(of row: Row) -> Payload { .json(Array("\"\(row.id)\"".utf8)) }
@@ -139,7 +141,7 @@ struct RenewalSimulation {
             links[link].hasState = true
             links[link].high = state.high
             // The hub acks again what it has.
-            for row in outbox where links[link].errand == .publishes || row.cseq <= state.high { publish(row) }
+            for row in outbox where links[link].purpose == .publishes || row.cseq <= state.high { publish(row) }
             renewIfProved()
         case .acks(_, let epoch, let acks):
             for ack in acks {
@@ -149,14 +151,14 @@ struct RenewalSimulation {
                 checker.note(.acked(names.of(row.id), epoch: names.of(epoch), seq: ack.seq, room: room.text, who: Self.who))
             }
             renewIfProved()
-        case .refusal, .hole, .lag: connect(links[link].errand)
+        case .refusal, .hole, .lag: connect(links[link].purpose)
         default: break
         }
     }
 
     /// Takes a new device when all pending messages are above `high`: they are not stored, and never will be under their numbers.
     private mutating func renewIfProved() {
-        guard let link = links.last, link.errand == .asks, link.hasState, outbox.allSatisfy({ $0.cseq > link.high }) else { return }
+        guard let link = links.last, link.purpose == .asks, link.hasState, outbox.allSatisfy({ $0.cseq > link.high }) else { return }
         device = DeviceID(using: &random)
         for place in outbox.indices { outbox[place].cseq = Int64(place) + 1 }
         next = Int64(outbox.count) + 1

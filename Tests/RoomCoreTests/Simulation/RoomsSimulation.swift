@@ -23,18 +23,18 @@ struct RoomsSimulation: Sendable {
     private(set) var failures: [(seed: UInt64, verdict: HistoryVerdict)] = []
 
     /// Runs one world, first with faults and then without.
-    static func live(seed: UInt64, plan: SimPlan, isTold: Bool = false) -> (world: SimWorld, verdict: HistoryVerdict) {
-        let world = SimWorld(seed: seed, plan: plan, isTold: isTold)
+    static func live(seed: UInt64, plan: SimPlan, isVerbose: Bool = false) -> (world: SimWorld, verdict: HistoryVerdict) {
+        let world = SimWorld(seed: seed, plan: plan, isVerbose: isVerbose)
         world.run(until: plan.hostile)
         world.heal()
         return (world, world.judge())
     }
 
     /// Runs the worlds of some seeds, until five have failed.
-    mutating func run(_ seeds: some Sequence<UInt64>, isTold: Bool = false) {
+    mutating func run(_ seeds: some Sequence<UInt64>, isVerbose: Bool = false) {
         for seed in seeds where failures.count < 5 {
             var random = SeededGenerator(seed: seed)
-            let (world, verdict) = Self.live(seed: seed, plan: SimPlan(using: &random), isTold: isTold)
+            let (world, verdict) = Self.live(seed: seed, plan: SimPlan(using: &random), isVerbose: isVerbose)
             worlds += 1
             steps += world.steps
             for (count, number) in world.counts { totals[count, default: 0] += number }
@@ -51,7 +51,7 @@ struct RoomsSimulation: Sendable {
     }
 
     /// The counts that are too low for the number of worlds.
-    var lacks: [String] {
+    var tooFew: [String] {
         if worlds == 0 { return ["no world was run"] }
         return Self.minimums.sorted { $0.key < $1.key }.compactMap { count, least in
             let number = totals[count, default: 0]
@@ -61,9 +61,11 @@ struct RoomsSimulation: Sendable {
     }
 
     /// The counts that are not checked, because there were too few worlds.
-    var unjudged: [String] { Self.minimums.filter { wanted($0.value) == 0 }.keys.sorted().map(\.rawValue) }
+    var unchecked: [String] { Self.minimums.filter { wanted($0.value) == 0 }.keys.sorted().map(\.rawValue) }
 
-    /// The required count. With fewer than 300 worlds half is enough, because worlds differ. With fewer than 50 nothing is required.
+    /// The required count.
+    ///
+    /// With fewer than 300 worlds half is enough, because worlds differ. With fewer than 50 nothing is required.
     private func wanted(_ least: Int64) -> Int64 { worlds < 50 ? 0 : least * worlds / (worlds < 300 ? 2000 : 1000) }
 
     /// A summary for people.

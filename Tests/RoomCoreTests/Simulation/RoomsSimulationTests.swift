@@ -8,18 +8,20 @@ import Testing
     /// A sanitizer makes everything many times slower.
     private static let isSanitized = ProcessInfo.processInfo.environment["HOLDFAST_SANITIZED"] != nil
 
-    /// `SEED=n` replays one world and prints each step. `RUNS=n` runs more worlds. See `make simulate`.
+    /// `SEED=n` replays one world and prints each step.
+    ///
+    /// `RUNS=n` runs more worlds. See `make simulate`.
     @Test func `with any faults, each submitted message is stored once and all clients have the same order`() async {
         let environment = ProcessInfo.processInfo.environment
         let started = ContinuousClock.now
         var simulation = RoomsSimulation()
         if let seed = environment["SEED"].flatMap(UInt64.init) {
-            simulation.run(seed...seed, isTold: true)
+            simulation.run(seed...seed, isVerbose: true)
         } else {
             simulation = await simulated(runs: environment["RUNS"].flatMap(UInt64.init) ?? (Self.isSanitized ? 50 : 1000))
-            #expect(simulation.lacks.isEmpty, "\(simulation.lacks.joined(separator: "\n"))")
-            if !simulation.unjudged.isEmpty {
-                print("so few worlds need not have had one of these: \(simulation.unjudged.joined(separator: ", "))")
+            #expect(simulation.tooFew.isEmpty, "\(simulation.tooFew.joined(separator: "\n"))")
+            if !simulation.unchecked.isEmpty {
+                print("too few worlds to require these: \(simulation.unchecked.joined(separator: ", "))")
             }
         }
         let rate = Double(simulation.worlds) / ((ContinuousClock.now - started) / .seconds(1))
@@ -44,7 +46,9 @@ import Testing
         }
     }
 
-    /// The protocol page lets a client trust `high`. Two connections of one device are open, and frames of the older one are in flight.
+    /// The protocol page lets a client trust `high`.
+    ///
+    /// Two connections of one device are open, and frames of the older one are in flight.
     @Test func `a device that is renewed by the state's high mark stores no message twice`() {
         var races = 0
         for seed in 1...(Self.isSanitized ? 100 : 1000) as ClosedRange<UInt64> {

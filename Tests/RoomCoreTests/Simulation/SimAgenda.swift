@@ -1,6 +1,10 @@
-/// The planned events of a simulated world, by time. Events at the same time happen in the order in which they were planned.
+/// The planned events of a simulated world, by time.
+///
+/// Events at the same time happen in the order in which they were planned.
 struct SimAgenda {
-    /// A heap of due times in milliseconds and sequence numbers, combined into one number. The least is first.
+    /// A heap of due times in milliseconds and sequence numbers, combined into one number.
+    ///
+    /// The least is first.
     private var keys: [UInt64] = []
     /// The position of each key's event.
     private var slots: [Int] = []

@@ -6,7 +6,9 @@ final class SimClient {
 
     let who: String
     let user: UserName
-    /// The number of starts of the program. Events that an earlier start planned are ignored.
+    /// The number of starts of the program.
+    ///
+    /// Events that an earlier start planned are ignored.
     var life = 0
     var store: SimStore
     var backup: SimStore?
@@ -27,12 +29,14 @@ final class SimClient {
     /// The error of its clock.
     var clock: Int64 = 0
     /// The time before which it does not connect.
-    var barredUntil: Int64 = 0
-    /// Whether the app is out of use. A copied client is put away when its part is done.
+    var reconnectsAt: Int64 = 0
+    /// Whether the app is out of use.
+    ///
+    /// A copied client is put away when its part is done.
     var isAway = false
 
     // The app.
-    var wishes: [RoomName: JoinRequest] = [:]
+    var wantedRooms: [RoomName: JoinRequest] = [:]
     var waiting: [(room: RoomName, id: MessageID)] = []
     var failed: [(room: RoomName, id: MessageID, mayRetry: Bool)] = []
     var connection: String?

@@ -10,7 +10,7 @@ struct SimFence {
         var device: DeviceID
     }
     /// The sequence number of the connection's hello.
-    var greeting: Int64
+    var helloNumber: Int64
     var epoch: UInt64
     var high: Int64
     /// The messages that this connection has published in the room.
@@ -21,13 +21,13 @@ extension SimWorld {
     /// Records a client's frame that reached the hub.
     func noteFence(_ frame: ClientFrame, on link: SimLink) {
         switch frame {
-        case .hello(let hello) where link.greeting == 0:
-            greetings += 1
-            (link.greeting, link.device) = (greetings, hello.device)
+        case .hello(let hello) where link.helloNumber == 0:
+            helloCount += 1
+            (link.helloNumber, link.device) = (helloCount, hello.device)
         case .publish(let room, let publication):
             guard let device = link.device else { return }
             let place = SimFence.Place(room: room, device: device)
-            if fences[place]?.greeting == link.greeting { fences[place]?.own.insert(publication.id) }
+            if fences[place]?.helloNumber == link.helloNumber { fences[place]?.own.insert(publication.id) }
         default: break
         }
     }
@@ -37,12 +37,12 @@ extension SimWorld {
         guard let device = link.device else { return }
         let place = SimFence.Place(room: state.room, device: device)
         let known = fences[place]
-        if let known, known.greeting > link.greeting {
+        if let known, known.helloNumber > link.helloNumber {
             broken("an older connection of a device got a state of \(state.room) after a newer one")
         }
-        if let known, known.greeting == link.greeting, known.epoch == state.epoch { return }
-        let own = known?.greeting == link.greeting ? known?.own : nil
-        fences[place] = SimFence(greeting: link.greeting, epoch: state.epoch, high: state.high, own: own ?? [])
+        if let known, known.helloNumber == link.helloNumber, known.epoch == state.epoch { return }
+        let own = known?.helloNumber == link.helloNumber ? known?.own : nil
+        fences[place] = SimFence(helloNumber: link.helloNumber, epoch: state.epoch, high: state.high, own: own ?? [])
     }
 
     /// Checks records that are written to the log.

@@ -9,7 +9,7 @@ final class SimHub {
     /// The earlier contents of a room's log, before it went back or got a new epoch.
     var lines: [RoomName: [SimLog.Room]] = [:]
     /// Rooms whose logs went back unnoticed and have no new epoch yet.
-    var astray: Set<RoomName> = []
+    var rewoundUnnoticed: Set<RoomName> = []
 
     var machine: HubMachine?
     var due: Int64?
@@ -19,7 +19,7 @@ final class SimHub {
     var logIsFree: Int64 = 0
     var failsUntil: Int64 = 0
     /// The time until which reads fail, although writes work.
-    var isBlindUntil: Int64 = 0
+    var readsFailUntil: Int64 = 0
     var clock: Int64 = 0
 
     enum Job { case order(LogOrder), reply(LogReply) }

@@ -1,6 +1,8 @@
 import RoomCore
 
-/// A connection between a client and the hub. Each direction keeps its order.
+/// A connection between a client and the hub.
+///
+/// Each direction keeps its order.
 final class SimLink {
     enum Up { case open, frame(ClientFrame, bytes: Int), end }
     enum Down { case open, frame(HubFrame), end(UInt16) }
@@ -44,10 +46,10 @@ final class SimLink {
     var isCut = false
     var isCongested = false
     /// The sequence number of its hello at the hub, or 0 before that.
-    var greeting: Int64 = 0
+    var helloNumber: Int64 = 0
     var device: DeviceID?
     /// The additional delay of each frame.
-    var drag: Int64 = 0
+    var extraDelay: Int64 = 0
 
     init(id: ConnectionID, client: SimClient) { (self.id, self.client) = (id, client) }
 }

@@ -4,7 +4,9 @@ import RoomCore
 struct SimLog {
     struct Room {
         var epoch: UInt64
-        /// All entries of this epoch. The hub no longer has those below `base`.
+        /// All entries of this epoch.
+        ///
+        /// The hub no longer has those below `base`.
         var entries: [Entry] = []
         var base: Int64 = 1
         var marks: [DeviceID: DeviceMark] = [:]
@@ -26,7 +28,9 @@ struct SimLog {
         }
     }
     var rooms: [RoomName: Room] = [:]
-    /// The log's time. Device marks are forgotten by it.
+    /// The log's time.
+    ///
+    /// Device marks are forgotten by it.
     var clock = LogClock()
     private(set) var faults: [String] = []
 
@@ -43,7 +47,9 @@ struct SimLog {
         for name in rooms.keys { close(name) }
     }
 
-    /// A room without writes is not stored. It gets another epoch when it is opened again.
+    /// A room without writes is not stored.
+    ///
+    /// It gets another epoch when it is opened again.
     private mutating func close(_ name: RoomName) {
         guard var room = rooms[name] else { return }
         (room.isOpen, room.isDoubtful) = (false, false)

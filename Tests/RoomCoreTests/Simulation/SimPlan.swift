@@ -26,7 +26,9 @@ struct SimPlan {
     var disk: Int64 = 20
     /// The largest number of frames in flight to a client before it is congested.
     var congestion = 12
-    /// The number of entries of a room that a client's store keeps. Nil means all.
+    /// The number of entries of a room that a client's store keeps.
+    ///
+    /// Nil means all.
     var keeps: Int64?
     /// Whether frames to a client overtake others, as in the lanes of a slow hub.
     var overtakes = false
@@ -67,7 +69,9 @@ struct SimPlan {
     }
 }
 
-/// What a world counts. A run fails if something happens too seldom.
+/// What a world counts.
+///
+/// A run fails if something happens too seldom.
 enum SimCount: String, CaseIterable, Comparable {
     case cuts, halfOpen = "half-open links", slowLinks = "slow links", lostFrames = "frames lost"
     case clientDeaths = "client deaths", restores, doubles, clientDisk = "transactions lost by clients", clocks = "clock jumps", absences =

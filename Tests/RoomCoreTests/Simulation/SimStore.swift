@@ -22,7 +22,9 @@ struct SimStore {
         var stored: StoredRoom { StoredRoom(cursor: cursor, first: first, next: next, outbox: outbox, read: read, proof: proof) }
     }
     var device: DeviceID
-    /// The number of entries of a room that are kept. Nil means all.
+    /// The number of entries of a room that are kept.
+    ///
+    /// Nil means all.
     let limit: Int64?
     var rooms: [RoomName: Room] = [:]
     /// Changes that no store should be told to make.

@@ -5,7 +5,7 @@ extension SimWorld {
     /// A random action of an app.
     func act(_ client: SimClient) {
         guard let room = pick(rooms) else { return }
-        guard client.wishes[room] != nil else {
+        guard client.wantedRooms[room] != nil else {
             if oneIn(10) { submit(in: room, client) }
             return join(room, client)
         }
@@ -13,7 +13,7 @@ extension SimWorld {
         case 0..<11: submit(in: room, client)
         case 11:
             if oneIn(2) {
-                client.wishes[room] = nil
+                client.wantedRooms[room] = nil
                 client.rooms[room]?.record.leave()
                 feed(client, oneIn(3) ? .forget(room) : .leave(room))
             }
@@ -55,7 +55,7 @@ extension SimWorld {
     func join(_ room: RoomName, _ client: SimClient) {
         let starts: [JoinRequest.Start] = [.beginning, .last(1 + jitter(8)), .now]
         let request = JoinRequest(start: pick(starts) ?? .now, limit: pick([0, 3, 10_000]) ?? 0)
-        client.wishes[room] = request
+        client.wantedRooms[room] = request
         open(room, request, client)
         feed(client, .join(room, request))
     }

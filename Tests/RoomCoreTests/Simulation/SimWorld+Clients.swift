@@ -19,7 +19,7 @@ extension SimWorld {
         feed(client, .calendar(calendar(of: client)))
         let waiting = client.store.rooms.filter { !$0.value.outbox.isEmpty }.keys.sorted()
         feed(client, .storeOpened(client.store.device, keeps: .max, waiting: waiting))
-        for (room, request) in client.wishes.sorted(by: { $0.key < $1.key }) {
+        for (room, request) in client.wantedRooms.sorted(by: { $0.key < $1.key }) {
             open(room, request, client)
             feed(client, .join(room, request))
         }
@@ -115,11 +115,11 @@ extension SimWorld {
             switch effect {
             case .send(let frame): if let link = client.link, link.isOpenAtClient { send(frame, on: link) }
             case .end(.reconnect(let after, _, _)):
-                client.barredUntil = max(client.barredUntil, now + after.wholeMilliseconds)
+                client.reconnectsAt = max(client.reconnectsAt, now + after.wholeMilliseconds)
                 if let link = client.link { agenda.plan(.linkEnds(link, atClient: true), at: now) }
             case .event(.stopped(let refusal)): if !isHostile { broken("\(client.who) stops for good: \(refusal)") }
             case .end:
-                client.barredUntil = max(client.barredUntil, now + 2000)
+                client.reconnectsAt = max(client.reconnectsAt, now + 2000)
                 if let link = client.link { agenda.plan(.linkEnds(link, atClient: true), at: now) }
             case .event(.load(let room)): order(.load(room), of: client)
             case .event(.commit(let number, let changes)): order(.commit(number, changes), of: client)

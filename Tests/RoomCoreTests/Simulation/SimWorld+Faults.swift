@@ -11,10 +11,10 @@ extension SimWorld {
         case .halfOpen: if let link = client.link { halfOpen(link) }
         case .slowLink:
             count(.slowLinks)
-            client.link?.drag = jitter(1500)
+            client.link?.extraDelay = jitter(1500)
         case .clientDies: if oneIn(3) { kill(client, restartIn: jitter(3000)) } else { client.diesAfter = Int(jitter(12)) }
         case .clientRestored: restore(client)
-        case .clientDouble: double(client)
+        case .clientDouble: startCopy(client)
         case .clientDisk: client.isFullUntil = now + jitter(3000)
         case .clientClock:
             count(.clocks)
@@ -27,7 +27,7 @@ extension SimWorld {
             feedHub(.stop)
             agenda.plan(.hub(life: hub.life, .stopped), at: now + 6000 + jitter(2000))
         case .hubDisk: hub.failsUntil = now + jitter(2000)
-        case .hubReads: hub.isBlindUntil = now + jitter(3000)
+        case .hubReads: hub.readsFailUntil = now + jitter(3000)
         case .hubClock:
             count(.clocks)
             let day: Int64 = 86_400_000
@@ -64,14 +64,14 @@ extension SimWorld {
     }
 
     /// Starts a second client with a copy of a client's store without the outbox.
-    private func double(_ client: SimClient) {
+    private func startCopy(_ client: SimClient) {
         guard clients.count < 6, !clients.contains(where: { $0 !== client && $0.user == client.user }) else { return }
         count(.doubles)
         let twin = SimClient(who: "\(client.who)/\(clients.count)", user: client.user, store: client.store)
         write(HistoryEvent(.restored, who: twin.who, at: now))
         twin.store.dropOutbox()
         twin.clock = client.clock
-        twin.wishes = client.wishes
+        twin.wantedRooms = client.wantedRooms
         clients.append(twin)
         agenda.plan(.startClient(twin, life: 0), at: now + jitter(3000))
     }
@@ -97,7 +97,7 @@ extension SimWorld {
         hub.lines[name, default: []].append(room)
         hub.log.rewind(name, to: backup, epoch: newEpoch())
         hub.backups[name] = nil
-        hub.astray.remove(name)
+        hub.rewoundUnnoticed.remove(name)
         write(HistoryEvent(.rewound, who: "hub", at: now, room: name.text))
         notify("\(name) is put back to \(backup.head)")
     }
@@ -113,7 +113,7 @@ extension SimWorld {
         count(.unseen)
         writeLog(name, room)
         hub.lines[name, default: []].append(room)
-        hub.astray.insert(name)
+        hub.rewoundUnnoticed.insert(name)
         hub.log.rewind(name, to: backup)
         var event = HistoryEvent(.rewound, who: "hub", at: now, room: name.text)
         event.epoch = names.of(backup.epoch)

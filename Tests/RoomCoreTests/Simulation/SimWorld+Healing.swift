@@ -13,11 +13,11 @@ extension SimWorld {
         for client in clients {
             client.clock = 0
             client.diesAfter = nil
-            client.link?.drag = 0
+            client.link?.extraDelay = 0
             // A new token gives the rights back, and it needs a new connection.
             if plan.faults.contains(.rights), let link = client.link { cut(link) }
             feed(client, .calendar(calendar(of: client)))
-            for room in rooms where client.wishes[room] == nil { join(room, client) }
+            for room in rooms where client.wantedRooms[room] == nil { join(room, client) }
         }
         let waiting = clients.map { $0.store.rooms.values.reduce(0) { $0 + $1.outbox.count(where: \.waits) } }.max() ?? 0
         // Two clients with one device would replace each other for ever. The copy connects alone, and then the original alone, unless one
@@ -25,11 +25,11 @@ extension SimWorld {
         let originals = clients.indices.filter { place in
             clients[(place + 1)...].contains { $0.store.device == clients[place].store.device }
         }.map { clients[$0] }
-        for client in originals { setAside(client) }
+        for client in originals { stop(client) }
         if !originals.isEmpty { run(until: now + 30_000) }
         for client in clients where clients.contains(where: { $0 !== client && $0.store.device == client.store.device }) {
             if originals.contains(where: { $0 === client }) { continue }
-            putAway(client)
+            retire(client)
         }
         for client in originals {
             client.isAway = false
@@ -40,13 +40,13 @@ extension SimWorld {
     }
 
     /// Stops an app and keeps its store.
-    private func setAside(_ client: SimClient) {
+    private func stop(_ client: SimClient) {
         kill(client, restartIn: 0)
         client.isAway = true
     }
 
-    private func putAway(_ client: SimClient) {
-        setAside(client)
+    private func retire(_ client: SimClient) {
+        stop(client)
         notify("\(client.who) is put away")
         writeOutbox(of: client)
     }

@@ -5,7 +5,7 @@ import RoomHistory
 /// Records the history of the clients and the hub.
 extension SimWorld {
     func write(_ event: HistoryEvent) {
-        if isTold { history.append(event) }
+        if isVerbose { history.append(event) }
         checker.note(event)
     }
 

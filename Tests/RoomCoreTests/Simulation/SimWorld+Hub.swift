@@ -127,7 +127,11 @@ extension SimWorld {
             case .notify(let message): agenda.plan(.hub(life: hub.life, .input(.heard(message))), at: now + jitter(5))
             case .answer(let request, let answer): answered(request, answer)
             case .rewound(let place, let room):
-                if hub.astray.contains(room) { count(.found) } else { broken("the hub takes \(room) for one that went back to \(place)") }
+                if hub.rewoundUnnoticed.contains(room) {
+                    count(.found)
+                } else {
+                    broken("the hub takes \(room) for one that went back to \(place)")
+                }
             }
         }
         hub.due = Self.milliseconds(hub.machine?.deadline)
@@ -140,7 +144,9 @@ extension SimWorld {
         return rooms.map { Grant($0.text, RoomRights(rawValue: UInt8(jitter(8)))) }
     }
 
-    /// The expiry of a token. Most tokens do not expire.
+    /// The expiry of a token.
+    ///
+    /// Most tokens do not expire.
     private func tokenEnd() -> Int64? {
         guard isHostile, plan.faults.contains(.tokenEnds), oneIn(2) else { return nil }
         return hubCalendar + 200 + jitter(5000)
@@ -177,7 +183,7 @@ extension SimWorld {
         case .reply(let reply): feedHub(.log(reply))
         case .order(let order):
             var reply = isHostile && now < hub.failsUntil && oneIn(2) ? failure(of: order) : nil
-            if isHostile, now < hub.isBlindUntil, oneIn(2) { reply = order.isReading ? failure(of: order) : reply }
+            if isHostile, now < hub.readsFailUntil, oneIn(2) { reply = order.isReading ? failure(of: order) : reply }
             let answer = reply ?? carryOutLog(order)
             for fault in hub.log.takeFaults() { broken(fault) }
             if let answer { feedHub(.log(answer)) }
@@ -189,12 +195,14 @@ extension SimWorld {
         if case .renew(let name) = order, let room = hub.log.rooms[name] {
             writeLog(name, room)
             hub.lines[name, default: []].append(room)
-            hub.astray.remove(name)
+            hub.rewoundUnnoticed.remove(name)
         }
         return hub.log.carryOut(order, epoch: newEpoch())
     }
 
-    /// The answer of a failing disk. After a failed append it is unknown whether the entries are on disk.
+    /// The answer of a failing disk.
+    ///
+    /// After a failed append it is unknown whether the entries are on disk.
     private func failure(of order: LogOrder) -> LogReply? {
         switch order {
         case .open(let room), .renew(let room): return .notOpened(room)

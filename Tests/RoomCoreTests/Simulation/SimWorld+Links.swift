@@ -4,14 +4,14 @@ import RoomCore
 extension SimWorld {
     func connect(_ client: SimClient) {
         guard client.link == nil, !client.isAway else { return }
-        if hub.machine == nil || now < client.barredUntil {
-            let due = max(client.barredUntil, now + 200 + jitter(1000))
+        if hub.machine == nil || now < client.reconnectsAt {
+            let due = max(client.reconnectsAt, now + 200 + jitter(1000))
             return agenda.plan(.client(client, life: client.life, .connect), at: due)
         }
         lastLink += 1
         count(.connections)
         let link = SimLink(id: ConnectionID(lastLink), client: client)
-        if isHostile, plan.faults.contains(.slowLink), oneIn(6) { link.drag = jitter(400) }
+        if isHostile, plan.faults.contains(.slowLink), oneIn(6) { link.extraDelay = jitter(400) }
         client.link = link
         sendUp(.open, on: link)
     }
@@ -36,7 +36,7 @@ extension SimWorld {
 
     func sendUp(_ item: SimLink.Up, on link: SimLink) {
         guard !link.isCut, !link.up.swallows else { return count(.lostFrames) }
-        agenda.plan(.landsAtHub(link), at: link.up.send(item, at: now + 1 + link.drag + jitter(plan.latency)))
+        agenda.plan(.landsAtHub(link), at: link.up.send(item, at: now + 1 + link.extraDelay + jitter(plan.latency)))
     }
 
     func sendDown(_ item: SimLink.Down, on link: SimLink) {
@@ -44,7 +44,7 @@ extension SimWorld {
         var isHandshake = false
         if case .open = item { isHandshake = true }
         guard !link.isCut, isHandshake || !link.down.swallows else { return count(.lostFrames) }
-        agenda.plan(.landsAtClient(link), at: link.down.send(item, at: now + 1 + link.drag + jitter(plan.latency)))
+        agenda.plan(.landsAtClient(link), at: link.down.send(item, at: now + 1 + link.extraDelay + jitter(plan.latency)))
         if plan.overtakes { count(.overtaken, link.down.overtake { mayPass($0, $1) && !oneIn(4) }) }
         if link.down.flights.count > plan.congestion, !link.isCongested, link.isOpenAtHub {
             link.isCongested = true
@@ -88,7 +88,9 @@ extension SimWorld {
         }
     }
 
-    /// Some messages are invalid in every send. The hub can read only their room and number.
+    /// Some messages are invalid in every send.
+    ///
+    /// The hub can read only their room and number.
     private func unreadable(_ frame: ClientFrame) -> PublicationEnvelope? {
         guard case .publish(let room, let publication) = frame, publication.content != nil, publication.id.bits.low % 97 == 0 else {
             return nil
@@ -112,7 +114,7 @@ extension SimWorld {
             // A replaced client does not reconnect by itself. The app does so after a while.
             if code == 4000 {
                 count(.replaced)
-                link.client.barredUntil = now + 3000 + jitter(5000)
+                link.client.reconnectsAt = now + 3000 + jitter(5000)
             }
             endAtClient(link)
         }
@@ -120,7 +122,9 @@ extension SimWorld {
 
     // MARK: Ends
 
-    /// Loses frames in flight, in each direction from another point on. Both sides see the end some time later.
+    /// Loses frames in flight, in each direction from another point on.
+    ///
+    /// Both sides see the end some time later.
     func cut(_ link: SimLink) {
         guard !link.isCut else { return }
         link.isCut = true

@@ -5,7 +5,9 @@ struct SimRoom {
     /// The only reader's number.
     static let reader: UInt64 = 1
     var record = RoomRecord()
-    /// The last entry that the reader took. Nil if it is to start again.
+    /// The last entry that the reader took.
+    ///
+    /// Nil if it is to start again.
     var last: Int64?
     /// Messages that the app follows.
     var followed: [UInt64: MessageID] = [:]
@@ -28,7 +30,9 @@ extension SimWorld {
         client.rooms[room]?.followed[follower] = id
     }
 
-    /// The store's contents of a room are known. A reader that waited for them continues.
+    /// The store's contents of a room are known.
+    ///
+    /// A reader that waited for them continues.
     func load(_ stored: StoredRoom, of room: RoomName, _ client: SimClient) {
         client.rooms[room]?.record.load(stored)
         read(room, client)
@@ -49,7 +53,9 @@ extension SimWorld {
         if now % 3 > 0 { read(room, client) }
     }
 
-    /// Reads what is available. No entry is missing or repeated, unless the reader is told to start again.
+    /// Reads what is available.
+    ///
+    /// No entry is missing or repeated, unless the reader is told to start again.
     private func read(_ room: RoomName, _ client: SimClient) {
         guard var seen = client.rooms[room] else { return }
         defer { client.rooms[room] = seen }

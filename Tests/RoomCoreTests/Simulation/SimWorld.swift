@@ -3,7 +3,9 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// Clients and a hub with the real machines, on simulated disks and links. There are no tasks and no clock, and all chance is from a seed.
+/// Clients and a hub with the real machines, on simulated disks and links.
+///
+/// There are no tasks and no clock, and all chance is from a seed.
 final class SimWorld {
     /// A planned event.
     ///
@@ -25,7 +27,7 @@ final class SimWorld {
     let seed: UInt64
     let plan: SimPlan
     /// Whether each step is printed.
-    let isTold: Bool
+    let isVerbose: Bool
     var random: SeededGenerator
     var now: Int64 = 0
     /// The time that all programs slept, which the calendars show in addition to the world's time.
@@ -35,7 +37,7 @@ final class SimWorld {
     var clients: [SimClient] = []
     var lastLink: UInt64 = 0
     /// The number of hellos that reached the hub.
-    var greetings: Int64 = 0
+    var helloCount: Int64 = 0
     var fences: [SimFence.Place: SimFence] = [:]
     var isHostile = true
     /// The last aftermath of a fault: a half-open link was noticed, the hub started, or a store that had failed was read again.
@@ -52,8 +54,8 @@ final class SimWorld {
     var requests: [UInt64: SimServerMessage] = [:]
     var steps = 0
 
-    init(seed: UInt64, plan: SimPlan, isTold: Bool = false) {
-        (self.seed, self.plan, self.isTold) = (seed, plan, isTold)
+    init(seed: UInt64, plan: SimPlan, isVerbose: Bool = false) {
+        (self.seed, self.plan, self.isVerbose) = (seed, plan, isVerbose)
         random = SeededGenerator(seed: seed &* 31 &+ 7)
         // Two of the names look the same, if there are two.
         rooms = (plan.rooms == 1 ? ["room"] : ["caf\u{E9}", "cafe\u{301}", "room"]).prefix(plan.rooms).compactMap { RoomName($0) }
@@ -93,7 +95,7 @@ final class SimWorld {
 
     func count(_ what: SimCount, _ number: Int64 = 1) { counts[what, default: 0] += number }
 
-    func notify(_ text: @autoclosure () -> String) { if isTold { print("\(now) \(text())") } }
+    func notify(_ text: @autoclosure () -> String) { if isVerbose { print("\(now) \(text())") } }
 
     /// Handles all events before a time.
     func run(until end: Int64) {

@@ -1,9 +1,11 @@
 import RoomCore
 
-/// A correct log of a hub in memory. It is a value, so a copy is what remains after a crash.
+/// A correct log of a hub in memory.
+///
+/// It is a value, so a copy is what remains after a crash.
 struct ModelLog {
     /// The outcome of an append.
-    enum Fate {
+    enum Outcome {
         /// It is written and reported as written.
         case written
         /// It is not written and is reported as possibly not written.
@@ -24,8 +26,10 @@ struct ModelLog {
         var head: Int64 { base - 1 + Int64(entries.count) }
     }
     private(set) var rooms: [RoomName: Stored] = [:]
-    /// The outcomes of the next appends. When it is empty, appends are written.
-    var fates: [Fate] = []
+    /// The outcomes of the next appends.
+    ///
+    /// When it is empty, appends are written.
+    var outcomes: [Outcome] = []
     /// Whether rooms can be opened, marks looked up and entries read.
     var isReadable = true
     /// The numbers of entries that cannot be read.
@@ -61,9 +65,9 @@ struct ModelLog {
             guard isReadable else { return .notRecalled(name, device) }
             return .recalled(name, device, rooms[name]?.marks[device] ?? owner(of: device))
         case .append(let name, let batch, let records):
-            let fate = fates.isEmpty ? .written : fates.removeFirst()
-            if fate != .refused { for record in records { write(record, to: name) } }
-            return fate == .written ? .appended(name, batch: batch) : .notAppended(name, batch: batch)
+            let outcome = outcomes.isEmpty ? .written : outcomes.removeFirst()
+            if outcome != .refused { for record in records { write(record, to: name) } }
+            return outcome == .written ? .appended(name, batch: batch) : .notAppended(name, batch: batch)
         case .fetchAfter(let number, let name, let seq, let limit, let bytes):
             guard isReadable, let room = rooms[name] else { return .notFetched(number) }
             let entries = room.entries.filter { $0.seq > seq }.prefix(Int(limit))

@@ -29,5 +29,5 @@ import Testing
         ("a\nb\u{1B}", #"a\u{0A}b\u{1B}"#), ("\u{FFF9}a\u{2066}", #"\u{FFF9}a\u{2066}"#),
         ("ann a\u{A0}\u{2800}", #"ann a\u{A0}\u{2800}"#),
     ])
-    func `invisible characters of a name are written out where it is shown`(name: String, shown: String) { #expect(name.escapedAsName == shown) }
+    func `a shown name has its invisible characters written out`(name: String, shown: String) { #expect(name.escapedAsName == shown) }
 }
