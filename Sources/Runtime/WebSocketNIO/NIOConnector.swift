@@ -1,9 +1,16 @@
 package import NIOCore
+import NIOPosix
+import NIOSSL
 import WebSocketCore
 package import WebSocketRuntime
 
 #if !SwiftNIO
     #error("servers and connections over SwiftNIO need its trait, which is a default: .package(url: \"…\", traits: [.defaults])")
+#endif
+
+#if canImport(Network)
+    import NIOTransportServices
+    import Network
 #endif
 
 /// Opens WebSockets over TCP and TLS.
@@ -144,5 +151,123 @@ extension ClientOptions {
         // The app alone knows which fields are credentials, so only fields known to be harmless are sent.
         headers = headers.keeping(Self.publicFields)
         subprotocols = publicSubprotocols
+    }
+}
+
+extension NIOConnector {
+    typealias Initializer = @Sendable (any Channel) -> EventLoopFuture<Void>
+
+    #if canImport(Network)
+        static var defaultGroup: any EventLoopGroup { NIOTSEventLoopGroup.singleton }
+
+        /// Returns the system's trust evaluation if the system performs TLS; nil if NIOSSL does.
+        ///
+        /// The system performs TLS only on its own event loops, for options that it supports, and without a proxy, because its TLS begins
+        /// with the connection.
+        static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? {
+            guard options.url.isSecure, options.proxy == nil, NetworkBootstrap.takes(group),
+                options.tls.features.isSubset(of: SystemTrust.ofNetwork)
+            else { return nil }
+            return try SystemTrust(
+                options.tls, host: options.url.host, place: "\(options.url)", path: "Network.framework", supporting: SystemTrust.ofNetwork)
+        }
+
+        /// Opens a connection; with `trust` the system performs TLS.
+        static func open(
+            _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, _ initializer: @escaping Initializer
+        ) -> EventLoopFuture<any Channel> {
+            guard var bootstrap = NetworkBootstrap(group, connectTimeout: options.connectTimeout, initializer) else {
+                return openPosix(options, on: group, initializer)
+            }
+            if let trust { bootstrap.secure(with: trust) }
+            return switch options.destination {
+            case .host(let host, let port): bootstrap.connect(host: host, port: port)
+            case .socket(let path): bootstrap.connect(socketPath: path)
+            }
+        }
+    #else
+        static var defaultGroup: any EventLoopGroup { MultiThreadedEventLoopGroup.singleton }
+
+        /// Returns the system's trust evaluation if the system performs TLS; here NIOSSL always does.
+        static func systemTrust(_ options: ClientOptions, on group: any EventLoopGroup) throws(TransportError) -> SystemTrust? { nil }
+
+        static func open(
+            _ options: ClientOptions, on group: any EventLoopGroup, trust: SystemTrust? = nil, _ initializer: @escaping Initializer
+        ) -> EventLoopFuture<any Channel> {
+            openPosix(options, on: group, initializer)
+        }
+    #endif
+
+    /// Throws for event loops that cannot open connections.
+    static func check(_ group: any EventLoopGroup) throws(TransportError) {
+        #if canImport(Network)
+            if NetworkBootstrap.takes(group) { return }
+        #endif
+        guard ClientBootstrap(validatingGroup: group) == nil else { return }
+        throw TransportError(.invalidConfiguration, "the event loops of a \(type(of: group)) cannot open connections")
+    }
+
+    private static func openPosix(
+        _ options: ClientOptions, on group: any EventLoopGroup, _ initializer: @escaping Initializer
+    ) -> EventLoopFuture<any Channel> {
+        let loop = group.next()
+        let bootstrap = ClientBootstrap(group: loop)
+            .connectTimeout(TimeAmount(options.connectTimeout))
+            .resolver(options.resolver?(loop))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer(initializer)
+        return switch options.destination {
+        case .host(let host, let port): bootstrap.connect(host: host, port: port)
+        case .socket(let path): bootstrap.connect(unixDomainSocketPath: path)
+        }
+    }
+}
+
+extension TransportError {
+    /// Converts an error while connecting.
+    init(connecting error: any Error, to url: WebSocketURL) {
+        switch error {
+        case let error as TransportError: self = error
+        case let error as NIOConnectionError:
+            if let lookup = error.dnsAError ?? error.dnsAAAAError, error.connectionErrors.isEmpty {
+                self.init(.unresolved, "the host \(url.host) could not be found: \(lookup)", underlying: error)
+            } else if error.connectionErrors.contains(where: { $0.error is ChannelError }) {
+                self.init(.timedOut, "\(url) did not answer in time", underlying: error)
+            } else {
+                let cause = error.connectionErrors.last.map { Self.words($0.error) } ?? "\(error)"
+                self.init(.unreachable, "could not connect to \(url): \(cause)", underlying: error)
+            }
+        case ChannelError.connectTimeout(let limit):
+            self.init(.timedOut, "\(url) did not answer within \(limit.nanoseconds / 1_000_000) ms", underlying: error)
+        #if canImport(Network)
+            case NWError.tls: self.init(.tls, "TLS with \(url) failed: \(error)", underlying: error)
+            case NWError.dns: self.init(.unresolved, "the host \(url.host) could not be found: \(error)", underlying: error)
+        #endif
+        case is NIOSSLExtraError:
+            self.init(.invalidConfiguration, "TLS cannot be set up for \(url): \(error)", underlying: error)
+        default:
+            self.init(.unreachable, "could not connect to \(url): \(Self.words(error))", underlying: error)
+        }
+    }
+
+    /// Converts an error between the connection and the end of the handshake.
+    init(handshaking error: any Error, with url: WebSocketURL) {
+        switch error {
+        case let error as TransportError: self = error
+        // The peer closed the connection: TLS reports it first, and the certificate is not the reason.
+        case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
+            self.init(.lost, "\(url) hung up during the handshake", underlying: error)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            self.init(.tls, "TLS with \(url) failed: \(error)", underlying: error)
+        default:
+            self.init(.lost, "the link to \(url) failed during the handshake: \(Self.words(error))", underlying: error)
+        }
+    }
+
+    /// The text of a system error, without the name of the failed call.
+    static func words(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode)).lowercased()
     }
 }

@@ -1,4 +1,4 @@
-internal import CodecCore
+package import CodecCore
 internal import MachineCore
 internal import ProtocolCore
 
@@ -192,4 +192,87 @@ extension ClientMachine {
         for handle in unsubscribing { effects.append(.event(.unsubscribed(handle))) }
         (topics, procedures, alarms) = (TopicTable(), ProcedureTable(), Alarms())
     }
+}
+
+/// The features of the current session's router, as its welcome announces them.
+struct RouterTraits: Hashable, Sendable {
+    private(set) var broker: Set<String> = []
+    private(set) var dealer: Set<String> = []
+    /// Whether the router supports CANCEL.
+    private(set) var cancels = false
+    /// Whether the dealer enforces or forwards the timeout of a call.
+    private(set) var timesOut = false
+    /// Whether a call's input may be sent in parts.
+    private(set) var takesParts = false
+    /// Whether a call's result may come in parts.
+    private(set) var givesProgress = false
+
+    init() {}
+
+    init(welcome details: ValueMap) {
+        broker = Self.features(of: "broker", in: details)
+        dealer = Self.features(of: "dealer", in: details)
+        // Both spellings are in use.
+        cancels = dealer.contains("call_canceling") || dealer.contains("call_cancelling")
+        timesOut = dealer.contains("call_timeout")
+        takesParts = dealer.contains("progressive_call_invocations")
+        givesProgress = dealer.contains("progressive_call_results")
+    }
+
+    /// Returns the feature that a subscription or registration needs and the router lacks.
+    ///
+    /// If a router announces no features at all, the client assumes that it has them.
+    func lacking(match: WAMPMatch, among features: Set<String>, named name: String) -> String? {
+        match == .exact || features.isEmpty || features.contains(name) ? nil : name
+    }
+
+    private static func features(of role: String, in details: ValueMap) -> Set<String> {
+        guard let features = details["roles"]?[role]?["features"]?.entries else { return [] }
+        return Set(features.entries.compactMap { $0.value == true ? $0.key.string : nil })
+    }
+}
+
+/// An event that the router publishes when the session ends.
+///
+/// A testament belongs to one session, so a client sets its testaments again each time it joins.
+///
+/// Source: WAMP, "Session Testament".
+///
+/// It is a class, so that it takes little space in the options of each call.
+package final class Testament: Hashable, Sendable {
+    package static let procedure = "wamp.session.add_testament"
+    package static let flush = "wamp.session.flush_testaments"
+
+    package let scope: TestamentScope
+    /// The arguments of the call that sets the testament.
+    package let call: WAMPArguments
+
+    package init(topic: String, arguments: WAMPArguments, options: PublishOptions, scope: TestamentScope) throws(CodecError) {
+        self.scope = scope
+        call = WAMPArguments(
+            [.text(topic), .array(try arguments.list), .map(try arguments.keywords)],
+            keywords: ["publish_options": .map(Self.map(options)), "scope": .text(scope.rawValue)])
+    }
+
+    package static func == (lhs: Testament, rhs: Testament) -> Bool { (lhs.scope, lhs.call) == (rhs.scope, rhs.call) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(call) }
+
+    private static func map(_ options: PublishOptions) -> ValueMap {
+        var map = options.other
+        if options.isRetained { map["retain"] = true }
+        if let discloseMe = options.discloseMe { map["disclose_me"] = .bool(discloseMe) }
+        options.excluded.write(into: &map, as: "exclude")
+        options.eligible.write(into: &map, as: "eligible")
+        return map
+    }
+}
+
+/// When a testament is published.
+///
+/// Source: WAMP, "Session Testament".
+public enum TestamentScope: String, Hashable, Sendable, CaseIterable {
+    /// When the session has ended for good.
+    case destroyed
+    /// When the connection is lost, even if the router keeps the session.
+    case detached
 }

@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 package import NIOPosix
 import NIOSSL
 import NIOTLS
@@ -197,5 +197,13 @@ extension NIOConnector {
         let opened = loop.makePromise(of: ByteLink.self)
         try open(options, on: loop, isInspection: isUnverified, for: opened) { ByteLinkHandler(options, opened: opened) }
         return try await result(of: opened.futureResult, else: options) { opened.fail($0) }
+    }
+}
+
+extension SocketAddress {
+    /// The address and port as in a URL: `127.0.0.1:9001`, `[::1]:9001`; a path for a Unix socket.
+    package var endpoint: String {
+        guard let ip = ipAddress, let port else { return pathname ?? description }
+        return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
     }
 }

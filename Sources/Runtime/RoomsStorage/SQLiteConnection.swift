@@ -1,4 +1,5 @@
 import CRoomsSQLite
+package import WebSocketRuntime
 
 /// A connection to an SQLite file, for one thread at a time.
 package final class SQLiteConnection {
@@ -233,5 +234,69 @@ extension Optional: SQLiteValue where Wrapped: SQLiteValue {
 extension SQLiteFailure {
     fileprivate init(of handle: OpaquePointer) {
         self.init(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+    }
+}
+
+/// An error of SQLite.
+@usableFromInline package struct SQLiteFailure: Error, Hashable {
+    /// The extended result code.
+    package let code: Int32
+    /// The error message.
+    package let message: String
+
+    init(code: Int32, message: String) { (self.code, self.message) = (code, message) }
+
+    /// Creates an error for a file with contents that this library has never written.
+    package static func damaged(_ message: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CORRUPT, message: message) }
+    /// Creates an error for a transaction that has ended unexpectedly.
+    package static func aborted(_ message: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_ABORT, message: message) }
+    /// Creates an error for a file that cannot be opened.
+    package static func unreachable(_ message: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CANTOPEN, message: message) }
+    /// The error for operations on a closed store.
+    ///
+    /// SQLite has no such code.
+    package static let closed = SQLiteFailure(code: -1, message: "closed")
+
+    /// Whether the file is damaged; any other error may be temporary.
+    package var isDamage: Bool { code & 0xFF == SQLITE_CORRUPT }
+    /// Whether a program ended while it wrote, so that the file can be read only with write access.
+    package var isUnfinished: Bool { code == SQLITE_READONLY | 3 << 8 }
+    /// Whether the disk is full; the shared-memory file (`-shm`) needs space, too.
+    package var isFull: Bool { code & 0xFF == SQLITE_FULL || code == SQLITE_IOERR | 19 << 8 }
+}
+
+extension StorageError {
+    /// Converts an SQLite error for callers that do not know SQLite.
+    package init(_ failure: SQLiteFailure, _ path: String) {
+        switch failure.code & 0xFF {
+        case _ where failure == .closed: self = .closed
+        case _ where failure.isFull: self = .full
+        case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: self = .readOnly(path)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(failure.message)
+        default: self = .failed("\(failure.message) (SQLite \(failure.code))")
+        }
+    }
+}
+
+/// The errors of a store, on either side.
+package protocol StorageError: Error {
+    static var full: Self { get }
+    static var closed: Self { get }
+    static func readOnly(_ path: String) -> Self
+    static func inUse(_ directory: String) -> Self
+    static func corrupt(_ reason: String) -> Self
+    static func failed(_ reason: String) -> Self
+}
+
+extension StorageError {
+    /// Converts an error for a file or directory that cannot be created.
+    package init(_ failure: Disk.Failure, _ path: String) { self = failure.isFull ? .full : .readOnly(path) }
+
+    /// Converts an error for a directory that cannot be locked.
+    package init(_ failure: FileLock.Failure, _ directory: String) {
+        switch failure {
+        case .held: self = .inUse(directory)
+        case .system(let number): self.init(Disk.Failure(number: number), directory)
+        }
     }
 }
