@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that users of Holdfast fetch none of what it is compared with.
+// A separate package, so that users of Holdfast do not fetch the peers.
 
-/// As in the package above.
+/// The same settings as in the main package.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -22,7 +22,7 @@ let package = Package(
     platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "holdfast", path: ".."),
-        // What Holdfast is built on, measured bare and with its own WebSocket.
+        // The base of Holdfast, measured alone and with its own WebSocket.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         // A peer.
         .package(url: "https://github.com/swhitty/FlyingFox.git", exact: "0.27.1"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts what one message costs in instructions and allocations, and compares it with thresholds.json.
+"""Counts the instructions and allocations per message, and compares them with thresholds.json.
 
     quick.py PROBE [--update]
 
-The probe does every piece of work twice under callgrind, with N messages and with 2N: the difference, divided by N, is what a
-message costs, without what it costs to start and to end.
+The probe does every piece of work twice under callgrind, with N messages and with 2N. The difference divided by N is the cost of
+a message, without the cost of start and end.
 """
 import json
 import os
@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 THRESHOLDS = pathlib.Path(__file__).with_name("thresholds.json")
 TOLERANCE = 0.05
-# Row: the probe's work, how many messages, and the work that is subtracted from it.
+# Row: the probe's work, the number of messages, and the work that is subtracted.
 ROWS = {
     "parse 32 B, binary, in place": ("parse-binary-32", 16384, None),
     "parse 32 B, text, in place": ("parse-text-32", 16384, None),
@@ -42,19 +42,19 @@ ROWS = {
     "decode a publication, Protobuf": ("decode-pub-protobuf", 1024, None),
     "deflate and inflate 1 KiB of JSON, beyond zlib": ("compress-json-1024", 1024, "compress-json-1024-zlib"),
 }
-FIGURES = {"instructions": 1, "allocations": 3}  # and how many decimals say something
+FIGURES = {"instructions": 1, "allocations": 3}  # and the number of significant decimals
 ALLOCATORS = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
 
 
 def parse(profile: Iterable[str]) -> tuple[int, int]:
-    """The instructions and the calls of allocators, from outside of the C library, in callgrind's output."""
+    """The instructions and the allocator calls from outside the C library, in callgrind's output."""
     names: dict[str, str] = {}
     instructions = allocations = 0
     caller = called = ""
     for line in profile:
         key, equals, value = line.rstrip("\n").partition("=")
         if key in ("ob", "cob", "fn", "cfn") and equals:
-            # A name stands behind its number the first time only; objects and functions are numbered apart.
+            # A name follows its number only the first time. Objects and functions have separate numbers.
             number, _, name = value.partition(" ")
             number = key[-2:] + number
             name = names.setdefault(number, name)
@@ -74,7 +74,7 @@ def parse(profile: Iterable[str]) -> tuple[int, int]:
 def count(probe: str, work: str, messages: int) -> tuple[int, int]:
     with tempfile.NamedTemporaryFile("r") as output:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={output.name}", probe, work, str(messages)]
-        # Hashes would differ from run to run.
+        # Otherwise hashes differ between runs.
         environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}
         run = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
         if run.returncode != 0:
@@ -83,7 +83,7 @@ def count(probe: str, work: str, messages: int) -> tuple[int, int]:
 
 
 def measure(probe: str) -> dict[str, dict[str, float]]:
-    """What each row costs per message."""
+    """The cost of each row per message."""
     works = {name: messages for work, messages, reference in ROWS.values() for name in (work, reference) if name}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         runs = {work: [pool.submit(count, probe, work, n) for n in (messages, 2 * messages)] for work, messages in works.items()}
@@ -94,7 +94,7 @@ def measure(probe: str) -> dict[str, dict[str, float]]:
     for row, (work, _, reference) in ROWS.items():
         subtracted = cost[reference] if reference else [0, 0]
         figures[row] = {
-            # `+ 0` makes 0 of -0.
+            # `+ 0` turns -0 into 0.
             figure: round(cost[work][i] - subtracted[i], decimals) + 0
             for i, (figure, decimals) in enumerate(FIGURES.items())
         }
@@ -105,9 +105,9 @@ def measure(probe: str) -> dict[str, dict[str, float]]:
 
 
 def machine() -> dict[str, str]:
-    """What the figures depend on beside our own code."""
+    """What the figures depend on besides our own code."""
     swift = re.search(r"Swift version (\S+)", subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout)
-    # valgrind shows a program no more than that, whatever the processor has.
+    # valgrind offers a program no more than this, on any processor.
     vectors = ["avx2"] if re.search(r"^flags.*\bavx2\b", read("/proc/cpuinfo"), re.M) else []
     valgrind = subprocess.run(["valgrind", "--version"], capture_output=True, text=True).stdout.strip()
     return {
@@ -134,7 +134,7 @@ def judge(counted: float, threshold: float | None) -> str:
 
 
 def compare(figures: dict, thresholds: dict) -> tuple[int, int]:
-    """Prints a table; how many figures are within their thresholds, and how many above."""
+    """Prints a table. Returns the numbers of figures within and above their thresholds."""
     passed = failed = 0
     print(f"{'per message':48}", *(f"{figure:>13}" for figure in FIGURES))
     for row, costs in figures.items():
@@ -148,7 +148,7 @@ def compare(figures: dict, thresholds: dict) -> tuple[int, int]:
             else:
                 passed += 1
     for row in thresholds.keys() - figures.keys():
-        print(f"{row}: FAILED: a threshold, and nothing that counts it; --update removes it")
+        print(f"{row}: FAILED: a threshold without a row; --update removes it")
         failed += 1
     return passed, failed
 

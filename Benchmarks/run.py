@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures Holdfast beside its peers and says which goals are met; called by run.sh, which builds what is measured.
+"""Measures Holdfast against its peers and checks the goals. run.sh builds the programs and calls it.
 
-`run.py --list` names the rows, `run.py --draw` draws the chart of the latest results again.
+`run.py --list` prints the rows, `run.py --draw` draws the chart of the latest results again.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def draw() -> None:
 
 
 def allow_many_connections() -> None:
-    """For the rows with 10,000 connections; the servers inherit it."""
+    """For the rows with 10,000 connections. The servers inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -50,7 +50,7 @@ def main() -> int:
         draw()
         return 0
 
-    # So that servers are stopped on `kill`, too.
+    # So that `kill` also stops the servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     RESULTS.mkdir(parents=True, exist_ok=True)

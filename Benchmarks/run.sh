@@ -1,5 +1,5 @@
 #!/bin/bash
-# The benchmark: Holdfast beside its peers, as server and as client; see README.md.
+# The benchmark: Holdfast against its peers, as server and as client; see README.md.
 #
 #   Benchmarks/run.sh              all rows (about a quarter of an hour)
 #   Benchmarks/run.sh --list       the names of the rows
@@ -8,7 +8,7 @@
 # ROW=text                       only the rows with that text in their name
 # ROUNDS=n SECONDS_EACH=s        how often and how long each program is measured (5 times 0.5 s)
 # CHART=docs                     also renew docs/performance.png and .svg
-# HOLDFAST_BENCH_BIN_DIR=folder  where the Swift programs are; without it they are built first
+# HOLDFAST_BENCH_BIN_DIR=folder  the Swift programs; without it, they are built first
 set -euo pipefail
 # shellcheck source=../scripts/setup.sh
 source "$(dirname "$0")/../scripts/setup.sh"
@@ -20,7 +20,7 @@ esac
 
 need_bench
 "$here/load/build.sh"
-# What cannot be had is a failure in the table, and no reason not to measure the others.
+# A peer that is not available is a failure in the table, and the others are still measured.
 peers=(beast websocketpp libwebsockets go node python)
 [ -n "${HOLDFAST_BENCH_BIN_DIR:-}" ] || peers+=(swift)
 "$here/peers/build.sh" "${peers[@]}" || say "some peers could not be built"

@@ -8,7 +8,7 @@ PYTHON3=${PYTHON3:-python3}
 LISTS=$(cd "$(dirname "$0")" && pwd)/python2
 D=$(realpath -m "$1"); P=$D/py27; B=$D/dl
 mkdir -p "$P" "$B/lists/partial" "$B/debs" "$B/boot"
-# the mirror that this machine's own package sources name; MIRROR=… overrides
+# the mirror of this machine's own package sources; MIRROR=… overrides
 MIRROR=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | grep -v security | head -n 1)}
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${MIRROR%/} bullseye main" > "$B/sources.list"
 O=(-o "Dir::Etc::SourceList=$B/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::lists=$B/lists"
@@ -25,7 +25,7 @@ exec $P/usr/bin/python2.7 -W ignore "\$@"
 EOF
 chmod +x "$P/python2"
 
-# pip refuses a file that has another hash than the lists say.
+# pip refuses a file whose hash is not in the lists.
 "$PYTHON3" -m pip download -q --disable-pip-version-check --no-deps --python-version 2.7 --only-binary=:all: --require-hashes -d "$B/boot" -r "$LISTS/bootstrap.txt"
 pip2() { "$P/python2" "$B/boot/pip-20.3.4-py2.py3-none-any.whl/pip" "$@" -q --disable-pip-version-check --no-warn-script-location --no-deps --no-build-isolation; }
 pip2 install --no-index "$B"/boot/setuptools-*.whl "$B"/boot/wheel-*.whl
@@ -34,8 +34,8 @@ CPATH=$P/usr/include/python2.7:$P/usr/include CFLAGS=-O2 pip2 install --no-use-p
     echo "no wsaccel: 9.*, 12.* and 13.* will be slow" >&2
 
 cat > "$D/wstest_loopback.py" <<'EOF'
-# Python 2: wstest as it is, but every listening socket is bound to 127.0.0.1
-# (wstest itself binds 0.0.0.0 whatever host the spec's "url" names).
+# Python 2: the unchanged wstest, but every listening socket is bound to 127.0.0.1
+# (wstest itself binds 0.0.0.0, whatever host the "url" names).
 import sys
 from autobahntestsuite import wstest
 from twisted.internet import reactor

@@ -3,8 +3,8 @@
 
 Called by run.sh, which sets the environment: HOLDFAST_BIN (our peer), WSTEST, ROOT. See `run.sh` for the arguments.
 
-The suite is slow (one thread of Python 2), mostly waiting or compressing, and independent from case to case. So the cases
-are dealt out to several instances of it, of which as many run at a time as there are cores.
+The suite is slow (one thread of Python 2), mostly waits or compresses, and its cases are independent. So the cases
+are divided among several instances of it. As many run at a time as there are cores.
 """
 import argparse
 import concurrent.futures
@@ -27,11 +27,11 @@ EXPECTED = HERE / "expected.json"
 REPORTS = pathlib.Path(os.environ.get("REPORTS") or pathlib.Path(os.environ["ROOT"], "reports", "conformance")).resolve()
 SLOW_GROUPS = {"9", "12", "13"}
 CASES_PER_INSTANCE = 24
-# How the WebSocket is carried. Over HTTP/2 HAProxy stands between, which speaks it with us, and HTTP/1.1 with the suite.
+# How the WebSocket is carried. With HTTP/2 HAProxy is in between: it uses HTTP/2 with us, and HTTP/1.1 with the suite.
 PLAIN, TLS, HTTP2 = "plain", "TLS", "HTTP/2"
-QUICK_PER_CARRIED = 8  # of so many quick ones in a share, one is run over TLS, too, and another over HTTP/2; and of so many slow ones
+QUICK_PER_CARRIED = 8  # of this number of quick cases in a share, one also runs over TLS, and one over HTTP/2
 SLOW_PER_CARRIED = 5
-SECONDS_PER_SLOW_CASE = 60  # only an upper bound, after which an instance is given up
+SECONDS_PER_SLOW_CASE = 60  # an upper limit, after which an instance is ended
 SECONDS_PER_CASE = 12
 
 
@@ -44,9 +44,9 @@ def in_order(case):
 
 
 def choose_cases(scope, known):
-    """The cases of a scope, by what carries them.
+    """The cases of a scope, by carrier.
 
-    `share` rotates with the number of commits, so that every run tests others.
+    `share` rotates with the number of commits, so that every run tests other cases.
     """
     quick = [case for case in known if group(case) not in SLOW_GROUPS]
     slow = [case for case in known if group(case) in SLOW_GROUPS]
@@ -79,7 +79,7 @@ def folder(way):
 
 
 def deal(cases):
-    """Deals the cases out like cards, so that slow neighbours end in different instances."""
+    """Deals the cases in turn, so that neighbouring slow cases run in different instances."""
     instances = max(1, round(len(cases) / CASES_PER_INSTANCE))
     return [cases[index::instances] for index in range(instances)]
 
@@ -113,7 +113,7 @@ def stop(process):
 
 
 class Certificate:
-    """For localhost, signed by itself, made for this run."""
+    """A self-signed certificate for localhost, made for this run."""
 
     def __init__(self, directory):
         self.file, self.key = str(directory / "certificate.pem"), str(directory / "key.pem")
@@ -124,10 +124,10 @@ class Certificate:
 
 @contextlib.contextmanager
 def bridge(directory, target, listening="", connecting=""):
-    """HAProxy, which passes on WebSockets to the port `target`, with more options on either side; gives its port."""
+    """Starts a HAProxy that passes WebSockets to the port `target`, with extra options on either side. Returns its port."""
     port = free_port()
     config = directory / "haproxy.cfg"
-    # The suite takes no request with another port in its Host.
+    # The suite refuses requests with another port in Host.
     config.write_text(
         f"""defaults
     mode http
@@ -151,7 +151,7 @@ listen bridge
 
 
 class Instance:
-    """One run of the suite: some cases in one role, carried in one way, with a directory for its reports."""
+    """One run of the suite: some cases in one role over one carrier, with a directory for its reports."""
 
     def __init__(self, role, index, cases, carrier, certificate):
         self.role = role
@@ -226,7 +226,7 @@ class Instance:
 
 @contextlib.contextmanager
 def alone():
-    """Two runs at once would write the same reports, so the second waits; REPORTS=DIRECTORY gives it its own."""
+    """Two runs at once would write the same reports, so the second waits. REPORTS=DIRECTORY gives it its own."""
     REPORTS.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{REPORTS}.lock", "w") as lock:
         try:
@@ -238,7 +238,7 @@ def alone():
 
 
 class EchoServer:
-    """Our server under test, one process for all instances that are carried alike."""
+    """Our server under test, one process for all instances with the same carrier."""
 
     def __init__(self, carrier, *options):
         self.carrier = carrier
@@ -252,7 +252,7 @@ class EchoServer:
         match = re.match(r"listening (\d+)", said)
         if not match:
             stop(self.process)
-            sys.exit(f"our echo server said {said!r}, not its port; see {log.name}")
+            sys.exit(f"our echo server printed {said!r}, not its port; see {log.name}")
         self.port = int(match[1])
         return self
 
@@ -290,7 +290,7 @@ def report_of(way, case):
 
 
 def judge(cases, results, expected):
-    """Prints every deviation and returns the number of passed and failed cases; what carries them changes nothing of what is expected."""
+    """Prints every deviation. Returns the numbers of passed and failed cases. The carrier does not change the expected results."""
     passed = failed = 0
     for (role, carrier), found in results.items():
         for case in cases[carrier]:

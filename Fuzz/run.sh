@@ -4,23 +4,23 @@
 #   Fuzz/run.sh [seconds per target] [target…]     60 seconds and all targets unless given
 #   Fuzz/run.sh --reproduce target file…           runs a target on these inputs, with a backtrace
 #
-# What a run learns is kept in .build/fuzz/corpus for the next one. An input that broke a rule belongs into Fuzz/Corpus
-# once the rule holds again: ordinary tests replay it.
-# Builds the few modules that are fuzzed by themselves: the package as a whole would take minutes.
+# The learned corpus is kept in .build/fuzz/corpus for the next run. Put an input that violated an invariant into Fuzz/Corpus
+# after the correction: ordinary tests replay it.
+# Builds only the fuzzed modules, because the whole package would take minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=.build/fuzz
 fuzzer=$PWD/$build/fuzzer
 export ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:${ASAN_OPTIONS:-}
-# libFuzzer reports crashes itself. Swift's backtraces read all memory, at which AddressSanitizer stops them.
+# libFuzzer reports crashes itself. Swift's backtraces would read all memory, which AddressSanitizer reports as an error.
 export SWIFT_BACKTRACE=enable=no
-# Names functions in libFuzzer's backtraces.
+# For the function names in libFuzzer's backtraces.
 PATH=$PATH:$(dirname "$(readlink -f "$(command -v swiftc)")")
 
 compile() {  # module, folder
     local module=$1 folder=$2 sources=() file
-    # What is built on the client is not fuzzed: all of NIO would have to be built for it.
+    # Modules that build on the client are not fuzzed, because they need all of NIO.
     while IFS= read -r file; do sources+=("$file"); done < <(find -L "$folder" -name '*.swift' -exec grep -L 'import Holdfast$' {} + | sort)
     swiftc -O -wmo -g -parse-as-library -swift-version 6 -sanitize=fuzzer,address \
         -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
@@ -30,7 +30,7 @@ compile() {  # module, folder
         -emit-module -emit-module-path "$build/$module.swiftmodule" -c "${sources[@]}" -o "$build/$module.o"
 }
 
-# Ours is compiled with coverage; what it stands on only with AddressSanitizer, and once.
+# Our modules are compiled with coverage. Their dependencies have only AddressSanitizer, and are compiled once.
 protobuf() {
     local checkout=.build/checkouts/swift-protobuf/Sources/SwiftProtobuf
     [[ -d $checkout ]] || swift package resolve

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the tests under Thread Sanitizer and Address Sanitizer, each with a build of its own.
+# Runs the tests under Thread Sanitizer and Address Sanitizer, each with its own build.
 #
 #   Fuzz/sanitize.sh [thread|address…] [-- options of swift test…]
 #
@@ -15,14 +15,14 @@ done
 (($# > 0)) && shift
 ((${#sanitizers[@]} > 0)) || sanitizers=(thread address)
 
-# A report fails the run even where the test that caused it has passed.
+# A report fails the run even if the test that caused it has passed.
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66:${TSAN_OPTIONS:-}
 export ASAN_OPTIONS=detect_leaks=1:${ASAN_OPTIONS:-}
-# Memory is not measured: a sanitizer keeps more than the program does.
+# Memory is not measured, because a sanitizer uses more than the program.
 export HOLDFAST_SANITIZED=1
-# Foundation's Process, with which tests start openssl, forgets a few bytes.
+# Foundation's Process, with which tests start openssl, leaks a few bytes.
 export LSAN_OPTIONS=suppressions=$PWD/Fuzz/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}
-# Swift's own backtraces read all memory, which is an error of its own to Address Sanitizer.
+# Swift's own backtraces read all memory, which Address Sanitizer reports as an error.
 export SWIFT_BACKTRACE=enable=no
 
 passed=0 failed=0

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Lets Holdfast talk to real peers; see README.md for the pairs.
+# Runs Holdfast against real peers; see README.md for the pairs.
 #
 #   Interop/run.sh [PAIR…]     (no argument: every pair)
 #
-# HOLDFAST_BIN names a program with our peer's commands; without it the release build is made first.
+# HOLDFAST_BIN names a program with our peer's commands. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../scripts/setup.sh
 source "$(dirname "$0")/../scripts/setup.sh"
@@ -48,16 +48,16 @@ start() {
     return 1
 }
 
-# check COMMAND…: runs a suite and passes its lines on; silence or a death on the way is a failure too.
+# check COMMAND…: runs a suite and passes its lines on. No output or an early end is a failure too.
 check() {
     local output status=0
     output=$(timeout 120 "$@" 2>&1) || status=$?
     [ -z "$output" ] || printf '%s\n' "$output"
     if [ $status -ne 0 ] && ! grep -q '^not ok' <<< "$output"; then echo "not ok ended with status $status"; fi
-    if [ $status -eq 0 ] && ! grep -q '^ok' <<< "$output"; then echo 'not ok said nothing'; fi
+    if [ $status -eq 0 ] && ! grep -q '^ok' <<< "$output"; then echo 'not ok printed nothing'; fi
 }
 
-# A certificate for 127.0.0.1 that signs itself.
+# A self-signed certificate for 127.0.0.1.
 certificate() {
     [ -e "$work/cert.pem" ] || openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 \
         -addext subjectAltName=IP:127.0.0.1,DNS:localhost -keyout "$work/key.pem" -out "$work/cert.pem" 2> /dev/null

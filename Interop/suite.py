@@ -1,4 +1,4 @@
-"""What the suites of the pages share: checks that are counted, parts that do not end each other, and programs of ours in the background."""
+"""Shared by the suites of the pages: counted checks, independent parts, and programs in the background."""
 import asyncio
 import contextlib
 import signal
@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 
-PATIENCE = 60  # seconds; bounds failures only
+PATIENCE = 60  # seconds; limits failures only
 passed = failed = 0
 
 
@@ -21,7 +21,7 @@ def report(good, name, why=""):
 
 
 async def run(parts, *arguments):
-    """Lives through one part after the other: when one fails as a whole, the others can still tell something."""
+    """Runs all parts in order. If one fails completely, the others still run."""
     for part in parts:
         try:
             await part(*arguments)
@@ -41,10 +41,10 @@ def free_port():
 
 
 class Program:
-    """A program of ours in the background, up once it accepts connections on its port; it may have several lives."""
+    """A program in the background, ready when its port accepts connections. It may be restarted."""
 
     def __init__(self, port, *command, errors=None):
-        """`errors`: the file that gets what it says of its troubles."""
+        """`errors`: the file for its standard error."""
         self.port, self.command, self.errors, self.process = port, command, errors, None
 
     async def start(self):
@@ -71,7 +71,7 @@ class Program:
         await self.process.wait()
 
     async def stop(self):
-        """In peace, if it goes in time."""
+        """Ends it with SIGTERM, if it ends in time."""
         if self.has_ended:
             return
         self.process.send_signal(signal.SIGCONT)

@@ -1,14 +1,14 @@
-# For scripts that let the tool talk to servers of others: what starts and stops them, and counts the checks. To be sourced.
+# Shared by scripts that run the tool against other servers: starts and stops servers, and counts checks. To be sourced.
 # shellcheck shell=bash
 # shellcheck source=../scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/setup.sh"
 unset http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY REQUEST_METHOD HOLDFAST_BEARER HOLDFAST_PASSWORD HOLDFAST_PASSPHRASE
-# A machine without a name server finds no name, and soon.
+# Without a name server a lookup must fail soon.
 export RES_OPTIONS='timeout:1 attempts:1'
 PATH=$PATH:/usr/sbin
 
 work=$(mktemp -d)
-# Servers that give up root read what is for them.
+# Servers that give up root must be able to read their files.
 chmod 711 "$work"
 started=()
 passed=0
@@ -16,7 +16,7 @@ failed=0
 stop_all() {
     local pid
     for pid in "${started[@]}"; do kill "$pid" 2> /dev/null || true; done
-    # One that does not listen to reason would hold up the suite for ever.
+    # A server that ignores SIGTERM would block the suite forever.
     for _ in {1..100}; do
         [ -n "$(jobs -pr)" ] || break
         sleep 0.1
@@ -28,7 +28,7 @@ trap 'stop_all; rm -rf "$work"' EXIT
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port; its errors are $work/NAME.errors.
+# start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port. Errors go to $work/NAME.errors.
 start() {
     local name=$1 log=$work/$1 pid
     shift
@@ -45,7 +45,7 @@ start() {
     die "$name does not start: $(tail -n 1 "$log.errors")"
 }
 
-# launch PORT COMMAND…: starts a server in the background; `await_all` waits until each takes connections.
+# launch PORT COMMAND…: starts a server in the background. `await_all` waits until all accept connections.
 launched=()
 launch() {
     local port=$1
@@ -69,7 +69,7 @@ await_all() {
     launched=()
 }
 
-# serve VARIABLE OPTION…: starts an echo server of ours and keeps its URL in the variable.
+# serve VARIABLE OPTION…: starts our echo server and stores its URL in the variable.
 serve() {
     local -n result=$1
     local log="$work/server.$1"
@@ -85,13 +85,13 @@ serve() {
     die "the server does not start: $(cat "$log.errors")"
 }
 
-# certificate NAME: one for this machine that signs itself, $work/NAME.pem, with its key, $work/NAME.key.
+# certificate NAME: a self-signed certificate for this machine, $work/NAME.pem, with its key $work/NAME.key.
 certificate() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1,IP:::1,DNS:localhost \
         -keyout "$work/$1.key" -out "$work/$1.pem" 2> /dev/null
 }
 
-# report STATUS NAME: counts a check, and shows what the tool said if it failed, or always where `shows_texts` is set.
+# report STATUS NAME: counts a check. Shows the tool's output after a failure, or always with `shows_texts`.
 report() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
@@ -103,10 +103,10 @@ report() {
     if [ "$1" != 0 ] || [ -n "${shows_texts:-}" ]; then sed 's/^/    /' "$work/output"; fi
 }
 
-# talk URL OPTION…: sends a line, and leaves what came of it in $work/output.
+# talk URL OPTION…: sends a line. The output is in $work/output.
 talk() { timeout 120 "$HOLDFAST" connect -x 'over the hills' --wait 0.2 "$@" > "$work/output" 2>&1 < /dev/null; }
 
-# directly NAME URL OPTION…: what is sent comes back.
+# directly NAME URL OPTION…: a message comes back.
 directly() {
     local name=$1 status=1
     shift
@@ -115,7 +115,7 @@ directly() {
     report $status "$name"
 }
 
-# refused NAME TEXT URL OPTION…: there is no connection, and the tool says this, but never the password.
+# refused NAME TEXT URL OPTION…: the connection fails, and the tool prints this text but not the password.
 refused() {
     local name=$1 text=$2 status=1
     shift 2
@@ -123,7 +123,7 @@ refused() {
     report $status "$name"
 }
 
-# tally COMMAND…: passes on what a suite prints, and counts its checks.
+# tally COMMAND…: passes on the output of a suite, and counts its checks.
 tally() {
     local status=0
     PYTHONDONTWRITEBYTECODE=1 timeout 1800 "$@" 2>&1 | tee "$work/output" | grep -v ' passed, ' || true

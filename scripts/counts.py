@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what makes sources easy or hard to read: files, their lines, types of one name, and the public names of each product.
+"""Counts what makes sources hard to read: files, their lines, repeated type names, and the public names of each product.
 
     scripts/counts.py [REVISION]     (no argument: the working tree)
 """

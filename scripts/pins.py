@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Builds of this package's own programs use exactly the dependencies that scripts/pins.json names, on every machine.
+"""Ensures that builds of this package's own programs use exactly the dependencies of scripts/pins.json on every machine.
 
-scripts/pins.py resolve    has SwiftPM take the versions of pins.json, and checks what it got
-scripts/pins.py check      compares what was resolved and checked out with pins.json; changes nothing, and needs no network
-scripts/pins.py update     writes what was resolved into pins.json, after `swift package update`
+scripts/pins.py resolve    makes SwiftPM use the versions of pins.json, and checks the result
+scripts/pins.py check      compares the resolved and checked-out versions with pins.json; changes nothing, and needs no network
+scripts/pins.py update     writes the resolved versions into pins.json, after `swift package update`
 scripts/pins.py python     renews the hashes of the lists of Python packages (needs uv)
-scripts/pins.py --self-test     breaks a good state in each way that `check` knows of: each has to be seen
+scripts/pins.py --self-test     breaks a valid state in every way that `check` covers: each must be found
 
-A pin is a version, and git's name of the tree behind it: a hash of every file's path and content. It is the same wherever the package comes
-from, also from a mirror whose commits are its own, so no Package.resolved is checked in. Packages that depend on our libraries resolve their
-own versions and never see any of this.
+A pin is a version and git's name of its tree, a hash of every file's path and content. It is the same for every source of the package,
+also for a mirror with other commits, so no Package.resolved is checked in. Packages that depend on our libraries resolve their
+own versions and are not affected.
 """
 import copy
 import json
@@ -22,11 +22,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PINS = ROOT / "scripts/pins.json"
 RESOLVED = ROOT / "Package.resolved"
 STATE = ROOT / ".build/workspace-state.json"
-# What is asked for, and what the hashes of all that it needs are written to; of the second kind the list names everything itself.
+# The requirements, and the files with the hashes of all packages they need. For the second kind the list contains everything itself.
 LISTS = {folder + "/requirements.in": folder + "/requirements.txt"
          for folder in ("scripts", "Benchmarks/harness", "Benchmarks/codecs", "Benchmarks/peers/python")}
 WHOLE_LISTS = ["Interop/wamp/requirements.txt"]
-# Packages for Python 2.7 have had their last release: `check` reads these lists, and nothing renews them.
+# Packages for Python 2.7 have no new releases: `check` reads these lists, and nothing renews them.
 FINAL_LISTS = ["Conformance/python2/" + name for name in ("bootstrap.txt", "requirements.txt", "accelerator.txt")]
 PYTHON = "3.11"
 
@@ -36,7 +36,7 @@ def git(*words, folder=None):
 
 
 def resolved():
-    """What SwiftPM has taken and checked out, by package: where from, the version, the tree, and whether the files are as they came."""
+    """The packages that SwiftPM resolved and checked out: source, version, tree, and whether the files are unchanged."""
     found = {}
     for dependency in json.loads(STATE.read_text())["object"]["dependencies"]:
         package, state = dependency["packageRef"], dependency["state"].get("checkoutState", {})
@@ -65,7 +65,7 @@ def differences(pins, found):
 
 
 def list_problems(text):
-    """What keeps pip from checking every file of a list."""
+    """The lines that keep pip from checking every file of a list."""
     for block in re.split(r"\n(?=[A-Za-z0-9])", "\n" + re.sub(r"(?m)^#.*\n", "", text)):
         name = block.strip().split("\n")[0].rstrip(" \\")
         if name and ("==" not in name or "--hash=sha256:" not in block):
@@ -73,7 +73,7 @@ def list_problems(text):
 
 
 def pip_problems(text):
-    """Commands of a script that have pip take files from an index without looking at their hashes."""
+    """The commands of a script in which pip takes files from an index without checking their hashes."""
     for line in text.replace("\\\n", " ").splitlines():
         if re.search(r"""\bpip[0-9.]*["',]*\s+["']?(install|download)\b""", line) and not re.search("--require-hashes|--no-index", line):
             yield f"'{line.strip()}' lacks --require-hashes"
@@ -85,7 +85,7 @@ def check():
         problems.append("'scripts/pins.py resolve' takes what is pinned; 'scripts/pins.py update' pins what is in use")
     for path in [*LISTS.values(), *WHOLE_LISTS, *FINAL_LISTS]:
         problems += [f"{path}: {problem}" for problem in list_problems((ROOT / path).read_text())]
-    # This file has such commands in its tests, and what is for people tells of them.
+    # This file has such commands in its tests, and documentation mentions them.
     for path in git("grep", "-lIE", r"\bpip[0-9.]*\b", "--", ":!scripts/pins.py", ":!*.md", folder=ROOT).splitlines():
         problems += [f"{path}: {problem}" for problem in pip_problems((ROOT / path).read_text())]
     for path in sorted((ROOT / ".github/workflows").glob("*.y*ml")):
@@ -98,7 +98,7 @@ def check():
 
 
 def resolve():
-    """SwiftPM keeps to a Package.resolved as far as the manifest allows, so one is written for it."""
+    """SwiftPM follows a Package.resolved if the manifest allows, so one is written."""
     entries = []
     for name, pin in json.loads(PINS.read_text()).items():
         lines = git("ls-remote", "--tags", pin["url"], *(f"refs/tags/{prefix}{pin['version']}{end}" for prefix in ("", "v")
@@ -107,7 +107,7 @@ def resolve():
         if not tags:
             print(f"{name} has no tag for {pin['version']}")
             return False
-        # Of a tag with a text of its own the commit is listed under the longer name.
+        # For an annotated tag the commit is listed under the longer name.
         revision = tags[max(tags, key=len)]
         entries.append({"identity": name, "kind": "remoteSourceControl", "location": pin["url"],
                         "state": {"revision": revision, "version": pin["version"]}})

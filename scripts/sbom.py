@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the tool and the hub in it consist of, with versions and licences, as CycloneDX 1.6.
+"""The components of the tool and its hub, with versions and licences, as CycloneDX 1.6.
 
 scripts/sbom.py            prints it
-scripts/sbom.py --check    makes sure that nothing is left out; needs, as printing does, a debug build that is up to date
-scripts/sbom.py --self-test    leaves things out, each of which has to be seen
+scripts/sbom.py --check    checks that the list is complete; like printing, it needs an up-to-date debug build
+scripts/sbom.py --self-test    removes components, each of which must be found
 
-It is read from what was linked: every module of the program, each from its package's checkout, code of others that lies within those
+It is derived from what was linked: every module of the program with its package's checkout, foreign code within those
 packages, and the shared libraries that the program loads.
 """
 import hashlib
@@ -18,19 +18,19 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / ".build/debug"
 PROGRAM = "holdfast"
-# Code of other projects within packages: by the module its name, where its version stands, and its licence, as its files say.
+# Foreign code within packages: by module its name, the file with its version, and its licence from its files.
 WITHIN = {
     "CNIOBoringSSL": ("BoringSSL", "hash.txt", r"revision ([0-9a-f]{40})", "Apache-2.0 AND MIT"),
     "CCryptoBoringSSL": ("BoringSSL", "hash.txt", r"revision ([0-9a-f]{40})", "Apache-2.0 AND MIT"),
     "CNIOLLHTTP": ("llhttp", "include/c_nio_llhttp.h", r"LLHTTP_VERSION_MAJOR (\d+)\s.*?MINOR (\d+)\s.*?PATCH (\d+)", "MIT"),
     "CXKCP": ("XKCP", "vendored-sources.txt", r"-g([0-9a-f]+)", "CC0-1.0"),
 }
-# Modules of C that are their packages' own; another one may be somebody else's code, so it has to be looked at.
+# C modules that belong to their packages. Another one may be foreign code, so it must be checked.
 OWN_C = {
     "CCryptoBoringSSLShims", "CNIOAtomics", "CNIOBoringSSLShims", "CNIODarwin", "CNIOFreeBSD", "CNIOLinux", "CNIOOpenBSD", "CNIOPosix",
     "CNIOWASI", "CNIOWindows", "CSystem", "CXKCPShims", "_AtomicsShims", "_NumericsShims",
 }
-# Shared libraries: the project that each is of, its licence, and how its version is found.
+# Shared libraries: their projects, their licences, and how to find their versions.
 LIBRARIES = {
     r"lib(swift\w*|_?Foundation\w*|dispatch|BlocksRuntime)\.so": ("Swift", "Apache-2.0 WITH Swift-exception", "swift"),
     r"libz\.so.*": ("zlib", "Zlib", ("/usr/include/zlib.h", r'#define ZLIB_VERSION "([^"]+)"')),
@@ -41,7 +41,7 @@ LIBRARIES = {
 
 
 def licence(folder):
-    """What the licence of a package is, by the text of its file."""
+    """The licence of a package, from the text of its file."""
     files = sorted(folder.glob("LICEN[CS]E*"))
     text = re.sub(r"\s+", " ", files[0].read_text()) if files else ""
     if "Apache License Version 2.0" in text:
@@ -54,7 +54,7 @@ def licence(folder):
 
 
 def linked_modules():
-    """The modules of the program, each with the first of the files that it was made from, and whether that is C."""
+    """The modules of the program, each with its first source file, and whether it is C."""
     objects = (BUILD / f"{PROGRAM}.product/Objects.LinkFileList").read_text().splitlines()
     for name in sorted({match[1] for line in objects if (match := re.search(r"/([^/]+)\.build/", line))}):
         folder = BUILD / f"{name}.build"
@@ -67,7 +67,7 @@ def linked_modules():
 
 
 def packages():
-    """The packages that were resolved, by the folder of their checkout."""
+    """The resolved packages, by the folder of their checkout."""
     state = json.loads((ROOT / ".build/workspace-state.json").read_text())["object"]["dependencies"]
     return {entry["subpath"]: (entry["packageRef"], entry["state"]["checkoutState"].get("version")) for entry in state}
 
@@ -93,7 +93,7 @@ def component(kind, name, version, licensed, **more):
 
 
 def bom(modules, resolved, needed):
-    """The list, and what could not be put into it."""
+    """The list, and what could not be included."""
     problems, parts, used = [], {}, {}
     for module, source, is_c in modules:
         if is_c and module not in OWN_C and module not in WITHIN:
@@ -171,7 +171,7 @@ def main():
     content, problems = bom(list(linked_modules()), packages(), libraries())
     names = {entry["name"] for entry in content["components"]}
     inner = {entry["name"] for part in content["components"] for entry in part.get("components", [])}
-    # Without these it would have read nothing.
+    # Without these the list was empty.
     problems += [f"{name} is not in it" for name in ("swift-nio", "swift-protobuf", "zlib", "SQLite", "Swift") if name not in names]
     problems += [f"{name} is not in it" for name in ("BoringSSL", "llhttp") if name not in inner]
     for problem in problems:

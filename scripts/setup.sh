@@ -1,10 +1,10 @@
 #!/bin/bash
-# Sets a Debian machine up for the suites that need more than Swift; does nothing where all is there.
+# Sets up a Debian machine for the suites that need more than Swift. Does nothing if everything is present.
 #
 #   scripts/setup.sh [build] [conformance] [interop] [wamp] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
 #
-# Other scripts source this file and call only what they need: need_apt, need_python, need_wstest.
-# What is set up stays: packages in the system, the rest in .venv and .cache. After that no network is needed.
+# Other scripts source this file and call only the functions they need: need_apt, need_python, need_wstest.
+# The setup is permanent: packages in the system, the rest in .venv and .cache. After that no network is needed.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,7 +16,7 @@ export NODE_PATH=/usr/share/nodejs # where Debian's node-ws lives
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# Runs a command as root: as it is, or through sudo.
+# Runs a command as root, directly or through sudo.
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"
     elif command -v sudo > /dev/null; then sudo "$@"
@@ -24,7 +24,7 @@ as_root() {
     fi
 }
 
-# Two suites may set up at once: `with_lock NAME COMMAND…` lets one go first and the other find it done.
+# Two suites may set up at once: `with_lock NAME COMMAND…` lets one wait, and then find everything done.
 with_lock() {
     local name=$1
     shift
@@ -33,7 +33,7 @@ with_lock() {
     (flock 9; "$@") 9> "$ROOT/.cache/$name.lock"
 }
 
-# Runs a command until it succeeds, four times at most: a mirror or an index may be away for a moment.
+# Repeats a command until it succeeds, at most four times, because a mirror or an index may fail for a moment.
 patiently() {
     local wait
     for wait in 5 20 60; do
@@ -63,19 +63,19 @@ install_apt() {
     [ ${#missing[@]} -gt 0 ] || return 0
     say "apt: installing ${missing[*]}"
     patiently as_root apt-get update -qq
-    # RUNLEVEL=1 keeps nginx's package from starting a server of its own in a container.
+    # RUNLEVEL=1 keeps nginx's package from starting a server in a container.
     patiently as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -qq -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${missing[@]}" > /dev/null
 }
 
-# pip_install PYTHON FILE…: installs what a list of pinned packages names; a file of another hash than the list has is refused.
+# pip_install PYTHON FILE…: installs the packages of a pinned list. pip refuses a file with another hash than the list.
 pip_install() {
     local python=$1
     shift
     "$python" -m pip install -q --disable-pip-version-check --require-hashes "${@:2}" -r "$1"
 }
 
-# pinned FILE: the packages of such a list, with their versions, on one line.
+# pinned FILE: the packages of such a list with their versions, on one line.
 pinned() { sed -nE 's/^([A-Za-z0-9][^ ;]*==[^ ;]+).*/\1/p' "$1" | tr '\n' ' '; }
 
 # need_python: a virtual environment in .venv with the pinned packages of scripts/requirements.txt.
@@ -96,7 +96,7 @@ install_python() {
     cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
 }
 
-# need_charts: what draws the benchmark's chart, into .venv; `make test` does without. Without network there is just no chart.
+# need_charts: installs the chart library into .venv. `make test` does not need it. Without network there is no chart.
 need_charts() {
     has_charts || with_lock python install_charts || say "python: the benchmark will draw no chart"
 }
@@ -110,7 +110,7 @@ install_charts() {
     cp "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/charts.installed"
 }
 
-# need_wstest: the Autobahn test suite in .cache/wstest, installed on the first use (about a minute, 100 MB).
+# need_wstest: the Autobahn test suite in .cache/wstest, installed at the first use (about a minute, 100 MB).
 need_wstest() {
     [ -e "$ROOT/.cache/wstest/complete" ] || with_lock wstest install_wstest
 }
@@ -129,7 +129,7 @@ install_wstest_anew() {
     PYTHON3=$PYTHON "$ROOT/Conformance/install_wstest.sh" "$ROOT/.cache/wstest" > "$ROOT/.cache/wstest.log" 2>&1
 }
 
-# need_crossbar: Crossbar, autobahn-python and xconn in .cache/crossbar, installed on the first use (about 3 minutes, 390 MB).
+# need_crossbar: Crossbar, autobahn-python and xconn in .cache/crossbar, installed at the first use (about 3 minutes, 390 MB).
 export CROSSBAR_VENV=$ROOT/.cache/crossbar
 need_crossbar() { has_crossbar || with_lock crossbar install_crossbar; }
 
@@ -158,8 +158,8 @@ need_quick() { need_build; need_apt valgrind binutils python3; }
 need_footprint() { need_build; need_apt gcc libc6-dev binutils libssl-dev libcap-dev libwebsockets-dev; need_python; }
 need_bench() { need_build; need_apt gcc libc6-dev libssl-dev openssl util-linux; need_python; need_charts; }
 
-# swift_program VARIABLE PRODUCT [FOLDER]: prints the path of a program of ours: the variable's value, or a release build made now, in a folder
-# of its own if it is to keep nobody from building.
+# swift_program VARIABLE PRODUCT [FOLDER]: prints the path of a program: the variable's value, or a release build made now, in a separate
+# folder if it must not block other builds.
 swift_program() {
     local given=${!1:-} product=$2 folder=${3:-.build}
     if [ -n "$given" ]; then
@@ -168,8 +168,8 @@ swift_program() {
         return
     fi
     need_build
-    # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
-    # Bash goes on after a failure inside of $(…), and the program of an earlier build would be tested.
+    # A fresh clone must use the pinned versions, not the newest that the manifest allows.
+    # Bash continues after a failure inside of $(…), and the program of an earlier build would be tested.
     [ -e "$ROOT/Package.resolved" ] || { need_apt git python3 && "$ROOT/scripts/pins.py" resolve; } >&2 || die "no versions are pinned"
     (cd "$ROOT" && swift build -c release --scratch-path "$folder" --product "$product") >&2 || die "$product does not build"
     printf '%s/%s\n' "$(cd "$ROOT" && swift build -c release --scratch-path "$folder" --show-bin-path)" "$product"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Counts files and lines of what protocols share, of each protocol's own shell, of what runs servers, and of all sources, generated code aside; and the lines of
-# code of the sample "Your own protocol", without blank ones and comments.
+# Counts files and lines of the shared protocol code, of each protocol's shell, of the server runners, and of all sources without generated
+# code, and the lines of code of the sample "Your own protocol" without blank lines and comments.
 #
 #   scripts/shells.sh [REVISION]     (no argument: the working tree)
 set -euo pipefail

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Chooses the slow suites that `.ci/run` runs: a third of all, another one each day, and those whose sources a change touches.
+"""Chooses the slow suites that `.ci/run` runs: a third of all, another third each day, and those whose sources a change touches.
 
-    scripts/suites.py choose       their goals, one a line; SUITES_BASE=revision: the change begins there, not a day ago
+    scripts/suites.py choose       prints their goals, one per line; SUITES_BASE=revision: the change begins there instead of a day ago
     scripts/suites.py all          the goals of all slow suites
-    scripts/suites.py times        a table: where the minutes of the last run went (reports/tally)
-    scripts/suites.py --self-test  checks suites.txt beside the Makefile and the repository, and the choice
+    scripts/suites.py times        a table of the minutes of the last run (reports/tally)
+    scripts/suites.py --self-test  checks suites.txt against the Makefile and the repository, and the choice
 """
 import os
 import pathlib
@@ -14,7 +14,7 @@ import time
 import typing
 
 ROOT = pathlib.Path(__file__).parents[1]
-# So many minutes of slow suites fit in a run of 45 minutes: two run at a time, beside the build and the quick ones.
+# The minutes of slow suites that fit in a run of 45 minutes: two run at a time, beside the build and the quick ones.
 BUDGET = 36
 
 
@@ -39,13 +39,13 @@ def git(*arguments: str) -> list[str]:
 
 
 def changed() -> list[str]:
-    """The paths that differ from the last commit that is a day old. Without one, all paths count as changed."""
+    """The paths that differ from the last commit that is a day old. Without such a commit all paths count as changed."""
     base = os.environ.get("SUITES_BASE") or next(iter(git("log", "-1", "--format=%H", "--before=1 day ago")), "")
     return git("diff", "--name-only", "--no-renames", base) if base else git("ls-files")
 
 
 def choose(known: Suites, day: int, paths: list[str]) -> tuple[list[str], list[str]]:
-    """Today's suites with those that the changed paths touch, as many as there is time for; and those that have to wait for their day."""
+    """Today's suites and those of the changed paths within the budget, and the suites that must wait for their day."""
 
     def touches(prefix: str) -> bool:
         return any(path == prefix or path.startswith(f"{prefix}/") for path in paths)

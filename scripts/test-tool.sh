@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the built tool as people and scripts do, and checks what it prints and how it ends.
-# HOLDFAST: the tool to test; by default the debug build. Needs bash, python3 and openssl; other Python packages come into .venv.
+# Runs the built tool as users and scripts do, and checks its output and exit status.
+# HOLDFAST: the tool to test; by default the debug build. Needs bash, python3 and openssl. Other Python packages are installed in .venv.
 set -u
 cd "$(dirname "$0")/.."
 tool=$(realpath "${HOLDFAST:-.build/debug/holdfast}") || exit 1
@@ -25,19 +25,19 @@ fail() {
 }
 check() { if eval "$2"; then pass "$1"; else fail "$1"; fi; }
 
-# run ARGUMENT…: runs the tool; leaves out, err and status behind. Standard input is passed on. The time only bounds a failure.
+# run ARGUMENT…: runs the tool, with standard input passed on. The results are in out, err and status. The timeout only limits failures.
 run() {
     timeout 120 "$tool" "$@" >"$work/out" 2>"$work/err"
     status=$?
 }
-# start ARGUMENT…: a client in the background, as $client.
+# start ARGUMENT…: starts a client in the background as $client.
 start() {
-    : >"$work/out" >"$work/err"  # Before the fork, so that nobody finds an earlier run's output.
+    : >"$work/out" >"$work/err"  # Before the fork, so that no check reads an earlier run's output.
     "$tool" connect "$@" >"$work/out" 2>"$work/err" </dev/null &
     client=$!
     servers+=($client)
 }
-# expect NAME STATUS PATTERN ARGUMENT…: runs the tool without input; the pattern must stand in standard error.
+# expect NAME STATUS PATTERN ARGUMENT…: runs the tool without input. Standard error must match the pattern.
 expect() {
     local name=$1 wanted=$2 pattern=$3
     shift 3
@@ -51,10 +51,10 @@ expect() {
 }
 out_is() { [[ $(cat "$work/out") == "$1" ]]; }
 err_has() { grep -Eq -- "$1" "$work/err"; }
-# first_line FIFO: waits for the line with which a server says where it listens.
+# first_line FIFO: waits for the line with which a server reports its address.
 first_line() { local line; read -r -t 60 line <"$1" && echo "$line"; }
 
-# until_has FILE PATTERN PID [COUNT]: waits until so many lines have the pattern, the process is gone, or a minute has passed.
+# until_has FILE PATTERN PID [COUNT]: waits until this many lines match, the process ends, or a minute passes.
 until_has() {
     local end=$((SECONDS + 60))
     until (($(grep -Ec -- "$2" "$1") >= ${4:-1})); do
@@ -89,10 +89,10 @@ check "help lists the exit statuses" 'grep -q "EXIT STATUS" "$work/out" && grep 
 any=ws://127.0.0.1:1/
 expect "doctor follows no redirects" 64 "where they lead" doctor $any --follow
 expect "doctor's limit is the server's" 64 "--limit-cap" doctor $any --max-message 1K
-expect "doctor does not try messages that fill the memory" 64 "at most 32M" doctor $any --limit-cap 33M
-expect "doctor with an idle time of nothing" 64 "at least 0.1" doctor $any --idle 0
+expect "doctor refuses a cap that would fill the memory" 64 "at most 32M" doctor $any --limit-cap 33M
+expect "doctor with an idle time of zero" 64 "at least 0.1" doctor $any --idle 0
 run doctor $any </dev/null
-check "doctor where nobody listens says what to do" '[[ $status == 4 ]] && grep -q "→ check whether the server runs" "$work/out"'
+check "doctor without a server gives advice" '[[ $status == 4 ]] && grep -q "→ check whether the server runs" "$work/out"'
 expect "no URL" 64 "Missing expected argument" connect
 expect "an unknown command" 64 "Error" conect
 expect "an unknown option" 64 "Unknown option" connect $any --frobnicate
@@ -100,7 +100,7 @@ expect "http: is refused" 64 "use ws: or wss:" connect http://127.0.0.1/
 expect "a URL without a scheme is refused" 64 "no scheme" connect 127.0.0.1:80
 expect "a URL without a host is refused" 64 "no host" connect ws:///path
 expect "a URL with a password is refused" 64 "no user name or password" connect ws://me:secret@127.0.0.1/
-check "the password is not repeated as a problem of ours" '! grep -q "Authorization: .*secret" "$work/err"'
+check "the password is not repeated in the error" '! grep -q "Authorization: .*secret" "$work/err"'
 expect "a URL with a fragment is refused" 64 "no fragment" connect "ws://127.0.0.1/#top"
 expect "a URL with a bad port is refused" 64 "not a port" connect ws://127.0.0.1:99999/
 expect "a URL with a space is refused" 64 "no spaces" connect "ws://127.0.0.1/a b"
@@ -108,9 +108,9 @@ expect "an unclosed IPv6 address is refused" 64 "no \]" connect "ws://[::1/"
 expect "a header without a colon" 64 "header" connect $any --header Nonsense
 expect "a header with a line end" 64 "header" connect $any --header $'X-A: b\r\nEvil: 1'
 expect "a header of the handshake's own" 64 "Sec-WebSocket-Key" connect $any --header "Sec-WebSocket-Key: mine"
-expect "a subprotocol that is no token" 64 "not a token" connect $any --subprotocol "s3cr3t/b"
-check "which may be a secret is not printed" '! grep -q s3cr3t "$work/err"'
-expect "a --ca that is not there" 64 "cannot read" connect wss://127.0.0.1:1/ --ca "$work/none.pem"
+expect "a subprotocol that is not a token" 64 "not a token" connect $any --subprotocol "s3cr3t/b"
+check "the invalid subprotocol is not printed" '! grep -q s3cr3t "$work/err"'
+expect "a missing --ca file" 64 "cannot read" connect wss://127.0.0.1:1/ --ca "$work/none.pem"
 expect "--ca with ws:" 64 "wss: URLs" connect $any --ca "$here/server.py"
 expect "--insecure with ws:" 64 "wss: URLs" connect $any --insecure
 expect "--ca with --insecure" 64 "exclude each other" connect wss://127.0.0.1:1/ --insecure --ca "$here/server.py"
@@ -137,9 +137,9 @@ expect "replies larger than --max-message" 64 "--max-message" bench $any --size 
 expect "--port out of range" 64 "not a port" serve echo --port 70000
 expect "--tls-cert without its key" 64 "go together" serve echo --tls-cert "$here/server.py"
 expect "--tls-cert with --tls-self-signed" 64 "exclude each other" serve echo --tls-self-signed --tls-cert x --tls-key y
-expect "--origin that is none" 64 "is not an origin" serve echo --origin example.org
-expect "--tls-min that is none" 64 "not a version of TLS" serve quotes --tls-min 1.1
-expect "a certificate that is none" 1 "certificate" serve echo --port 0 --tls-cert "$here/server.py" --tls-key "$here/server.py"
+expect "an invalid --origin" 64 "is not an origin" serve echo --origin example.org
+expect "an invalid --tls-min" 64 "not a version of TLS" serve quotes --tls-min 1.1
+expect "an invalid certificate" 1 "certificate" serve echo --port 0 --tls-cert "$here/server.py" --tls-key "$here/server.py"
 
 # --- Against a server that misbehaves on request
 mkfifo "$work/port"
@@ -155,7 +155,7 @@ expect "an internal error of the server" 6 "1011 \(internal error\)" connect "$f
 expect "a normal close is status 0" 0 "1000 \(normal closure\)" connect "$fake/close/1000" --wait forever
 expect "a broken protocol" 7 "opcode" connect "$fake/violate" --wait forever
 expect "a lost connection" 2 "." connect "$fake/lost" --wait forever
-expect "nobody listens" 4 "127.0.0.1:1" connect $any
+expect "no server listens" 4 "127.0.0.1:1" connect $any
 expect "a name that does not exist" 4 "nowhere.invalid" connect ws://nowhere.invalid/
 expect "a server that never answers" 4 "." connect "$fake/silent"
 run connect "$fake/headers" -H "X-A: b: c" </dev/null
@@ -165,7 +165,7 @@ check "a token from the environment is sent" 'out_is "|Bearer sesame"'
 check "the token is not printed" '! grep -q sesame "$work/err"'
 run connect "$fake/headers" --bearer open --quiet </dev/null
 check "--bearer is sent and --quiet prints messages only" 'out_is "|Bearer open" && [[ ! -s $work/err ]]'
-# untold NAME: neither output has the token.
+# untold NAME: neither output contains the token.
 untold() { check "$1" '! grep -q s3cr3t "$work/out" "$work/err"'; }
 expect "a subprotocol that may be a token is agreed on" 0 "subprotocol <hidden>" connect "$fake/first-offer" --subprotocol bearer.s3cr3t
 untold "and not printed"
@@ -187,18 +187,18 @@ run connect "$fake/binary" </dev/null
 check "binary messages are summed up" 'grep -q "^binary, 20 bytes: 00 01 " "$work/out"'
 
 brief=(--warm-up 0 --duration 0.3 --wait 0.5 --connections 3)
-expect "bench: nobody listens" 4 "127.0.0.1:1" bench $any
+expect "bench: no server listens" 4 "127.0.0.1:1" bench $any
 expect "bench: a refused upgrade" 3 "401" bench "$fake/401" "${brief[@]}"
 expect "bench: a close code is named" 6 "4001 \(application code\)" bench "$fake/close/4001" "${brief[@]}"
 expect "bench: a broken protocol" 7 "opcode" bench "$fake/violate" "${brief[@]}"
 expect "bench: connections that end are counted" 1 "3 connections ended early" bench "$fake/close/1000" "${brief[@]}"
 run bench "$fake/escape" "${brief[@]}" </dev/null
-check "bench: what is no echo is an error" '[[ $status == 1 ]] && grep -q "^errors .*wrong kind or length" "$work/out"'
+check "bench: a wrong echo is an error" '[[ $status == 1 ]] && grep -q "^errors .*wrong kind or length" "$work/out"'
 run bench "$fake/mute" "${brief[@]}" --depth 4 </dev/null
-check "bench: what is not answered is lost" '[[ $status == 1 ]] && grep -q "^errors  *12 without a reply" "$work/out"'
+check "bench: a missing answer is an error" '[[ $status == 1 ]] && grep -q "^errors  *12 without a reply" "$work/out"'
 
 timeout 30 "$tool" connect "$fake/escape" --wait 0.2 2>"$work/err" </dev/null | head -c 4 >"$work/out"
-check "text goes into a pipe as it came" '[[ $(cat "$work/out") == $'"'"'\e[2J'"'"' ]]'
+check "text is written to a pipe unchanged" '[[ $(cat "$work/out") == $'"'"'\e[2J'"'"' ]]'
 
 # --- Against the echo server
 mkfifo "$work/url"
@@ -207,10 +207,10 @@ echo_pid=$!
 servers+=($echo_pid)
 url=$(first_line "$work/url")
 check "serve echo prints its URL" '[[ $url == ws://127.0.0.1:*/ ]]'
-# foreign NAME URL OPTION…: a server refuses the pages of others, and those whose own name leads to it.
+# foreign NAME URL OPTION…: the server refuses pages of other origins, and pages whose own name resolves to it.
 foreign() {
     expect "$1 refuses a page of another origin" 3 "403" connect "${@:2}" --header "Origin: https://evil.example"
-    expect "$1 refuses a page whose name leads here" 3 "403" connect "${@:2}" \
+    expect "$1 refuses a page of an unknown name of this host" 3 "403" connect "${@:2}" \
         --header "Origin: http://evil.example" --header "Host: evil.example"
 }
 foreign "serve echo" "$url"
@@ -261,12 +261,12 @@ check "bench --serve prints its URL" '[[ $bench_url == ws://127.0.0.1:*/ ]]'
 brief=(--warm-up 0.1 --duration 0.5)
 run bench "$bench_url" "${brief[@]}" --depth 4 </dev/null
 check "bench measures" '[[ $status == 0 && ! -s $work/err ]] && grep -Eq "^errors +0$" "$work/out" && grep -Eq "p99.99 +[0-9.]+ m?" "$work/out"'
-check "bench says what a closed loop is" 'grep -q "^closed loop" "$work/out"'
+check "bench explains a closed loop" 'grep -q "^closed loop" "$work/out"'
 run bench "$bench_url" "${brief[@]}" --rate 500 --text --size 0 </dev/null
 check "bench keeps a rate" '[[ $status == 0 ]] && grep -q "^open loop: 500 messages/s" "$work/out" && grep -q "due to sent" "$work/out"'
 run bench "$bench_url" "${brief[@]}" --size 300K --depth 8 --connections 2 --no-compression --json </dev/null
-check "bench --json is JSON that agrees with itself" '[[ $status == 0 ]] && python3 "$here/bench.py" 307200 <"$work/out"'
-check "bench shows how it goes, and Control-C ends it with what was measured" 'python3 "$here/live.py" "$tool" "$bench_url" >"$work/out"'
+check "bench --json is consistent" '[[ $status == 0 ]] && python3 "$here/bench.py" 307200 <"$work/out"'
+check "bench shows progress, and Control-C ends it with the results so far" 'python3 "$here/live.py" "$tool" "$bench_url" >"$work/out"'
 kill -TERM $bench_pid
 wait $bench_pid
 status=$?
@@ -286,15 +286,15 @@ run connect "$seen_url" --stats -x one -x four --wait 0.3 </dev/null
 check "--stats sums up at the end" '[[ $status == 0 ]] && err_has "^. sent +2 messages, 7 B, " && err_has "^. received +2 messages, 7 B, "'
 check "--stats leaves standard output to the messages" 'out_is $'"'"'one\nfour'"'"
 run connect "$seen_url" --stats --reconnect -x three --wait 0.3 </dev/null
-check "--stats sums up a connection that would come back" '[[ $status == 0 ]] && err_has "^. sent +1 message, 5 B, " && err_has ", 0 lost"'
+check "--stats sums up a connection with --reconnect" '[[ $status == 0 ]] && err_has "^. sent +1 message, 5 B, " && err_has ", 0 lost"'
 HOLDFAST_BEARER=s3same run connect "$seen_url?token=s3same" -H "Cookie: id=s3same" --stats -x five --wait 0.3 </dev/null
-check "--stats tells no secret" '[[ $status == 0 ]] && ! grep -q s3same "$work/err"'
+check "--stats shows no secret" '[[ $status == 0 ]] && ! grep -q s3same "$work/err"'
 check "--metrics are understood by Prometheus" '"$python" "$here/metrics.py" "$page" 4 16 >"$work/out" 2>"$work/err"'
-check "--metrics tell no secret" '[[ -s $work/out ]] && ! grep -q s3same "$work/out" "$work/seen.log"'
+check "--metrics show no secret" '[[ -s $work/out ]] && ! grep -q s3same "$work/out" "$work/seen.log"'
 check "--stats shows a line each second" '"$python" "$here/stats.py" "$tool" "$seen_url" alone >"$work/out" 2>"$work/err"'
 check "--stats shows it above the prompt, too" '"$python" "$here/stats.py" "$tool" "$seen_url" prompt >"$work/out" 2>"$work/err"'
-expect "--metrics on a port that is none" 64 "not a port" serve echo --metrics 70000
-expect "--metrics on a port that is taken" 1 "cannot listen" serve echo --port 0 --metrics "$(sed 's/.*:\([0-9]*\).*/\1/' <<<"$page")"
+expect "--metrics with an invalid port" 64 "not a port" serve echo --metrics 70000
+expect "--metrics on a used port" 1 "cannot listen" serve echo --port 0 --metrics "$(sed 's/.*:\([0-9]*\).*/\1/' <<<"$page")"
 kill -TERM $seen_pid
 wait $seen_pid
 status=$?
@@ -317,26 +317,26 @@ until_has "$work/err" "attempt [0-9]+ in [0-9.]+ m?s" $client
 "$tool" serve echo --port "$port" >"$work/again" 2>/dev/null &
 servers+=($!)
 until_has "$work/err" "connected to" $client 2
-check "--reconnect says when it tries again and comes back" '[[ $(grep -c "connected to" "$work/err") == 2 ]]'
+check "--reconnect announces its attempts and reconnects" '[[ $(grep -c "connected to" "$work/err") == 2 ]]'
 kill -TERM $client
 wait $client
 status=$?
 check "SIGTERM ends it with status 143" '[[ $status == 143 ]]'
-expect "--reconnect gives up when trying again cannot help" 3 "401" connect "$fake/401" --reconnect --wait forever
+expect "--reconnect gives up after a final failure" 3 "401" connect "$fake/401" --reconnect --wait forever
 
-expect "a port that is taken" 1 "cannot listen on 127.0.0.1:$port" serve echo --port "$port"
+expect "a used port" 1 "cannot listen on 127.0.0.1:$port" serve echo --port "$port"
 
 # --- A bad network
 expect "chaos without a script" 64 "Missing expected" chaos --listen 0 --to a:1
-expect "chaos with a wrong script says where" 64 "line 1, column 6: expected .*found \"stal\"" chaos --listen 0 --to a:1 --script "cut; stal 5s"
-expect "chaos with a script that is not there" 64 "cannot read" chaos --listen 0 --to a:1 --script "@$work/none"
+expect "chaos reports the position of an error in its script" 64 "line 1, column 6: expected .*found \"stal\"" chaos --listen 0 --to a:1 --script "cut; stal 5s"
+expect "chaos with a missing script" 64 "cannot read" chaos --listen 0 --to a:1 --script "@$work/none"
 expect "chaos with a wrong target" 64 "to" chaos --listen 0 --to a --script cut
 expect "chaos with a wrong port" 64 "not a port" chaos --listen 70000 --to a:1 --script cut
-expect "chaos that leads to itself" 64 "itself" chaos --listen 9100 --to localhost:9100 --script cut
+expect "chaos with itself as target" 64 "itself" chaos --listen 9100 --to localhost:9100 --script cut
 run chaos --help </dev/null
 check "help for chaos shows the language, in less than 80 columns" 'grep -q "^WHEN:  at TIME" "$work/out" && ! sed "/^USAGE/,\$d" "$work/out" | grep -Eq ".{81}"'
 
-# chaos ARGUMENT…: a link to the echo server in the background, as $chaos with $chaos_url; it writes to $work/chaos.
+# chaos ARGUMENT…: a link to the echo server in the background, as $chaos with $chaos_url. It writes to $work/chaos.
 chaos() {
     : >"$work/chaos"
     "$tool" chaos --listen 0 --to "127.0.0.1:$port" "$@" >"$work/chaos" 2>"$work/chaos.err" </dev/null &
@@ -347,10 +347,10 @@ chaos() {
 }
 printf 'delay 1ms..2ms  # from the beginning\nevery 0.5s..1s cut rst\n' >"$work/script"
 chaos --script "@$work/script" --seed 7
-check "chaos says where it listens, where it leads, and its seed" 'grep -Eq "^127.0.0.1:[0-9]+ -> 127.0.0.1:$port, seed 7$" "$work/chaos"'
+check "chaos prints its address, its target, and its seed" 'grep -Eq "^127.0.0.1:[0-9]+ -> 127.0.0.1:$port, seed 7$" "$work/chaos"'
 start "$chaos_url" --reconnect -x hi --wait forever
 until_has "$work/err" "connected to" $client 2
-check "a client comes back after a cut" 'grep -q "hi" "$work/out" && grep -Eq "^ +[0-9.]+ s  cut rst$" "$work/chaos"'
+check "a client reconnects after a cut" 'grep -q "hi" "$work/out" && grep -Eq "^ +[0-9.]+ s  cut rst$" "$work/chaos"'
 kill -TERM $client
 wait $client
 kill -INT $chaos
@@ -359,16 +359,16 @@ status=$?
 check "Control-C ends chaos with its totals and status 0" '[[ $status == 0 ]] && grep -Eq "^connections  [2-9]" "$work/chaos" &&
     grep -Eq "^bytes +[0-9]+ up, [0-9]+ down" "$work/chaos" && grep -Eq "^faults +cut [0-9]+, delay 1$" "$work/chaos"'
 run chaos --listen 0 --to 127.0.0.1:1 --script "after 1ms stall 1ms; swallow up" --duration 0.3 </dev/null
-check "chaos ends after its time, and says when the script is over" '[[ $status == 0 ]] && grep -q "end of stall" "$work/out" &&
+check "chaos ends after its time, and reports the end of the script" '[[ $status == 0 ]] && grep -q "end of stall" "$work/out" &&
     grep -q "the script is over" "$work/out" && grep -q "^faults  *stall 1, swallow 1$" "$work/out"'
 run chaos --listen 0 --to 127.0.0.1:1 --script cut --duration 0.1 --quiet </dev/null
 check "chaos --quiet prints the first line and the totals" '[[ $status == 0 && $(wc -l <"$work/out") == 4 ]]'
-expect "chaos: a port that is taken" 1 "cannot listen on 127.0.0.1:$port" chaos --listen "$port" --to a:1 --script cut
+expect "chaos: a used port" 1 "cannot listen on 127.0.0.1:$port" chaos --listen "$port" --to a:1 --script cut
 
 # --- Quotes
 expect "too many ticks for so few symbols" 64 "see --symbols" serve quotes --symbols 2 --rate 1000
-expect "quotes of a symbol that is none" 64 "not a symbol" quotes $any "a b"
-expect "quotes where nobody listens" 4 "127.0.0.1:1" quotes $any --for 0.5
+expect "quotes of an invalid symbol" 64 "not a symbol" quotes $any "a b"
+expect "quotes without a server" 4 "127.0.0.1:1" quotes $any --for 0.5
 mkfifo "$work/quotes-url"
 : >"$work/quotes.log"
 "$tool" serve quotes --port 0 --seed 7 --rate 5000 --metrics >"$work/quotes-url" 2>"$work/quotes.log" &
@@ -378,11 +378,11 @@ quotes_url=$(first_line "$work/quotes-url")
 quotes_port=${quotes_url%/feed}
 quotes_port=${quotes_port##*:}
 check "serve quotes prints the URL of its feed" '[[ $quotes_url == ws://127.0.0.1:*/feed ]]'
-check "serve quotes says what market it is" 'grep -q "500 symbols, 5,000 ticks/s, seed 7" "$work/quotes.log"'
+check "serve quotes describes its market" 'grep -q "500 symbols, 5,000 ticks/s, seed 7" "$work/quotes.log"'
 foreign "serve quotes" "$quotes_url" --subprotocol holdfast.quotes.v1.msgpack
-expect "a client that offers no subprotocol is told which there are" 3 "holdfast.quotes.v1.msgpack" connect "$quotes_url"
+expect "a client that offers no subprotocol learns the known ones" 3 "holdfast.quotes.v1.msgpack" connect "$quotes_url"
 
-# watch COUNT ARGUMENT…: runs quotes until it has printed so many lines, then Control-C.
+# watch COUNT ARGUMENT…: runs quotes until it has printed this many lines, then Control-C.
 watch() {
     local count=$1
     shift
@@ -409,7 +409,7 @@ for key in q control-c; do
     check "the board draws, scrolls, and $key ends it with the terminal as before" \
         'timeout 60 python3 "$here/quotes.py" "$tool" "$quotes_url" $key >"$work/out" 2>"$work/err"'
 done
-check "the root leads to the page" 'python3 -c "
+check "the root redirects to the page" 'python3 -c "
 import sys, urllib.request
 with urllib.request.urlopen(sys.argv[1]) as answer:
     assert answer.url.endswith(\"/quotes\") and answer.read().lower().startswith(b\"<!doctype html>\")" "http://127.0.0.1:$quotes_port/"'
@@ -429,7 +429,7 @@ kill -INT $client
 wait $client
 kill -TERM $chaos
 wait $chaos
-check "quotes survive cuts, say what is old, and never go back" 'err_has ", [2-9][0-9]* connections," &&
+check "quotes survive cuts, mark old values, and never go back" 'err_has ", [2-9][0-9]* connections," &&
     grep -q "\"current\":false" "$work/out" && python3 "$here/quotes-json.py" 32 <"$work/out"'
 watch 2500 "$quotes_url" --rate 5
 check "a client that asks for less gets less, and nothing is lost" 'err_has " [1-9][0-9,]* conflated, 0 gaps, 0 resyncs, 0 stale, 0 garbage"'
@@ -443,23 +443,23 @@ quotes_pid=$!
 servers+=($quotes_pid)
 quotes_url=$(first_line "$work/quotes-url")
 watch 2500 "$quotes_url" "*" --json
-check "dropped messages are gaps that are found, and mended" 'err_has " [1-9][0-9]* gaps, [1-9][0-9]* resyncs, 0 stale, 0 garbage" &&
+check "dropped messages are found as gaps and repaired" 'err_has " [1-9][0-9]* gaps, [1-9][0-9]* resyncs, 0 stale, 0 garbage" &&
     python3 "$here/quotes-json.py" 500 <"$work/out" && [[ ! -s $work/quotes.log ]]'
 kill -TERM $quotes_pid
 wait $quotes_pid
 
 # --- Hub
-expect "a hub that nobody could join is none" 64 "--jwks" serve hub
-expect "a hub speaks HTTP/1.1" 64 "Unknown option.*--http2" serve hub --dev --http2
+expect "a hub without any authentication is refused" 64 "--jwks" serve hub
+expect "a hub has no --http2" 64 "Unknown option.*--http2" serve hub --dev --http2
 expect "development tokens stay on this machine" 1 "this machine only" serve hub --dev --host 0.0.0.0 --port 0 --data "$work/hub"
 echo short >"$work/secret"
-expect "a secret that is short is refused" 1 "32 bytes" serve hub --secret-file "$work/secret" --port 0 --data "$work/hub"
+expect "a short secret is refused" 1 "32 bytes" serve hub --secret-file "$work/secret" --port 0 --data "$work/hub"
 echo '{"prot": 1}' >"$work/hub.json"
 expect "a configuration with a misspelt option is refused" 64 "no option prot" serve hub --config "$work/hub.json"
 echo "an API key of a test" >"$work/api-keys"
 echo "{\"data\": \"$work/hub\", \"dev\": true, \"api-key-file\": \"$work/api-keys\", \"backup-to\": \"$work\"}" >"$work/hub.json"
 mkfifo "$work/hub-url"
-# start_hub OPTION…: on any free port; leaves hub_pid, hub_url and hub_http behind.
+# start_hub OPTION…: starts a hub on a free port, with hub_pid, hub_url and hub_http.
 start_hub() {
     : >"$work/hub.log"
     "$tool" serve hub --config "$work/hub.json" --port 0 "$@" >"$work/hub-url" 2>"$work/hub.log" &
@@ -469,55 +469,55 @@ start_hub() {
     hub_http=http${hub_url#ws}
     hub_http=${hub_http%/rooms}
 }
-# ask STATUS PATTERN PATH [FIELD]… [--post BODY]: asks the hub over HTTP.
+# ask STATUS PATTERN PATH [FIELD]… [--post BODY]: sends a request to the hub over HTTP.
 ask() { timeout 30 python3 "$here/ask.py" "$1" "$2" "$hub_http$3" "${@:4}" >"$work/out" 2>"$work/err"; }
 api_key="Authorization: Bearer an API key of a test"
 post() { ask "$1" "$2" /api/rooms/lobby/messages "$api_key" "Idempotency-Key: $3" --post "$4"; }
 start_hub
 until_has "$work/hub.log" "chat: " $hub_pid
 check "serve hub prints the URL of its rooms" '[[ $hub_url == ws://127.0.0.1:*/rooms ]]'
-check "serve hub says where the page and the chat are" 'grep -q "page: $hub_http/ " "$work/hub.log" && grep -q "chat $hub_url" "$work/hub.log"'
+check "serve hub prints the URLs of its page and its chat" 'grep -q "page: $hub_http/ " "$work/hub.log" && grep -q "chat $hub_url" "$work/hub.log"'
 check "a hub is alive and ready" 'ask 200 alive /healthz && ask 200 ready /readyz'
 check "a hub has a page, its status and its metrics" \
     'ask 200 "<html|<!doctype" / && ask 200 "\"connections\":0" /status.json && ask 200 "holdfast_hub_connections 0" /metrics'
 id=01890000-0000-7000-8000-000000000001
 check "a program publishes" 'post 201 "\"seq\":1,.*\"dup\":false" $id "{\"type\":\"note\",\"body\":\"hi\"}"'
-check "a request that comes again is stored once" 'post 200 "\"seq\":1,.*\"dup\":true" $id "{\"type\":\"note\",\"body\":\"hi\"}"'
-check "the API asks for a key" 'ask 401 key /api/rooms/lobby/messages'
+check "a repeated request is stored once" 'post 200 "\"seq\":1,.*\"dup\":true" $id "{\"type\":\"note\",\"body\":\"hi\"}"'
+check "the API requires a key" 'ask 401 key /api/rooms/lobby/messages'
 check "a copy of the log is made" \
     'ask 201 path /api/backup "$api_key" --post "" && [[ -s $(sed "s/.*:\"//; s/\".*//" "$work/out") ]]'
-expect "a second hub may not have the same log" 1 "another hub" serve hub --config "$work/hub.json" --port 0
+expect "a second hub cannot use the same log" 1 "another hub" serve hub --config "$work/hub.json" --port 0
 kill -KILL $hub_pid
 wait $hub_pid 2>/dev/null
 start_hub
-check "what was stored outlives kill -9" \
+check "stored messages survive kill -9" \
     'ask 200 "\"body\":\"hi\"" /api/rooms/lobby/messages "$api_key"'
-check "and its rooms keep their epochs" 'ask 200 "\"renewed\":false" /status.json && ! grep -q "new epochs" "$work/hub.log"'
-# Somebody else on the machine holds the place where SQLite lets one write at a time.
+check "the rooms keep their epochs after it" 'ask 200 "\"renewed\":false" /status.json && ! grep -q "new epochs" "$work/hub.log"'
+# Another process holds the lock with which SQLite allows one writer.
 mkfifo "$work/held"
 python3 "$here/hold.py" "$work/hub/rooms.sqlite-shm" >"$work/held" 2>"$work/err" &
 holder=$!
 servers+=($holder)
 first_line "$work/held" >/dev/null
 began=$SECONDS
-# If the lock goes in time it is stored all the same.
+# If the lock is released in time, the message is stored.
 post 201 "" 01890000-0000-7000-8000-000000000002 "{\"type\":\"note\",\"body\":\"held\"}" &
 posting=$!
 until_has "$work/hub.log" "the log cannot be written" $hub_pid
-check "a log that somebody else holds is said not to take anything, within seconds" \
+check "a log locked by another process is reported within seconds" \
     '((SECONDS - began < 20)) && grep -q "the log cannot be written" "$work/hub.log"'
-check "and the hub is not ready" 'ask 503 "" /readyz && ask 200 "alive" /healthz'
+check "the hub is not ready while its log is locked" 'ask 503 "" /readyz && ask 200 "alive" /healthz'
 kill $holder
 wait $holder 2>/dev/null
 until_has "$work/hub.log" "the log can be written again" $hub_pid
-check "until it is let go" 'grep -q "the log can be written again" "$work/hub.log" && ask 200 ready /readyz'
+check "the hub is ready again after the lock is released" 'grep -q "the log can be written again" "$work/hub.log" && ask 200 ready /readyz'
 wait $posting
 kill -TERM $hub_pid
 wait $hub_pid
 status=$?
 check "SIGTERM ends a hub with status 0" '[[ $status == 0 ]]'
 start_hub --new-epochs
-check "serve hub --new-epochs gives all rooms new epochs, and says so" \
+check "serve hub --new-epochs gives all rooms new epochs, and reports it" \
     'grep -q "it was asked for.*all rooms have new epochs" "$work/hub.log" && ask 200 "\"renewed\":true" /status.json'
 kill -TERM $hub_pid
 wait $hub_pid
@@ -546,30 +546,30 @@ servers+=($!)
 other_url=$(first_line "$work/other-url")
 run pin "$tls_url" --ca "$ca" </dev/null
 own_pin=$(openssl x509 -in "$ca" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64 -A)
-check "pin prints what openssl says, to paste" '[[ $status == 0 ]] && grep -qF "try Pin(\"sha256/$own_pin\")" "$work/out"'
+check "pin prints the same pin as openssl, ready to paste" '[[ $status == 0 ]] && grep -qF "try Pin(\"sha256/$own_pin\")" "$work/out"'
 run pin "$tls_url" --insecure --json </dev/null
 check "pin --insecure --json warns, and has both pins" '[[ $status == 0 ]] && err_has "WARNING: " && python3 -c "
 import json, sys
 row = json.load(open(sys.argv[1]))[\"chain\"][0]
 assert row[\"publicKeyPin\"] == \"sha256/\" + sys.argv[2] and row[\"certificatePin\"].startswith(\"cert-sha256/\")" "$work/out" "$own_pin"'
 run pin "$tls_url" --ca "$ca" --cert "$work/none.pem" </dev/null
-check "pin takes a client certificate, too" '[[ $status == 64 ]] && err_has "cannot read"'
+check "pin accepts a client certificate" '[[ $status == 64 ]] && err_has "cannot read"'
 run connect "$tls_url" --ca "$ca" --pin "sha256/$own_pin" -x hi --wait 0.2 </dev/null
-check "--pin takes what pin prints" '[[ $status == 0 ]] && out_is hi'
+check "--pin accepts the output of pin" '[[ $status == 0 ]] && out_is hi'
 other_pin=sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
-expect "another --pin shows the chain's own" 5 "none of the pins for 127.0.0.1, but sha256/${own_pin//+/\\+}" \
+expect "a wrong --pin shows the pins of the chain" 5 "none of the pins for 127.0.0.1, but sha256/${own_pin//+/\\+}" \
     connect "$tls_url" --ca "$ca" --pin "$other_pin" -x hi
 run connect "$tls_url" --ca "$ca" --pin "$other_pin" --pin-report-only -x hi --wait 0.2 </dev/null
 check "--pin-report-only connects and warns" '[[ $status == 0 ]] && out_is hi && err_has "WARNING: the chain of 127.0.0.1 has none of the pins"'
-expect "bench keeps pins" 5 "none of the pins" bench "$tls_url" --ca "$ca" --pin "$other_pin" "${brief[@]}"
+expect "bench checks pins" 5 "none of the pins" bench "$tls_url" --ca "$ca" --pin "$other_pin" "${brief[@]}"
 run bench "$tls_url" --ca "$ca" --pin "$other_pin" --pin-report-only "${brief[@]}" </dev/null
-check "bench warns once of pins to be reported only" '[[ $status == 0 && $(grep -c WARNING "$work/err") == 1 ]]'
+check "bench warns once with --pin-report-only" '[[ $status == 0 && $(grep -c WARNING "$work/err") == 1 ]]'
 expect "an error names the option to use" 5 "is the option --ca, with a PEM file" connect "$tls_url" -x hi
 expect "--pin of a host without TLS" 64 "wss: URLs" connect $any --pin "$other_pin"
 expect "--key without --cert" 64 "give both" connect "$tls_url" --key "$ca"
-expect "--tls-min of a version that is none" 64 "use 1.2 or 1.3" connect "$tls_url" --tls-min 1.1
-expect "pin prints nothing that nobody vouches for" 5 "self-signed|vouches" pin "$tls_url"
-expect "pin checks the name that it asks for" 5 "not for other.example" pin "$tls_url" --ca "$ca" --server-name other.example
+expect "--tls-min with an invalid version" 64 "use 1.2 or 1.3" connect "$tls_url" --tls-min 1.1
+expect "pin refuses an untrusted chain" 5 "self-signed|vouches" pin "$tls_url"
+expect "pin checks the requested name" 5 "not for other.example" pin "$tls_url" --ca "$ca" --server-name other.example
 expect "pin of ws:" 64 "give a wss: URL" pin ws://127.0.0.1/
 expect "a certificate for another host is refused" 5 "certificate|TLS|host" connect "$other_url" --ca "$work/cert.pem" -x hi
 expect "ws: to a TLS port fails" "[2-7]" "." connect "${tls_url/wss/ws}" -x hi
@@ -581,7 +581,7 @@ check "the self-signed certificate is deleted" '[[ -n $ca && ! -e $ca ]]'
 # --- Messages in several formats
 for number in {1..200}; do echo "{\"symbol\":\"SAIL\",\"price\":189.$number,\"open\":true}"; done >"$work/messages.ndjson"
 { echo '['; sed '$!s/$/,/' "$work/messages.ndjson"; echo ']'; } >"$work/messages.json"
-# It takes a second of processor time, of which a busy machine may have little.
+# It needs a second of processor time, which a busy machine may lack.
 measure() {
     timeout 300 "$tool" measure "$@" >"$work/out" 2>"$work/err"
     status=$?
@@ -589,9 +589,9 @@ measure() {
 measure "$work/messages.json" </dev/null
 check "measure shows three formats, with bytes, times and bars" \
     '[[ $status == 0 && $(grep -Ec "^(JSON|MessagePack|CBOR) .*%" "$work/out") == 3 && $(grep -c "with takeover  █" "$work/out") == 3 ]]'
-check "measure answers whether to use JSON or binary" 'grep -Eq "^(JSON|Binary).*: .* than JSON" "$work/out"'
+check "measure recommends JSON or binary" 'grep -Eq "^(JSON|Binary).*: .* than JSON" "$work/out"'
 measure - --json <"$work/messages.ndjson"
-check "measure reads lines from standard input, and prints JSON with the bytes that Python counts" '[[ $status == 0 ]] && python3 -c "
+check "measure reads lines from standard input, and its JSON agrees with Python's byte counts" '[[ $status == 0 ]] && python3 -c "
 import json, sys
 report = json.load(open(sys.argv[1]))
 messages = [json.loads(line) for line in open(sys.argv[2])]
@@ -601,10 +601,10 @@ assert report[\"messages\"] == 200 and json_row[\"plain\"][\"bytes\"] == plain, 
 assert json_row[\"deflatedWithTakeover\"][\"bytes\"] < json_row[\"deflated\"][\"bytes\"], report
 " "$work/out" "$work/messages.ndjson"'
 printf '{"a":1}\n{"a":}\n' >"$work/broken.ndjson"
-expect "measure names the place of what is no JSON" 65 "line 2, column 6; byte 13" measure "$work/broken.ndjson"
-expect "measure reads no more than allowed" 65 "more than 1 KiB; see --max-size" measure "$work/messages.json" --max-size 1K
-expect "measure wants a message" 65 "no message" measure /dev/null
-expect "measure wants a file that can be read" 64 "cannot be read" measure "$work/none.json"
+expect "measure reports the position of invalid JSON" 65 "line 2, column 6; byte 13" measure "$work/broken.ndjson"
+expect "measure limits its input" 65 "more than 1 KiB; see --max-size" measure "$work/messages.json" --max-size 1K
+expect "measure needs a message" 65 "no message" measure /dev/null
+expect "measure needs a readable file" 64 "cannot be read" measure "$work/none.json"
 
 # --- The prompt
 relay timeout 120 python3 "$here/prompt.py" "$tool" "${fake##*:}"
@@ -616,93 +616,93 @@ check "the demo ends with status 0" '[[ $status == 0 ]]'
 check "the demo cuts the link twice and kills the hub" '[[ $(grep -c "CUT" "$work/out") == 2 && $(grep -c "KILLED with -9" "$work/out") == 1 ]]'
 check "the demo counts what arrived" 'grep -q "sent 24, stored 24, delivered 24, lost 0, doubled 0, in one order for all" "$work/out"'
 check "the demo draws the connection and the times over time" '[[ $(grep -c -e "█ connected" -e "until stored: ▁" "$work/out") == 2 ]]'
-check "the demo says how to go on" 'grep -q "holdfast chat ws://" "$work/out" && grep -q "http://127.0.0.1:9001/" "$work/out"'
+check "the demo shows the next steps" 'grep -q "holdfast chat ws://" "$work/out" && grep -q "http://127.0.0.1:9001/" "$work/out"'
 
 # --- Chat, rooms
 expect "rooms without a name or a token" 64 "say who you are" rooms send $any --room lobby hi
-expect "a room that is none" 64 "1 to 128 bytes" rooms send $any --room "" --name ann hi
-expect "a payload that is no JSON" 64 "is not JSON" rooms send $any --room lobby --name ann --type game.move '{'
+expect "an invalid room" 64 "1 to 128 bytes" rooms send $any --room "" --name ann hi
+expect "a payload that is not JSON" 64 "is not JSON" rooms send $any --room lobby --name ann --type game.move '{'
 expect "a --name and a --token" 64 "exclude each other" chat $any --room lobby --name ann --token x
-expect "rooms tail from nowhere" 64 "from" rooms tail $any --room lobby --name ann --from yesterday
+expect "rooms tail with an invalid --from" 64 "from" rooms tail $any --room lobby --name ann --from yesterday
 mkfifo "$work/rooms-url"
 "$tool" serve hub --dev --port 0 --data "$work/rooms-hub" >"$work/rooms-url" 2>"$work/rooms.log" &
 rooms_pid=$!
 servers+=($rooms_pid)
 rooms_url=$(first_line "$work/rooms-url")
 run rooms send "$rooms_url" --room lobby --name ann one two </dev/null
-check "rooms send waits until all is stored" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
+check "rooms send waits until all messages are stored" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
 run rooms tail "$rooms_url" --room lobby --name bob --from beginning --count 2 --text </dev/null
 check "rooms tail prints the entries in order" '[[ $status == 0 && $(cat "$work/out") == "ann: one"$'"'\n'"'"ann: two" ]]'
 run rooms tail "$rooms_url" --room lobby --name bob --from 1 --count 1 </dev/null
 check "rooms tail begins after a number" '[[ $status == 0 ]] && grep -q "\"seq\":2," "$work/out" && ! grep -q replaced "$work/out"'
 for number in 1 2; do
     run rooms tail "$rooms_url" --room lobby --name bob --from beginning --count 1 --store "$work/bob" </dev/null
-    check "rooms tail with a store goes on after what it printed: $number" \
+    check "rooms tail with a store continues after its last entry: $number" \
         '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && grep -q "\"seq\":$number," "$work/out"'
 done
 run rooms tail "$rooms_url" --room lobby --name bob --from -1 --count 1 </dev/null
-check "rooms tail begins with the last" '[[ $status == 0 ]] && grep -q "\"seq\":2," "$work/out"'
+check "rooms tail starts with the last entry" '[[ $status == 0 ]] && grep -q "\"seq\":2," "$work/out"'
 run rooms history "$rooms_url" --room lobby --name bob --limit 1 </dev/null
-check "rooms history prints the last" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && grep -q "\"text\":\"two\"" "$work/out"'
+check "rooms history prints the last entry" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && grep -q "\"text\":\"two\"" "$work/out"'
 run chat "$rooms_url" --room lobby --name cy <<<"three"
 check "chat in a pipe sends lines and prints entries" '[[ $status == 0 ]] && grep -q "^cy: three" "$work/out" && grep -q "^ann: one" "$work/out"'
-# long: more than a hub takes in one message.
+# long: a line above the hub's limit for a message.
 long() { head -c 3000000 /dev/zero | tr '\0' x; }
 { echo before; long; printf '\nafter\n'; } >"$work/lines"
 run rooms send "$rooms_url" --room lines --name ann <"$work/lines"
-check "rooms send: a line that is refused keeps back no other" \
+check "rooms send: a refused line does not block others" \
     '[[ $status == 3 ]] && grep -o "stored\":[a-z]*" "$work/out" | cut -d: -f2 | tr "\n" " " | grep -q "^true false true $"'
 run chat "$rooms_url" --room lines --name cy --plain <"$work/lines"
-check "nor in a chat" '[[ $status == 3 ]] && grep -q "^cy: before" "$work/out" && grep -q "^cy: after" "$work/out" && err_has "too long"'
+check "a refused line of a chat does not block others" '[[ $status == 3 ]] && grep -q "^cy: before" "$work/out" && grep -q "^cy: after" "$work/out" && err_has "too long"'
 run rooms send "$rooms_url" --room lines --name ann < <(seq 1500)
 check "rooms send waits while the outbox is full" '[[ $status == 0 && $(grep -c "stored\":true" "$work/out") == 1500 ]]'
 run rooms send $any --room lines --name ann --timeout 0.5 < <(seq 20)
-check "what cannot be stored in time is waited for together" '[[ $status == 4 && $(grep -c "stored\":false" "$work/out") == 20 ]]'
+check "the timeout applies to all messages together" '[[ $status == 4 && $(grep -c "stored\":false" "$work/out") == 20 ]]'
 run rooms send "$rooms_url" --room evil --name $'m\xe2\x80\xaea' hi </dev/null
 check "a name that hides characters is refused" '[[ $status == 3 ]] && grep -q 2001 "$work/out"'
 run rooms send "$rooms_url" --room evil --name mia --type game.move $'{"a":"\xc2\x9b2J\xe2\x80\xae"}' </dev/null
 run rooms history "$rooms_url" --room evil --name bob </dev/null
-check "JSON of others cannot drive a terminal" 'grep -q "u009B2J.u202E" "$work/out"'
+check "JSON of other clients cannot control the terminal" 'grep -q "u009B2J.u202E" "$work/out"'
 run rooms send "$rooms_url" --room lobby --token nonsense hi </dev/null
-check "a token that is none is refused" '[[ $status == 3 ]] && grep -q 2001 "$work/out"'
+check "an invalid token is refused" '[[ $status == 3 ]] && grep -q 2001 "$work/out"'
 run rooms send $any --room lobby --name dora --store "$work/dora" --timeout 0.5 later </dev/null
-check "what cannot be sent is said" '[[ $status == 4 ]] && grep -q "\"stored\":false,\"retry\":true" "$work/out"'
+check "a message that cannot be sent is reported" '[[ $status == 4 ]] && grep -q "\"stored\":false,\"retry\":true" "$work/out"'
 run rooms send "$rooms_url" --room lobby --name dora --store "$work/dora" now </dev/null
-check "and goes out with the next run on its store, before what is new" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
+check "it is sent by the next run with its store, before new messages" '[[ $status == 0 && $(grep -c "\"stored\":true" "$work/out") == 2 ]]'
 run rooms history "$rooms_url" --room lobby --name bob --text </dev/null
-check "in its place" 'tail -n 2 "$work/out" | tr "\n" " " | grep -q "dora: later dora: now"'
+check "in its order" 'tail -n 2 "$work/out" | tr "\n" " " | grep -q "dora: later dora: now"'
 kill "$rooms_pid"
 wait "$rooms_pid" 2>/dev/null
 relay timeout 600 python3 "$here/chat.py" "$tool"
 
-# Messages that a hub refuses for good.
+# Messages that a hub refuses permanently.
 head -c 48 /dev/zero | tr '\0' k >"$work/hub-secret"
 mkfifo "$work/strict-url"
 "$tool" serve hub --secret-file "$work/hub-secret" --port 0 --data "$work/strict-hub" >"$work/strict-url" 2>"$work/rooms.log" &
 rooms_pid=$!
 servers+=($rooms_pid)
 rooms_url=$(first_line "$work/strict-url")
-# token RIGHTS: of dora, for all rooms.
+# token RIGHTS: a token of dora with these rights in all rooms.
 token() { python3 "$here/hub_token.py" "$work/hub-secret" dora "$1"; }
 run rooms send "$rooms_url" --room lobby --token "$(token r)" --store "$work/strict" one two </dev/null
-check "what is not allowed is refused" '[[ $status == 3 && $(grep -c "\"stored\":false,\"retry\":false" "$work/out") == 2 ]]'
+check "messages without the right are refused" '[[ $status == 3 && $(grep -c "\"stored\":false,\"retry\":false" "$work/out") == 2 ]]'
 run rooms outbox --store "$work/strict" </dev/null
-check "rooms outbox prints what has failed, and why" \
+check "rooms outbox prints failed messages with the reason" \
     '[[ $status == 0 && $(grep -c "\"state\":\"failed\",\"code\":" "$work/out") == 2 ]] && grep -q "\"text\":\"one\"" "$work/out"'
 run rooms send "$rooms_url" --room lobby --token "$(token rw)" --store "$work/strict" three </dev/null
-check "what has failed is no matter of a later run" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && err_has "2 messages from earlier runs"'
+check "failed messages do not affect a later run" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]] && err_has "2 messages from earlier runs"'
 run rooms outbox --store "$work/strict" --retry </dev/null
-check "rooms outbox queues it again" '[[ $status == 0 && $(wc -l <"$work/out") == 2 ]]'
+check "rooms outbox queues them again" '[[ $status == 0 && $(wc -l <"$work/out") == 2 ]]'
 run rooms send "$rooms_url" --room lobby --token "$(token rw)" --store "$work/strict" </dev/null
-check "and it goes out with the next run" '[[ $status == 0 && $(grep -c "stored\":true" "$work/out") == 2 ]]'
+check "they are sent by the next run" '[[ $status == 0 && $(grep -c "stored\":true" "$work/out") == 2 ]]'
 run rooms history "$rooms_url" --room lobby --token "$(token r)" --text </dev/null
-check "once" '[[ $(tr "\n" " " <"$work/out") == "dora: three dora: one dora: two " ]]'
+check "they are sent once" '[[ $(tr "\n" " " <"$work/out") == "dora: three dora: one dora: two " ]]'
 run rooms send "$rooms_url" --room lobby --token "$(token r)" --store "$work/strict" four </dev/null
 run rooms outbox --store "$work/strict" --discard </dev/null
-check "rooms outbox discards it" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]]'
+check "rooms outbox discards them" '[[ $status == 0 && $(wc -l <"$work/out") == 1 ]]'
 run rooms outbox --store "$work/strict" </dev/null
-check "and it is gone" '[[ $status == 0 && ! -s $work/out ]]'
-expect "an outbox that is not there" 1 "does not exist" rooms outbox --store "$work/none"
+check "discarded messages are gone" '[[ $status == 0 && ! -s $work/out ]]'
+expect "a missing outbox" 1 "does not exist" rooms outbox --store "$work/none"
 expect "an outbox is retried or discarded" 64 "exclude each other" rooms outbox --store "$work/strict" --retry --discard
 kill "$rooms_pid"
 wait "$rooms_pid" 2>/dev/null

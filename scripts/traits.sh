@@ -1,9 +1,9 @@
 #!/bin/bash
-# Tests the client without the trait SwiftNIO, and builds every library with no other trait than its own, as an app may take it.
+# Tests the client without the trait SwiftNIO, and builds every library with only its own trait, as an app may use it.
 #
 #   scripts/traits.sh [share]     share: only the tests without SwiftNIO
 #
-# In a copy, since SwiftPM would write over the package's own Package.resolved.
+# In a copy, because SwiftPM would overwrite the package's own Package.resolved.
 set -euo pipefail
 # shellcheck source=setup.sh
 source "$(dirname "$0")/setup.sh"
@@ -22,7 +22,7 @@ cd "$copy"
 HOLDFAST_WITHOUT_NIO=1 swift test --disable-default-traits --disable-xctest --no-parallel
 [ "${1:-}" != share ] || exit 0
 
-# build TRAITS LIBRARY…: builds each of them with these traits alone.
+# build TRAITS LIBRARY…: builds each of them with only these traits.
 build() {
     local library
     for library in "${@:2}"; do

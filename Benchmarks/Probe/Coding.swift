@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import WebSocketCore
 
-/// What a codec does for one tick of a market.
+/// The work of a codec for one tick of a market.
 enum Coding {
     private struct Tick: Codable, Equatable {
         var symbol = "SAIL"

@@ -3,11 +3,11 @@ import MachineCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// Messages of JSON from a server to a client, compressed there and inflated here, both with context takeover.
+/// JSON messages from a server to a client, compressed and inflated with context takeover.
 ///
-/// Once through what a connection uses, and once through zlib alone: the difference is what we add.
+/// Once with the code of a connection, and once with zlib alone. The difference is our own cost.
 struct Compression {
-    /// Different messages, more of them than a window holds: none is compressed to a mention of its last time.
+    /// Different messages, more than a window holds, so that no message refers to its previous copy.
     private let conversation: [[UInt8]]
     private let size: Int
 
@@ -62,19 +62,19 @@ struct Compression {
     }
 }
 
-/// zlib as one would use it from C, with level, window and memory as in ``CompressionOptions``.
+/// zlib as a C program uses it, with the level, window and memory of ``CompressionOptions``.
 private final class BareZlib {
     private let deflation = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let inflation = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let compressed: UnsafeMutableBufferPointer<UInt8>
     private let inflated: UnsafeMutableBufferPointer<UInt8>
 
-    /// - Parameter room: The most bytes of one message.
+    /// - Parameter room: The maximum size of a message.
     init(room: Int) {
         deflation.initialize(to: z_stream())
         inflation.initialize(to: z_stream())
         compressed = .allocate(capacity: room + 64)
-        // zlib is slower where less room than the longest match is left.
+        // zlib is slower if the free space is shorter than the longest match.
         inflated = .allocate(capacity: room + 512)
         precondition(CZlib_deflateInit2(deflation, 6, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK && CZlib_inflateInit2(inflation, -15) == Z_OK)
     }
@@ -88,7 +88,9 @@ private final class BareZlib {
         inflated.deallocate()
     }
 
-    /// Compresses and inflates, with the tail `00 00 FF FF` left where it is; returns how many bytes came out.
+    /// Compresses and inflates, and leaves the tail `00 00 FF FF` in place.
+    ///
+    /// Returns the number of output bytes.
     func roundTrip(_ message: [UInt8]) -> Int {
         message.withUnsafeBufferPointer { message in
             deflation.pointee.next_in = UnsafeMutablePointer(mutating: message.baseAddress)

@@ -1,12 +1,12 @@
 import WebSocketCore
 
-/// A burst of equal frames, as one read might bring them.
+/// A burst of equal frames, as in one read.
 ///
-/// The key turns letters into letters, so that a burst may be unmasked where it lies over and over: what it holds is text each time.
+/// The key maps letters to letters, so that a burst may be unmasked in place repeatedly and always contains text.
 enum Frames {
     private static let key = MaskKey(bits: 0x0101_0101)
 
-    /// As many letters as wanted.
+    /// This number of letters.
     static func payload(_ size: Int) -> [UInt8] { (0..<size).map { UInt8(ascii: "a") + UInt8($0 % 24) } }
 
     static func burst(_ count: Int, _ opcode: Opcode, size: Int, isMasked: Bool) -> [UInt8] {

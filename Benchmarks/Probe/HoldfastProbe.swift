@@ -2,13 +2,13 @@ import HoldfastCodecs
 import RoomsWire
 import WebSocketCore
 
-/// Small pieces of work to be counted, not timed: see the part on `make bench-quick` in `Benchmarks/README.md`.
+/// Small pieces of work whose instructions are counted; see `make bench-quick` in `Benchmarks/README.md`.
 ///
-/// `HoldfastProbe WORK MESSAGES` does one of them, and nothing random or concurrent, so that two runs cost the same.
-/// Its main function is not `async`, for valgrind does not survive that.
+/// `HoldfastProbe WORK MESSAGES` does one of them without randomness or concurrency, so that every run has the same cost.
+/// Its main function is not `async`, because valgrind fails on that.
 @main
 enum HoldfastProbe {
-    /// Does as many messages as it is told; multiples of 1024, so that all bursts are full.
+    /// Processes this number of messages, a multiple of 1024 so that all bursts are full.
     typealias Work = (_ messages: Int) throws -> Void
 
     static var works: KeyValuePairs<String, Work> {
@@ -45,7 +45,7 @@ enum HoldfastProbe {
     }
 }
 
-/// Something is not as it should be, so that a count would say nothing.
+/// A wrong result, with which a count would be meaningless.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 

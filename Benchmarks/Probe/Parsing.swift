@@ -1,6 +1,6 @@
 import WebSocketCore
 
-/// What the server does with the bytes of a read, without any of NIO: bursts of 16 masked frames.
+/// The server's work on the bytes of a read, without NIO: bursts of 16 masked frames.
 struct Parsing {
     private static let burst = 16
 
@@ -12,7 +12,7 @@ struct Parsing {
         frames = Frames.burst(Self.burst, opcode, size: size, isMasked: true)
     }
 
-    /// As for an inline handler: unmasked where they lie, and looked at there.
+    /// As for an inline handler: unmasked and read in place.
     func inPlace(_ messages: Int) throws {
         try take(messages) { reader, bytes in
             guard let lone = reader.nextLone(&bytes) else { return nil }
@@ -21,7 +21,7 @@ struct Parsing {
         }
     }
 
-    /// Each into a message of its own.
+    /// A separate message for each.
     func intoMessages(_ messages: Int) throws {
         try take(messages) { reader, bytes in
             guard case .message(let message) = try reader.next(&bytes) else { return nil }
@@ -29,7 +29,7 @@ struct Parsing {
         }
     }
 
-    /// Calls `next` until it has nothing more, burst after burst.
+    /// Calls `next` until it returns nothing, for each burst.
     @inline(__always)
     private func take(
         _ messages: Int, _ next: (_ reader: inout MessageReader, _ bytes: inout UnsafeRawBufferPointer) throws -> Int?

@@ -1,7 +1,7 @@
 import RoomCore
 import RoomsWire
 
-/// What a hub does for a message in a room: reads the publication, and writes its entry.
+/// The hub's work for a message in a room: it decodes the publication and encodes its entry.
 enum RoomFrames {
     private static let body = Payload.json(Array(#"{"text":"I will be there at eight, keep me a place"}"#.utf8))
     private static let id = MessageID("01937a3e-7c1b-7000-8000-000000000001")!

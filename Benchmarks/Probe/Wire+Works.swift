@@ -6,12 +6,12 @@ import WebSocketNIO
 import WebSocketRuntime
 
 extension Wire {
-    /// How many frames one read brings.
+    /// The number of frames in a read.
     private static let burst = 16
-    /// How many frames are sent at once; enough for what is done once in a while to count for little.
+    /// The number of frames sent at once, large enough that rare work does not count.
     private static let sendBurst = 1024
 
-    /// Bytes in and out, without WebSocket: what the channel in memory costs.
+    /// Bytes in and out without WebSocket: the cost of the channel in memory.
     static func echoBytes(size: Int, messages: Int) throws {
         let channel = try EmbeddedChannel.connected()
         try channel.pipeline.syncOperations.addHandler(ByteEcho())
@@ -25,13 +25,13 @@ extension Wire {
         try wire.echo(size: size, messages: messages)
     }
 
-    /// In and out through a server's task on the event loop, written as apps write it.
+    /// In and out through a server's task on the event loop, as apps write it.
     static func echoInTask(size: Int, messages: Int) throws {
         let wire = try Wire(.server)
         let connection = WebSocketConnection(wire.socket)
         wire.socket.loop.assumeIsolated { loop in
             _ = Task {
-                // Begins where `loop` is, and stays there: no other thread has a part in this.
+                // Starts on `loop` and stays there, so no other thread is involved.
                 _ = loop
                 for try await message in connection.messages { try await connection.send(message) }
             }
@@ -49,7 +49,7 @@ extension Wire {
         try Failure.check("bytes received", handler.byteCount, messages * size)
     }
 
-    /// Out of an ``InlineSocket``: what the frames cost that are written into one buffer.
+    /// Out of an ``InlineSocket``: the cost of frames that are written into one buffer.
     static func send(as role: Role, size: Int, messages: Int) throws {
         let handler = Counter()
         let wire = try Wire(role, inline: handler)
@@ -71,7 +71,7 @@ extension Wire {
     }
 
     private static func echo(through channel: EmbeddedChannel, _ frames: [UInt8], answer: [UInt8], messages: Int) throws {
-        // The first burst is compared. From then on the same buffer comes again, though its payload is unmasked in place each time.
+        // The first burst is compared. Then the same buffer is used again, although its payload is unmasked in place each time.
         let frames = ByteBuffer(bytes: frames)
         try channel.writeInbound(frames)
         var first: [UInt8] = []
@@ -91,7 +91,7 @@ private final class Echo: InlineHandler {
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) { socket.send(kind, bytes) }
 }
 
-/// Counts what it gets, and lends its socket.
+/// Counts the received bytes, and gives access to its socket.
 private final class Counter: InlineHandler {
     private(set) var byteCount = 0
     private(set) var socket: InlineSocket?
@@ -100,7 +100,7 @@ private final class Counter: InlineHandler {
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) { byteCount += bytes.byteCount }
 }
 
-/// Sends everything back as it came.
+/// Sends every message back.
 private final class ByteEcho: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

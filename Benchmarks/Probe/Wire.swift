@@ -5,14 +5,14 @@ import WebSocketCore
 import WebSocketNIO
 import WebSocketRuntime
 
-/// A WebSocket after its handshake, on a channel and an event loop in memory: all of the hot path but the socket.
+/// A WebSocket after its handshake, on a channel and an event loop in memory: the whole hot path except the socket.
 struct Wire {
     let channel: EmbeddedChannel
     let socket: WebSocketChannel
 
     init(_ role: Role, inline: (any InlineHandler)? = nil) throws {
         channel = try .connected()
-        // TLS or not makes no difference here, but for options of a channel that this one has not.
+        // TLS affects only channel options that this channel does not have.
         socket = try WebSocketChannel.install(
             on: channel, agreement: Agreement(response: ResponseHead(status: 101)), settings: ConnectionSettings(role: role),
             position: .last, isPlain: false, inline: inline)
@@ -26,7 +26,9 @@ extension EmbeddedChannel {
         return channel
     }
 
-    /// Takes what was written; calls `body` with each part and returns how many bytes they were.
+    /// Takes the written bytes.
+    ///
+    /// Calls `body` with each part, and returns their number.
     func drain(_ body: (ByteBuffer) -> Void = { _ in }) throws -> Int {
         var byteCount = 0
         while let written = try readOutbound(as: ByteBuffer.self) {

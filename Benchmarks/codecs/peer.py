@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python's msgpack and orjson take for the same samples: `CODEC SAMPLE DIRECTION NANOSECONDS BYTES`, one figure a line.
+"""Measures Python's msgpack and orjson with the same samples. Prints `CODEC SAMPLE DIRECTION NANOSECONDS BYTES` per figure.
 
 usage: peer.py FOLDER MILLISECONDS
 """
@@ -17,14 +17,14 @@ SAMPLES = ("tick", "100-ticks", "order-book")
 
 
 def with_dates(value: dict) -> dict:
-    """The time of a tick as a date, which both write as such."""
+    """Converts the time of a tick to a date, which both codecs write as a date."""
     if isinstance(value.get("time"), str):
         value["time"] = datetime.datetime.fromisoformat(value["time"].replace("Z", "+00:00"))
     return value
 
 
 def nanoseconds(work, seconds: float) -> int:
-    """The processor time of one call, from as many as fill the time."""
+    """The processor time of one call, averaged over the given time."""
     count, batch, spent = 0, 1, 0
     start = time.thread_time_ns()
     while spent < seconds * 1e9:
@@ -41,7 +41,7 @@ def main() -> None:
     pack, unpack = msgpack.Packer(datetime=True).pack, lambda data: msgpack.unpackb(data, timestamp=3)
     for name in SAMPLES:
         value = json.loads((folder / f"{name}.json").read_text(), object_hook=with_dates)
-        # orjson leaves a date that it reads a text.
+        # orjson returns dates as text.
         for codec, encode, decode in (("python-msgpack", pack, unpack), ("python-orjson", orjson.dumps, orjson.loads)):
             data = encode(value)
             print(codec, name, "encode", nanoseconds(lambda: encode(value), seconds), len(data))

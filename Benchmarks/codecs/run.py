@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs in turn, round by round, and shows the medians; the JSON is `.build/bench/codecs.json`.
+"""Runs the programs alternately, round by round, and shows the medians. The JSON is `.build/bench/codecs.json`.
 
 usage: run.py PROGRAM
 """
@@ -25,12 +25,12 @@ CODECS = {
     "python-msgpack": "Python msgpack (C)",
     "python-orjson": "Python orjson (Rust)",
 }
-# How many times less than Foundation's JSON ours are to take.
+# How many times faster than Foundation's JSON ours must be.
 GOAL = 3.0
 
 
 def measure(program: str) -> dict:
-    """All figures of all rounds: (codec, sample, direction) → nanoseconds, and (codec, sample) → bytes."""
+    """The figures of all rounds: (codec, sample, direction) → nanoseconds, and (codec, sample) → bytes."""
     times: dict[tuple, list[int]] = {}
     sizes: dict[tuple, int] = {}
     with tempfile.TemporaryDirectory() as folder:

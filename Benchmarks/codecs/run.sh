@@ -1,10 +1,10 @@
 #!/bin/bash
-# What encoding and decoding cost: our MessagePack and CBOR beside Foundation's JSON, Python's msgpack and orjson; see ../README.md.
+# The cost of encoding and decoding: our MessagePack and CBOR, Foundation's JSON, Python's msgpack and orjson; see ../README.md.
 #
 #   Benchmarks/codecs/run.sh
 #
 # ROUNDS=n MILLISECONDS=n        how often and how long each figure is measured (7 times 100 ms)
-# HOLDFAST_CODEC_BENCH=program   the Swift program; without it it is built first
+# HOLDFAST_CODEC_BENCH=program   the Swift program; without it, it is built first
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"

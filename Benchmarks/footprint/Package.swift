@@ -1,13 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What an app that only connects consists of. run.py says where Holdfast lies, at which commit, and which program it wants.
+// The contents of an app that only connects. run.py gives the location of Holdfast, the commit, and the program.
 let environment = Context.environment
 let repository = environment["HOLDFAST_REPOSITORY"] ?? "../.."
 let commit = environment["HOLDFAST_COMMIT"] ?? "HEAD"
 let wanted = environment["FOOTPRINT"] ?? "default"
 
-/// As an app would name it: with the default traits, or without any.
+/// As in an app's manifest: with the default traits, or without traits.
 let holdfast = Package.Dependency.package(url: repository, revision: commit, traits: wanted == "without-nio" ? [] : [.defaults])
 let nio = Package.Dependency.package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0")
 let tls = Package.Dependency.package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0")
@@ -24,7 +24,7 @@ let bare = Target.executableTarget(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ], path: "Bare")
 
-// What hummingbird-project/swift-websocket's client asks for, as far as others have it too: compress-nio is one more. Resolved only.
+// The dependencies of hummingbird-project/swift-websocket's client that others share. compress-nio is one more. Only resolved.
 let peer = Target.executableTarget(
     name: "Peer",
     dependencies: [

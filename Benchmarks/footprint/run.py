@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What an app that takes `Holdfast` alone fetches, builds and ships, beside bare SwiftNIO and a C client; see ../README.md.
+"""Measures what an app with only `Holdfast` fetches, builds and ships, against SwiftNIO alone and a C client; see ../README.md.
 
 Benchmarks/footprint/run.py [--share | --lean] [--report FILE]
 
-Builds the last commit in .build/footprint, as an app would that names this repository. Fails if a figure is over its limit. With --share
-the programs with SwiftNIO come from this package's own release build, which others have use for: ours has HTTP/2 then, and no time is told.
-With --lean all programs are built so that the linker leaves out what they do not use.
+Builds the last commit in .build/footprint as an app that names this repository. Fails if a figure exceeds its limit. With --share
+the programs with SwiftNIO come from this package's own release build. It includes HTTP/2, and no build time is printed.
+With --lean all programs are built so that the linker removes unused code.
 """
 import argparse
 import json
@@ -22,12 +22,12 @@ from websockets.sync.server import serve
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / ".build/footprint"
-# SwiftPM calls a package by the name of its repository.
+# SwiftPM names a package after its repository.
 REPOSITORY = WORK / "holdfast.git"
-# What must not be exceeded: packages besides Holdfast itself, and sizes as multiples of bare SwiftNIO's. The goals for sizes are 1.3, and
-# without SwiftNIO 0.43: what is allowed is a twentieth above what was reached so far.
+# The limits: packages besides Holdfast itself, and sizes as multiples of SwiftNIO alone. The goals for sizes are 1.3, and
+# 0.43 without SwiftNIO. A limit is a twentieth above the size reached so far.
 LIMITS = {"packages": 12, "packages without NIO": 6, "size": 1.58, "size with HTTP/2": 1.9, "size without NIO": 0.61}
-# Swift marks what is public as in use. In a program nobody else can use it.
+# Swift marks public symbols as used. In a program no one else can use them.
 LEAN = "-Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link".split()
 
 
@@ -48,7 +48,7 @@ def megabytes(path):
 
 
 class Package:
-    """The program as an app with the dependencies of one variant of Package.swift, resolved anew."""
+    """An app with the dependencies of one variant of Package.swift, resolved anew."""
 
     def __init__(self, variant, flags):
         self.folder = WORK / variant
@@ -65,14 +65,14 @@ class Package:
         return run("swift", *words, folder=self.folder, **self.environment)
 
     def build(self, product):
-        """A release build: the program, stripped, and the seconds it took."""
+        """A release build. Returns the stripped program and the build time in seconds."""
         start = time.monotonic()
         self.swift("build", *self.release, "--product", product)
         seconds = time.monotonic() - start
         return stripped(pathlib.Path(self.swift("build", *self.release, "--show-bin-path")) / product, self.folder), seconds
 
     def complaint(self, product):
-        """What the compiler says of a program that must not build; nothing if it does."""
+        """The compiler's error for a program that must not build. Empty if it builds."""
         result = attempt("swift", "build", *self.release, "--product", product, folder=self.folder, **self.environment)
         return result.stdout + result.stderr if result.returncode else ""
 
@@ -92,7 +92,7 @@ def shared(product):
 
 
 def c_client():
-    """The program with libwebsockets in it, with OpenSSL as a shared library and within it: SwiftNIO brings its own TLS, too."""
+    """The program with libwebsockets, with OpenSSL as a shared library and linked statically, because SwiftNIO contains its own TLS."""
     programs = []
     for name, tls in ("c", ["-lssl", "-lcrypto"]), ("c-with-tls", ["-l:libssl.a", "-l:libcrypto.a"]):
         program = WORK / name
@@ -104,7 +104,7 @@ def c_client():
 
 
 def hears(program, *words):
-    """What a program prints that was told to connect."""
+    """The output of a program that connects."""
     return subprocess.run([program, *words], text=True, capture_output=True, timeout=30).stdout.strip()
 
 
@@ -127,7 +127,7 @@ def main():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     run("git", "clone", "--bare", "--quiet", ROOT, REPOSITORY, folder=ROOT)
-    # SwiftPM's cache of a repository fetches what has a name, and nothing else.
+    # SwiftPM's repository cache fetches only named references.
     run("git", "update-ref", "refs/heads/footprint", run("git", "rev-parse", "HEAD", folder=ROOT), folder=REPOSITORY)
 
     ours, small, bare, peer = (Package(name, LEAN if given.lean else []) for name in ("default", "without-nio", "bare", "peer"))
@@ -135,7 +135,7 @@ def main():
     if given.share:
         (bare_program, bare_seconds), (our_program, our_seconds) = shared("FootprintBare"), shared("FootprintConnect")
     else:
-        # Bare SwiftNIO is built first, in the same place: what it took is part of what Holdfast takes.
+        # SwiftNIO alone is built first in the same place. Its time is a part of Holdfast's.
         bare_program, bare_seconds = ours.build("Bare")
         our_program, more_seconds = ours.build("Connect")
         our_seconds = bare_seconds + more_seconds

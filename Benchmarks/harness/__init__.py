@@ -1,1 +1,1 @@
-"""What `run.py` is made of: the table of rows, how programs are started and measured, and how results are shown."""
+"""The parts of `run.py`: the table of rows, the start and measurement of programs, and the output of results."""

@@ -1,4 +1,4 @@
-"""A certificate for the one row that needs TLS."""
+"""A certificate for the row with TLS."""
 
 import subprocess
 

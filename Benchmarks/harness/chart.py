@@ -1,9 +1,9 @@
-"""Draws the chart of docs/figures.md out of `latest.json`: messages per second of processor time, so that longer is better."""
+"""Draws the chart of docs/figures.md from `latest.json`: messages per second of processor time. Longer is better."""
 
 import json
 import pathlib
 
-# Grey that can be read on white and on black alike; the background stays transparent.
+# Grey that is readable on white and on black, because the background is transparent.
 TEXT, OURS, REFERENCES, PEERS = "#7d8590", "#e8590c", "#4c8dca", "#a5adb8"
 PANELS = [
     ("server echo 32 B", "Server: echo of 32-byte messages"),
@@ -14,7 +14,7 @@ LIMITS = {"bare NIO", "raw TCP in C", "WebSocket in C", "C client"}
 
 
 def rates(figures: list[dict], row: str) -> list[tuple[str, float]]:
-    """Millions of messages that a second of processor time is enough for; the fewest first, for bars are drawn upwards."""
+    """Millions of messages per second of processor time. The lowest comes first, because bars are drawn upwards."""
     found = [(f["program"], 1e3 / f["value"]) for f in figures if f["row"] == row and f["measure"] == "cpu" and f["value"]]
     return sorted(found, key=lambda pair: pair[1])
 
@@ -26,12 +26,12 @@ def colour(program: str) -> str:
 
 
 def draw(source: pathlib.Path, target: pathlib.Path) -> list[pathlib.Path]:
-    """Writes `target` as PNG and SVG; nothing if none of the rows was run."""
+    """Writes `target` as PNG and SVG, or nothing if no row was run."""
     content = json.loads(source.read_text())
     panels = [(title, bars) for row, title in PANELS if (bars := rates(content["figures"], row))]
     if not panels:
         return []
-    # Imported here: without the package everything but the chart works.
+    # Imported here, so that everything except the chart works without the package.
     import matplotlib
 
     matplotlib.use("Agg")

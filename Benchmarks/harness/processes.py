@@ -1,4 +1,4 @@
-"""Starts programs pinned to a core, waits no longer than it should, and stops them by their own id."""
+"""Starts programs pinned to a core, with timeouts, and stops them by their process id."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ STOP_SECONDS = 3
 
 
 class Failure(Exception):
-    """A program did not do what it should; the message says so in one line."""
+    """A program failed. The message gives the reason in one line."""
 
 
 def pinned(core: int, words: list[str]) -> list[str]:
@@ -27,7 +27,7 @@ def pinned(core: int, words: list[str]) -> list[str]:
 
 
 def free_port() -> int:
-    """A port nobody listens on, below those that the system gives to clients."""
+    """A free port below the range of client ports."""
     while True:
         port = random.randint(20_000, 32_000)
         with socket.socket() as probe:
@@ -39,14 +39,14 @@ def free_port() -> int:
 
 
 def reason(text: str) -> str:
-    """The line of a program's output that tells best why it failed: its last one, or the last that speaks of an error."""
+    """The line of a program's output that best explains its failure: the last one about an error, or the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
-    return (errors or lines or ["it said nothing"])[-1][:160]
+    return (errors or lines or ["it printed nothing"])[-1][:160]
 
 
 class Server:
-    """A running server: it accepts connections on `port` once this is made."""
+    """A running server that accepts connections on `port`."""
 
     def __init__(self, name: str, program: Program, core: int = MEASURED_CORE, environment: dict[str, str] | None = None):
         missing = program.missing()
@@ -84,7 +84,7 @@ class Server:
         raise Failure(f"does not listen after {START_SECONDS} s")
 
     def stop(self) -> None:
-        """Ends it, and what it may have started: they are a process group of their own."""
+        """Ends it and its child processes, which are a separate process group."""
         self._signal(signal.SIGTERM)
         try:
             self.process.wait(STOP_SECONDS)
@@ -99,7 +99,7 @@ class Server:
 
 
 def result_of(core: int, words: list[str], seconds: float) -> dict[str, float]:
-    """Runs a measuring program to its end and reads its line of JSON."""
+    """Runs a measuring program to its end and parses its line of JSON."""
     try:
         done = subprocess.run(
             pinned(core, words), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=seconds, cwd=ROOT

@@ -1,4 +1,4 @@
-"""Every program that takes part, by the name the table shows, and how it is started; see `../peers/README.md`."""
+"""Every measured program by its name in the table, and its command; see `../peers/README.md`."""
 
 import pathlib
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from .settings import PROGRAMS, ROOT, SWIFT_PROGRAMS
 
 @dataclass(frozen=True)
 class Program:
-    """A server is called with its port after these words; a client with mode, port, size and count."""
+    """A server gets its port after these words; a client gets mode, port, size and count."""
 
     words: tuple[str, ...]
     wire: str = "ws"
-    """What it speaks: `raw` is bytes without WebSocket, `upgraded` bytes after a handshake, `ws` WebSocket."""
+    """The protocol: `raw` is bytes without WebSocket, `upgraded` is bytes after a handshake, `ws` is WebSocket."""
 
     def missing(self) -> str | None:
-        """The file that is not there."""
+        """The missing file, if any."""
         return next((word for word in self.words if word.startswith("/") and not pathlib.Path(word).exists()), None)
 
 

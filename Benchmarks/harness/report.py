@@ -1,4 +1,4 @@
-"""Shows results: a table on standard output, and all of it in `.build/bench/latest.json`."""
+"""Prints a table, and writes all results to `.build/bench/latest.json`."""
 
 import datetime
 import json
@@ -34,7 +34,7 @@ def with_unit(value: float | None, unit: str) -> str:
 
 
 def columns(lines: list[list[str]], right: set[int]) -> str:
-    """Markdown that is aligned for a terminal, too."""
+    """Markdown that is also aligned for a terminal."""
     widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
     text = []
     for line in lines:
@@ -69,7 +69,7 @@ def figures(all_measured: list[Measured]) -> list[dict]:
 
 
 def figures_table(all_measured: list[Measured]) -> str:
-    """What every program's message, round trip or connection costs."""
+    """The cost of a message, round trip or connection for every program."""
     lines = [["row", "program", "median", "spread"]]
     for figure in figures(all_measured):
         spread = "–"
@@ -81,7 +81,7 @@ def figures_table(all_measured: list[Measured]) -> str:
 
 
 def failures(all_measured: list[Measured]) -> str:
-    """Each reason once, with the programs and rows it struck."""
+    """Each reason once, with its programs and rows."""
     rows: dict[tuple[str, str], list[str]] = {}
     for measured in all_measured:
         for program, why in measured.failures.items():

@@ -1,4 +1,4 @@
-"""Runs rows: every program once, then every program again, so that a machine that slows down slows them all."""
+"""Runs rows. In each round every program runs once, so that a slower machine slows all of them."""
 
 import dataclasses
 import statistics
@@ -16,7 +16,7 @@ HIGHER_IS_BETTER = {"rate"}
 
 @dataclass
 class Measured:
-    """What a row's programs did: the figures of each round, or why there are none."""
+    """The figures of a row's programs in each round, or the reason for none."""
 
     row: Row
     figures: dict[str, list[Figures]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Result:
-    """One of our programs beside one peer. `ratio`: how many times better ours is; None where one of them failed."""
+    """One of our programs against one peer. `ratio`: how many times better ours is; None if one of them failed."""
 
     name: str
     measure: str
@@ -74,7 +74,7 @@ def run(row: Row) -> Measured:
 
 
 def run_program(program: str, measured: Measured, servers: Servers) -> None:
-    """Once more with a new server if it fails; after that it is out of the row."""
+    """Runs a program again with a new server after a failure. After a second failure it leaves the row."""
     for attempt in (1, 2):
         try:
             figures = measured.row.work_of(program).run(program, servers)

@@ -1,6 +1,6 @@
-"""The table: each row is one work, given to our programs and to their peers, with how many times better we want to be.
+"""The table. Each row is one work for our programs and their peers, with the ratio that is our goal.
 
-A goal of 4 says: at least 4 times better than that peer. None says: shown, nothing demanded.
+A goal of 4 means: at least 4 times better than that peer. None means: shown without a goal.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .work import Accept, Client, Echo, Idle, Work, Zlib
 
 Goal = float | None | Callable[[float], float]
-"""A ratio, or how to make one out of the peer's figure."""
+"""A ratio, or a function of the peer's figure."""
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,17 @@ class Row:
     name: str
     work: Work
     goals: dict[str, dict[str, Goal]]
-    """What we demand of each of our programs, by peer."""
+    """The goals of each of our programs, by peer."""
     measures: tuple[str, ...] = ("cpu",)
     also: tuple[str, ...] = ()
-    """Programs that are shown beside, without a ratio."""
+    """Programs that are shown without a ratio."""
     other_work: dict[str, Work] = field(default_factory=dict)
-    """Programs of this row that are given another work."""
+    """Programs of this row with another work."""
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """A peer whose figure is the sum of two programs'."""
+    """A peer whose figure is the sum of two programs."""
 
     def programs(self) -> list[str]:
-        """All that run, ours first, each once."""
+        """All programs once, ours first."""
         peers = [peer for goals in self.goals.values() for peer in goals if peer not in self.sums]
         parts = [part for parts in self.sums.values() for part in parts]
         return list(dict.fromkeys([*self.goals, *peers, *parts, *self.also]))

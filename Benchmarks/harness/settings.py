@@ -1,4 +1,4 @@
-"""What the environment says, and where things are."""
+"""The settings from the environment, and the paths."""
 
 import os
 import pathlib
@@ -14,6 +14,6 @@ SECONDS = float(os.environ.get("SECONDS_EACH") or "0.5")
 ROW = os.environ.get("ROW") or ""
 CHART = os.environ.get("CHART") or ""
 
-# The core of what is measured, and the core of what measures. With a single core both share it.
+# The cores of the measured and of the measuring program. With a single core both share it.
 CORES = sorted(os.sched_getaffinity(0))
 MEASURED_CORE, LOAD_CORE = CORES[0], CORES[-1]

@@ -1,4 +1,4 @@
-"""The kinds of work: what is done to a program, and what a message, a round trip or a connection then cost."""
+"""The kinds of work, and the resulting cost of a message, a round trip or a connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ from .processes import Failure, Server, result_of
 from .programs import C_ECHO, C_SERVER, CLIENTS, PROGRAMS, SERVERS
 from .settings import LOAD_CORE, MEASURED_CORE, RESULTS, SECONDS
 
-# Time beyond what a measurement is to take: the start of slow runtimes, and busy machines.
+# Extra seconds for slow runtimes and busy machines.
 PATIENCE = 30
 
 Figures = dict[str, float]
 
 
 def per_message(result: dict[str, float]) -> Figures:
-    """Nanoseconds of processor time and messages per second, and the latencies where there are any."""
+    """Nanoseconds of processor time, messages per second, and latencies if measured."""
     figures = {"cpu": result["cpu"] * 1e9 / result["messages"], "rate": result["messages"] / result["seconds"]}
     return figures | {name: result[name] for name in ("p50", "p99") if name in result}
 
 
 class Servers:
-    """The servers of a row, each started when it is first needed."""
+    """The servers of a row, each started at its first use."""
 
     def __init__(self) -> None:
         self._running: dict[str, Server] = {}
@@ -41,7 +41,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class Echo:
-    """A server echoes what `load` sends."""
+    """A server echoes the messages of `load`."""
 
     connections: int
     depth: int
@@ -58,7 +58,7 @@ class Echo:
 
 @dataclass(frozen=True)
 class Zlib:
-    """zlib itself does what it has to for a compressed echo."""
+    """zlib alone does the work of a compressed echo."""
 
     connections: int
     depth: int
@@ -69,13 +69,13 @@ class Zlib:
         return per_message(result_of(MEASURED_CORE, list(map(str, words)), SECONDS * 1.5 + PATIENCE))
 
 
-# How many messages each client gets, so that it is busy for about SECONDS: found in a first run.
+# The number of messages for each client that takes about SECONDS, from a first run.
 _counts: dict[tuple[str, str, int], int] = {}
 
 
 @dataclass(frozen=True)
 class Client:
-    """A client exchanges messages with the C server; one without WebSocket, with the C echo."""
+    """A client exchanges messages with the C server. A client without WebSocket uses the C echo."""
 
     mode: str
     size: int
@@ -98,7 +98,7 @@ class Client:
         return per_message(run(_counts[key]))
 
     def _count_for(self, run: Callable[[int], dict[str, float]]) -> int:
-        """Tries with more and more messages until it takes long enough to tell."""
+        """Increases the number of messages until the time is long enough to measure."""
         count = 1000 if self.mode == "ping" else max(20, min(20_000, 50_000_000 // self.size))
         while (seconds := run(count)["seconds"]) < SECONDS / 10:
             count *= 10
@@ -107,7 +107,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Idle:
-    """A server holds connections on which nothing happens."""
+    """A server holds idle connections."""
 
     connections: int
     tls: bool = False
@@ -115,7 +115,7 @@ class Idle:
     def run(self, name: str, servers: Servers) -> Figures:
         program = SERVERS[name]
         environment = {"TLS_CERT": str(RESULTS / "tls.crt"), "TLS_KEY": str(RESULTS / "tls.key")} if self.tls else None
-        servers.stop(name)  # memory that earlier connections left behind would hide what these take
+        servers.stop(name)  # memory left by earlier connections would hide the cost of these
         server = servers.get(name, program, environment=environment)
         words = [PROGRAMS / "idle", server.port, server.pid, self.connections, "tls" if self.tls else program.wire]
         try:
@@ -127,9 +127,9 @@ class Idle:
 
 @dataclass(frozen=True)
 class Accept:
-    """A server takes connections that end after their handshake.
+    """A server accepts connections that end after their handshake.
 
-    The rate is handshakes per second of the server's processor time: what it would do if the load were never too slow for it.
+    The rate is handshakes per second of the server's processor time: its rate with an infinitely fast load.
     """
 
     at_once: int

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the same work against each peer, in turns; prints a table and writes all to reports/bench-hub.json.
+"""Does the same work against each peer alternately. Prints a table and writes everything to reports/bench-hub.json.
 
     bench.py HOLDFAST DRIVER REPORTS PEER…      called by run.sh
 
@@ -39,14 +39,14 @@ def fan_out(members: str) -> str:
 
 
 SINGLE = f"{fan_out(MEMBERS[0])}, one by one"
-# Work: what the driver is told.
+# Work: the arguments of the driver.
 WORKS = (
     {stored(rooms): ["stored", rooms, SECONDS] for rooms in ROOMS}
     | {fan_out(members): ["fanout", members, SECONDS] for members in MEMBERS}
     | {SINGLE: ["fanout", MEMBERS[0], SECONDS, "1"]}
     | {"latency": ["latency", LISTENERS, SECONDS, RATE]}
 )
-# Row: its work, the figure of it that counts, and whether more of it is better.
+# Row: its work, its figure, and whether a higher figure is better.
 ROWS = (
     {stored(rooms): (stored(rooms), "acked_per_second", True) for rooms in ROOMS}
     | {fan_out(members): (fan_out(members), "delivered_per_second", True) for members in MEMBERS}
@@ -56,15 +56,15 @@ ROWS = (
     | {f"submit to deliver, {share}, ms": ("latency", f"{share}_ms", False) for share in ("p50", "p99")}
     | {MEMORY: (MEMORY, "kib", False)}
 )  # fmt: skip
-# Row: the peer, and how many times better we want to be.
+# Row: the peer, and the ratio that is our goal.
 GOALS = [(fan_out(members), peer, times) for members in MEMBERS for peer, times in (("mosquitto", 1), ("socketio", 10))]
 MEMORY_GOAL = 10
-# From here on a commit is mostly the disk's time.
+# Above this share a commit is mostly the disk's time.
 DISK_SHARE = 0.5
 
 
 class Peer:
-    """A server in a folder of its own."""
+    """A server in its own folder."""
 
     def __init__(self, name: str, holdfast: str) -> None:
         self.name, self.folder = name, pathlib.Path(tempfile.mkdtemp(prefix=f"bench-hub-{name}-"))
@@ -79,8 +79,8 @@ class Peer:
             return [holdfast, "hub", str(self.port), str(self.folder / "data")]
         if self.name == "mosquitto":
             settings = self.folder / "mosquitto.conf"
-            # It writes its sessions and messages down when it likes, every half hour by default: not in these runs, to its advantage.
-            # The first listener is there because 2.0.11 does not start with one of WebSocket only.
+            # Mosquitto saves sessions and messages every half hour by default, so not in these runs, which is to its advantage.
+            # The first listener is needed because 2.0.11 does not start with only a WebSocket listener.
             settings.write_text(
                 f"listener 0 {self.folder}/socket\nlistener {self.port} 127.0.0.1\nprotocol websockets\nsocket_domain ipv4\n"
                 "allow_anonymous true\npersistence true\n"
@@ -116,8 +116,8 @@ class Peer:
         return int(status.split("VmRSS:")[1].split()[0])
 
     def group(self) -> float:
-        """Our hub's messages per commit, of its life so far."""
-        time.sleep(1.1)  # It looks at itself once a second.
+        """Our hub's messages per commit since its start."""
+        time.sleep(1.1)  # The hub updates its figures once a second.
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/status.json", timeout=10) as answer:
             totals = json.load(answer)["totals"]
         return totals["published"] / max(totals["commits"], 1)
@@ -146,7 +146,7 @@ def drive(driver: str, peer: Peer, work: list[str]) -> dict:
 
 
 def idle(driver: str, peer: Peer) -> dict:
-    # What starts with the first connections is not theirs.
+    # One-time allocations at the first connections do not count.
     resident = {}
     for count in (100, IDLE):
         command = [driver, peer.name, str(peer.port), "idle", str(count)]
@@ -162,7 +162,7 @@ def idle(driver: str, peer: Peer) -> dict:
 
 
 def flush_rate(folder: pathlib.Path) -> float:
-    """How often a second this disk takes 32 KiB for good: what a commit of some hundred messages writes."""
+    """How often a second this disk makes 32 KiB durable, the size of a commit of some hundred messages."""
     with open(folder / "flush", "wb") as file:
         file.write(bytes(1 << 20))
         file.flush()
@@ -192,7 +192,7 @@ def measure(holdfast: str, driver: str, peers: list[str]) -> dict[str, dict[str,
 
 
 def summarise(runs: dict[str, dict[str, list[dict]]]) -> dict[str, dict[str, dict]]:
-    """Per row and peer the median, and the median of the rounds' ratios: above 1 we are better, whatever is measured."""
+    """Per row and peer the median, and the median of the rounds' ratios. Above 1 we are better."""
     table: dict[str, dict[str, dict]] = {}
     for row, (work, figure, is_more_better) in ROWS.items():
         values = {peer: [run.get(figure) for run in rounds] for peer, rounds in runs[work].items()}
@@ -219,7 +219,7 @@ def show(table: dict[str, dict[str, dict]], peers: list[str]) -> None:
 
 
 def limits(runs: dict[str, dict[str, list[dict]]]) -> dict[str, dict]:
-    """What bounded the stored messages of our hub."""
+    """What limited the stored messages of our hub."""
     bounds = {}
     for rooms in ROOMS:
         good = [run for run in runs[stored(rooms)].get("holdfast", []) if "group" in run]
@@ -237,7 +237,7 @@ def limits(runs: dict[str, dict[str, list[dict]]]) -> dict[str, dict]:
 
 
 def missed(table: dict[str, dict[str, dict]], peers: list[str]) -> list[str]:
-    """The goals that were not reached."""
+    """The missed goals."""
     if "holdfast" not in peers:
         return []
     words = []

@@ -1,13 +1,13 @@
-// Puts the same load on a hub of ours, on Mosquitto (MQTT 3.1.1) and on a Socket.IO server, each over WebSocket on 127.0.0.1.
+// Puts the same load on our hub, on Mosquitto (MQTT 3.1.1) and on a Socket.IO server, each over WebSocket on 127.0.0.1.
 //
 //   driver PEER PORT stored ROOMS SECONDS [PUBLISHERS]   publishes to all rooms, as fast as acks come back
 //   driver PEER PORT fanout MEMBERS SECONDS [WINDOW]     one publisher, MEMBERS members in one room
 //   driver PEER PORT latency MEMBERS SECONDS RATE        the same, RATE messages a second, each timed until a member has it
 //   driver PEER PORT idle CONNECTIONS                    joins, writes `ready`, and stays until its input ends
 //
-// PEER is holdfast, mosquitto or socketio. One thread and epoll; it says how much of a processor it took, so that it can be seen not to
-// be what limits, and how much the process SERVER_PID took meanwhile. The answer is one line of JSON. Masks are zero (RFC 6455 §5.3
-// asks for chance only against hostile scripts).
+// PEER is holdfast, mosquitto or socketio. One thread and epoll. The driver reports its own processor time, so that one can see that it is
+// not the limit, and the time of the process SERVER_PID. The output is one line of JSON. Masks are zero (RFC 6455 §5.3
+// requires randomness only against hostile scripts).
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,9 +37,9 @@ struct connection {
     int64_t next_id;              // of Socket.IO's acks and MQTT's packets
     int next_room;
     int64_t *cseq;                // per room
-    uint8_t *in;                  // what is not yet a whole frame
+    uint8_t *in;                  // an incomplete frame
     size_t in_count, in_capacity;
-    uint8_t *stream;              // MQTT's packets do not keep to messages
+    uint8_t *stream;              // MQTT packets are independent of messages
     size_t stream_count, stream_capacity;
     uint8_t *out;
     size_t out_count, out_capacity;
@@ -49,12 +49,12 @@ static enum peer peer;
 static int epoll_fd, port, room_count = 1;
 static struct connection *connections;
 static int connection_count, ready_count;
-static int window = 32;           // how many messages of a publisher may be without an ack
+static int window = 32;           // the maximum number of a publisher's messages without an ack
 static bool measuring, timing;
 static int64_t acked, delivered, published;
 static float *samples;
 static int64_t sample_count;
-static double *sent_at;           // by a number that the message carries
+static double *sent_at;           // by a number that the message contains
 static int64_t sent_count;
 static double due;
 
@@ -70,7 +70,7 @@ static double cpu(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Seconds of a processor that the server took so far, on all its threads.
+// Seconds of processor time of the server, on all its threads.
 static double server_cpu(void) {
     const char *pid = getenv("SERVER_PID");
     char path[64], stat[1024];
@@ -129,7 +129,7 @@ static void flush(struct connection *c) {
     }
 }
 
-// A WebSocket frame with a mask of zeros; it goes out with the next flush.
+// A WebSocket frame with a zero mask. It is sent with the next flush.
 static void say(struct connection *c, int opcode, const void *payload, size_t length) {
     uint8_t head[14] = {0x80 | opcode};
     size_t n = 2;
@@ -178,9 +178,9 @@ static size_t mqtt_text(uint8_t *to, const char *text) {
     return length + 2;
 }
 
-// MARK: what the peers say
+// MARK: input from the peers
 
-// A connection is in all its rooms.
+// A connection has joined all its rooms.
 static void joined(struct connection *c) {
     if (++c->states != (c->rooms ? c->rooms : 1) || c->joined) return;
     c->joined = true;
@@ -191,7 +191,7 @@ static void publish(struct connection *c) {
     int room = c->first_room + c->next_room;
     c->next_room = (c->next_room + 1) % c->rooms;
     int64_t number = -1;
-    // From when it should have been sent: who waits for acks is not let off.
+    // Counted from the planned time, so that waiting for acks is included.
     if (timing && sent_count < MAX_SAMPLES) sent_at[number = sent_count++] = due;
     char body[BODY + 64];
     int n = snprintf(body, sizeof body, "{\"n\":%" PRId64 ",\"text\":\"", number);
@@ -220,7 +220,7 @@ static void publish(struct connection *c) {
     }
 }
 
-// Members say what number a message carries.
+// Members report the number in a message.
 static void received(const uint8_t *payload, size_t length) {
     delivered++;
     if (!timing) return;
@@ -323,7 +323,7 @@ static void upgraded(struct connection *c) {
     if (peer == HOLDFAST) {
         static char joins[131072];
         int n = 0;
-        // Only the last entries: what an earlier round has stored is not what is measured.
+        // Only the last entries, because stored messages of an earlier round are not measured.
         for (int i = 0; i < c->rooms; i++)
             n += snprintf(joins + n, sizeof joins - n, "%s{\"room\":\"r%d\",\"seq\":-1,\"next\":1}", i ? "," : "", c->first_room + i);
         say_text(c, "{\"t\":\"hello\",\"v\":[1],\"device\":\"%08x%08x%016" PRIx64 "\",\"token\":\"dev:u%d\",\"joins\":[%s]}",
@@ -333,7 +333,7 @@ static void upgraded(struct connection *c) {
         uint8_t connect[128];
         char name[64];
         size_t n = mqtt_text(connect, "MQTT");
-        connect[n++] = 4, connect[n++] = 0, connect[n++] = 0, connect[n++] = 0;  // a session that is kept, no keep-alive
+        connect[n++] = 4, connect[n++] = 0, connect[n++] = 0, connect[n++] = 0;  // a persistent session, no keep-alive
         snprintf(name, sizeof name, "d%d-%d", (int)getpid(), c->number);
         n += mqtt_text(connect + n, name);
         mqtt(c, 0x10, connect, n);
@@ -378,7 +378,7 @@ static void read_frames(struct connection *c) {
     }
     memmove(c->in, c->in + at, c->in_count - at);
     c->in_count -= at;
-    // Ten thousand connections keep nothing.
+    // Ten thousand idle connections keep no buffers.
     if (c->in_count == 0 && c->in_capacity > 0) {
         free(c->in);
         c->in = NULL;
@@ -407,7 +407,7 @@ static void turn(int milliseconds) {
     }
 }
 
-// MARK: works
+// MARK: kinds of work
 
 static struct connection *open_one(int first_room, int rooms, bool publishes) {
     struct connection *c = &connections[connection_count];
@@ -434,7 +434,7 @@ static struct connection *open_one(int first_room, int rooms, bool publishes) {
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n%s\r\n", paths[peer], port, protocols[peer]);
     append(&c->out, &c->out_count, &c->out_capacity, head, n);
     flush(c);
-    // A hundred at a time, for a backlog is short.
+    // A hundred at a time, because the backlog is short.
     double patience = now() + SETUP_SECONDS;
     while (connection_count - ready_count > 100) {
         turn(1000);
@@ -458,7 +458,7 @@ static int by_value(const void *a, const void *b) {
 
 static double percentile(double share) { return sample_count ? samples[(int64_t)(share * (sample_count - 1))] * 1e3 : 0; }
 
-// Publishes as acks come back, after a second of warming up, or longer until every member has had some messages.
+// Publishes as acks arrive, after a warm-up of a second, or longer until every member has some messages.
 static void measure(double seconds, int members) {
     measuring = true;
     for (int i = 0; i < connection_count; i++) {
@@ -470,7 +470,7 @@ static void measure(double seconds, int members) {
     while (now() < warm || (delivered < 2LL * members && now() < patience)) turn(100);
     int64_t acked_before = acked, delivered_before = delivered;
     double start = now(), start_cpu = cpu(), start_server = server_cpu(), end = start + seconds;
-    // A slow server with many members does nothing whole in that time: it gets more, so that its rate is one.
+    // A slow server with many members completes nothing in that time, so it gets more time.
     while (now() < end || (delivered - delivered_before < members && now() < end + 15)) turn(100);
     double took = now() - start, server = server_cpu() - start_server;
     int64_t acks = acked - acked_before, deliveries = delivered - delivered_before;
@@ -515,11 +515,11 @@ int main(int argc, char **argv) {
     if (!connections) fail("no memory");
     if (!strcmp(work, "stored") && argc >= 6) {
         room_count = count;
-        // One member has all rooms, so that every message has somebody to be stored for.
+        // One member has all rooms, so that every message has a recipient.
         open_one(0, room_count, false);
         int publishers = argc > 6 ? atoi(argv[6]) : 8;
         for (int i = 0; i < publishers; i++) {
-            // All share one room, or each has its own.
+            // Publishers share one room, or each has its own.
             int share = room_count / publishers;
             if (share < 1) open_one(i % room_count, 1, true); else open_one(i * share, share, true);
         }

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Our hub beside Mosquitto 2.0 (MQTT over WebSocket, QoS 1, kept sessions) and python-socketio: the same work, in turns; see bench.py.
+# Our hub against Mosquitto 2.0 (MQTT over WebSocket, QoS 1, persistent sessions) and python-socketio, alternately; see bench.py.
 #
-#   Benchmarks/hub/run.sh [PEER…]     holdfast, mosquitto, socketio; all unless told
+#   Benchmarks/hub/run.sh [PEER…]     holdfast, mosquitto, socketio; all by default
 #
 # ROUNDS=n SECONDS_EACH=s         how often and how long each work is done (3 times 3 s)
 # MEMBERS="1000 10000" IDLE=n     how large the rooms are, and how many connections are idle (10,000)
-# HOLDFAST_BIN=program            with our peer's commands; without it the release build is made first
+# HOLDFAST_BIN=program            with our peer's commands; without it, the release build is made first
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
@@ -21,6 +21,6 @@ case " ${peers[*]} " in
     *) holdfast=none ;;
 esac
 export PYTHONDONTWRITEBYTECODE=1
-# Ten thousand connections are as many files, on either side; root may have more than the shell was given.
+# Ten thousand connections need as many files on either side. Root may raise the shell's limit.
 ulimit -n 65536 2> /dev/null || ulimit -n "$(ulimit -Hn)"
 exec "$PYTHON" "$ROOT/Benchmarks/hub/bench.py" "$holdfast" "$driver" "$ROOT/reports" "${peers[@]}"

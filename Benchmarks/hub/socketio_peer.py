@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A room server of python-socketio, as its documentation has it: joins, and sends on to the room. It stores nothing."""
+"""A room server of python-socketio as in its documentation: it joins rooms, and sends messages on. It stores nothing."""
 import sys
 
 import socketio

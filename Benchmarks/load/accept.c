@@ -1,9 +1,9 @@
-// Opens, upgrades and closes connections as fast as a server lets it.
+// Opens, upgrades and closes connections as fast as a server allows.
 //
 //   accept PORT PID AT_ONCE SECONDS
 //
-// AT_ONCE connections are on their way at any time. Every answer must be `101`; the first is checked wholly.
-// They are closed with a reset, for otherwise the ports of this machine would be used up within seconds.
+// AT_ONCE connections are open at any time. Every answer must be `101`. The first one is checked completely.
+// They are closed with a reset, because otherwise this machine's ports would be used up within seconds.
 //
 // Prints one line of JSON: handshakes, seconds, and the processor time that process PID and the load spent in them.
 #include "handshake.h"
@@ -32,7 +32,7 @@ static void start(struct connection *c) {
     if (epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &event) != 0) fail("epoll_ctl");
 }
 
-// Takes what has come of the answer; true when that is all of it.
+// Takes the received part of the answer. Returns true when it is complete.
 static bool finish(struct connection *c) {
     ssize_t got = read(c->fd, c->head + c->length, sizeof c->head - 1 - c->length);
     if (got < 0 && errno == EAGAIN) return false;

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Builds the C programs of this folder into .cache/bench, those whose sources are newer.
+# Builds the C programs of this folder into .cache/bench if their sources are newer.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 target=$here/../../.cache/bench
 
-# x86-64-v2 is what every x86 machine of the last ten years has, and what distributions build for: so the figures do not
-# depend on where the programs were built, and the peers that come as packages have no less. Those in C++ get the same.
+# x86-64-v2 covers every x86 machine of the last ten years, and distributions build for it. So the figures do not
+# depend on the build machine, and packaged peers have the same target. Peers in C++ get the same.
 default=(-O3)
 [ "$(uname -m)" != x86_64 ] || default+=(-march=x86-64-v2)
 read -ra flags <<< "${BENCH_CFLAGS:-${default[*]}}"

@@ -1,9 +1,9 @@
-// A WebSocket client that reads and writes as much as it can at once: the reference for clients.
+// A WebSocket client that reads and writes as much as possible at once: the reference for clients.
 //
 //   client ping|receive|send PORT SIZE COUNT
 //
-// See ../peers/README.md for what the modes do and what is printed. Sending, each frame has a mask key of its own, out of a
-// fast generator that is seeded by chance; a browser's client would need a better one.
+// See ../peers/README.md for the modes and the output. Each sent frame has its own mask key from a
+// fast generator with a random seed. A browser's client would need a better one.
 #include "frame.h"
 #include "handshake.h"
 #include "json.h"
@@ -11,14 +11,14 @@
 
 enum { BATCH = 256 * 1024, WARM_UP_LIMIT = 2000 };
 
-// What came and is not yet taken: bytes[start ..< end].
+// Received bytes that are not taken yet: bytes[start ..< end].
 struct input {
     int fd;
     uint8_t *bytes;
     size_t start, end, capacity;
 };
 
-// What is to be written.
+// The bytes to write.
 struct output {
     int fd;
     uint8_t bytes[BATCH];
@@ -35,7 +35,7 @@ struct message {
 static struct input input;
 static struct output output;
 
-// Reads on until at least `wanted` bytes are there. A large message is read exactly to its end, so that none is moved.
+// Reads until at least `wanted` bytes are available. A large message is read exactly to its end, so that no bytes are moved.
 static void read_until(size_t wanted) {
     if (input.start > 0) {
         memmove(input.bytes, input.bytes + input.start, input.end - input.start);
@@ -67,7 +67,7 @@ static void flush(void) {
     output.length = 0;
 }
 
-// Masks a message into the output, which is written whenever it is full.
+// Masks a message into the output, which is written when it is full.
 static void put_message(int opcode, const uint8_t *payload, size_t size) {
     if (output.length + MAX_HEADER > BATCH) flush();
     uint32_t key = next_random(&output.random);

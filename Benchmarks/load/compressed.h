@@ -1,19 +1,19 @@
-// A compressed conversation (RFC 7692, context takeover) that can go on for ever without being compressed anew.
+// A compressed conversation (RFC 7692, context takeover) that can be repeated forever without compressing again.
 //
-// CYCLE messages are compressed twice in a row by the same compressor. The second time its window holds nothing but the
-// messages themselves, and so it does at the end. Hence after the first 2 × CYCLE messages the last CYCLE may be sent again
-// and again: the receiver's window is always the one they were compressed against.
+// One compressor compresses CYCLE messages twice in a row. The second time its window contains only these
+// messages, and so it does at the end. Therefore, after the first 2 × CYCLE messages, the last CYCLE may be sent again
+// and again: the receiver's window is always the one of their compression.
 #pragma once
 #include "json.h"
 #include <zlib.h>
 
 enum { CYCLE = 128, WINDOW = 32768, LEVEL = 6 };
 
-// RFC 7692 §7.2.1: an empty stored block ends each message's DEFLATE output and is left off on the wire.
+// RFC 7692 §7.2.1: an empty stored block ends each message's DEFLATE output and is omitted on the wire.
 static const uint8_t flush_end[4] = {0x00, 0x00, 0xFF, 0xFF};
 
 struct packed {
-    uint8_t *bytes; // as they go over the wire, with `flush_end` after them
+    uint8_t *bytes; // as on the wire, with `flush_end` after them
     size_t length;  // without `flush_end`
 };
 
@@ -27,7 +27,7 @@ static inline void start_inflating(z_stream *stream) {
     if (inflateInit2(stream, -15) != Z_OK) reject("inflateInit2");
 }
 
-// Compresses a message and returns its length on the wire; `flush_end` stands after it.
+// Compresses a message and returns its length on the wire. `flush_end` follows it.
 static inline size_t deflate_message(z_stream *stream, uint8_t *to, size_t capacity, uint8_t *from, size_t length) {
     stream->next_in = from;
     stream->avail_in = length;

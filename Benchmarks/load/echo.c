@@ -1,4 +1,4 @@
-// Echoes bytes as they come, without WebSocket: what TCP itself costs.
+// Echoes bytes without WebSocket: the cost of TCP itself.
 //
 //   echo PORT
 #include "net.h"
@@ -7,7 +7,7 @@
 
 struct connection {
     int fd;
-    uint8_t *unsent; // what the socket did not take; nothing is read meanwhile
+    uint8_t *unsent; // bytes that the socket did not accept; nothing is read meanwhile
     size_t length, offset;
 };
 

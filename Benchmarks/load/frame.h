@@ -34,7 +34,7 @@ struct header {
     size_t size;     // of the header itself, with the mask
 };
 
-// Parses a header out of `available` bytes; false when they are too few.
+// Parses a header out of `available` bytes. Returns false if they are too few.
 static inline bool get_header(const uint8_t *from, size_t available, struct header *header) {
     if (available < 2) return false;
     header->final = from[0] & FINAL;
@@ -62,7 +62,7 @@ static inline void mask(uint8_t *to, const uint8_t *from, size_t count, const ui
     uint64_t word;
     memcpy(&word, turned, 8);
     size_t at = 0;
-    for (; at + 8 <= count; at += 8) { // the compiler makes vectors of this
+    for (; at + 8 <= count; at += 8) { // the compiler vectorizes this
         uint64_t value;
         memcpy(&value, from + at, 8);
         value ^= word;

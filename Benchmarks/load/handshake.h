@@ -3,7 +3,7 @@
 #include "net.h"
 
 #define SAMPLE_KEY "dGhlIHNhbXBsZSBub25jZQ=="        // RFC 6455 §1.3
-#define SAMPLE_ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" // what it must be answered with
+#define SAMPLE_ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" // the required answer
 
 // Writes the request for `path` and returns its length. `extra` holds further header lines, each with its line end.
 static inline int put_request(char *to, size_t capacity, int port, const char *path, const char *extra) {
@@ -18,12 +18,12 @@ static inline void check_answer(const char *head) {
     if (!strstr(head, SAMPLE_ACCEPT)) reject("a wrong Sec-WebSocket-Accept, or none");
 }
 
-// Asks for an upgrade, blocking, and stores the answer's head.
+// Requests an upgrade, blocking, and stores the head of the answer.
 static inline void upgrade(int fd, int port, const char *path, const char *extra, char *head, size_t capacity) {
     char request[1024];
     write_all(fd, request, put_request(request, sizeof request, port, path, extra));
     size_t length = 0;
-    // Byte by byte, so as to take nothing of what follows.
+    // Byte by byte, so that no later bytes are taken.
     while (length < 4 || memcmp(head + length - 4, "\r\n\r\n", 4) != 0) {
         if (length + 1 == capacity) reject("the HTTP head is too long");
         read_all(fd, head + length++, 1);

@@ -1,10 +1,10 @@
-// Tells how much memory a connection takes of a server while nothing happens on it.
+// Measures the memory of a server for an idle connection.
 //
 //   idle PORT PID CONNECTIONS raw|upgraded|ws|tls
 //
 // `raw`: TCP only. `upgraded`: after an HTTP upgrade, bytes without frames. `ws`: WebSocket. `tls`: WebSocket over TLS.
-// Each connection gets one small echo, compared byte by byte, so that it is a used one. A tenth more connections are opened
-// first and not counted, for what a server allocates once.
+// Each connection gets one small echo, compared byte by byte, so that it has been used. A tenth more connections are opened
+// first and not counted, because of the server's one-time allocations.
 //
 // Prints one line of JSON: connections, bytes of anonymous memory of process PID per connection, and of resident memory.
 #include "frame.h"
@@ -16,7 +16,7 @@
 
 enum { MESSAGE_SIZE = 32 };
 
-// What it speaks: TCP, or TLS over it.
+// The transport: TCP, or TLS over it.
 struct wire {
     int fd;
     SSL *tls;
@@ -83,7 +83,7 @@ static void open_connections(int count, int port, const char *kind) {
     }
 }
 
-// Memory after the server has come to rest.
+// The memory after the server has become idle.
 static struct memory memory_at_rest(int pid) {
     usleep(1000 * 1000);
     return memory_of(pid);

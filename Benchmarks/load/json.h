@@ -1,4 +1,4 @@
-// Messages for the compressed workload: JSON as services send it, all different, the same on every run.
+// Messages for the compressed workload: typical JSON of services, all different, the same in every run.
 #pragma once
 #include "net.h"
 
@@ -9,7 +9,7 @@ static inline uint32_t next_random(uint32_t *state) { // xorshift, Marsaglia 200
     return *state;
 }
 
-// Writes message `number`: exactly `size` bytes, at least 256. A list of trades, as a market's feed has them.
+// Writes message `number` with exactly `size` bytes, at least 256. It is a list of trades, as in a market feed.
 static inline void put_json(uint8_t *to, size_t size, uint32_t number) {
     static const char *const symbols[] = {"AAPL", "MSFT", "NVDA", "AMZN", "GOOG", "TSLA", "ASML", "SAP", "NESN", "NOVO", "TSM", "SHEL"};
     uint32_t random = number * 2654435761u + 1;

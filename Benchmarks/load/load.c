@@ -1,15 +1,15 @@
-// Loads an echo server and tells what a message costs it.
+// Loads an echo server and measures its cost per message.
 //
 //   load PORT PID CONNECTIONS DEPTH SIZE SECONDS raw|ws|deflate
 //
-// Every connection keeps DEPTH messages of SIZE bytes on their way: each echo that comes back is answered with the next one.
+// Every connection keeps DEPTH messages of SIZE bytes in flight: each echo is answered with the next message.
 // `raw`: bytes without WebSocket. `ws`: binary messages. `deflate`: JSON as compressed text, all messages different.
 //
-// First the first echoes of every connection are compared byte by byte, then a quarter of SECONDS warms up, then the clock runs.
-// Frames are made beforehand, all with one mask key: the server has the same work with any key, and the load has less.
+// The first echoes of every connection are compared byte by byte. Then a quarter of SECONDS warms up, then the clock runs.
+// Frames are prepared with one mask key: the server has the same work with any key, and the load has less.
 //
-// Prints one line of JSON: messages, seconds, the processor time that process PID (all its threads) and the load spent in
-// them, and with one message on its way (CONNECTIONS 1, DEPTH 1) the median and the 99th percentile of round trips, in µs.
+// Prints one line of JSON: messages, seconds, and the processor times of process PID (all its threads) and of the load.
+// With one message in flight (CONNECTIONS 1, DEPTH 1) also the median and the 99th percentile of round trips, in µs.
 #include "compressed.h"
 #include "frame.h"
 #include "handshake.h"
@@ -21,14 +21,14 @@ enum { READ_SIZE = 1 << 20, MAX_SAMPLES = 1 << 22 };
 
 struct connection {
     int fd;
-    bool blocked; // waits until the socket takes more
+    bool blocked; // waits until the socket accepts more
 
     size_t owed;   // messages still to write
     size_t frame;  // the stream's frame to write next
     size_t offset; // how much of it is written
-    double sent;   // when the last one was, with one message on its way
+    double sent;   // the time of the last one, with one message in flight
 
-    uint8_t head[MAX_HEADER]; // a frame header, as far as it has come
+    uint8_t head[MAX_HEADER]; // the received part of a frame header
     size_t head_length;
     uint64_t payload_left;
     bool final, data;
@@ -36,7 +36,7 @@ struct connection {
     struct check *check; // while first echoes are compared
 };
 
-// What has come of an echo that is to be compared.
+// The received part of an echo that is compared.
 struct check {
     size_t to_compare, compared; // messages
     uint8_t *bytes;
@@ -67,7 +67,7 @@ static void send_owed(struct connection *c) {
     c->blocked = false;
     if (depth == 1) c->sent = now();
     while (c->owed > 0 && !c->blocked) {
-        if (stream.uniform) c->frame = 0; // all frames are alike: with the first, one write can hold as many as possible
+        if (stream.uniform) c->frame = 0; // all frames are alike: starting with the first, one write can hold as many as possible
         size_t end = c->frame + c->owed < stream.frames ? c->frame + c->owed : stream.frames;
         size_t from = stream.starts[c->frame] + c->offset;
         ssize_t written = write(c->fd, stream.bytes + from, stream.starts[end] - from);
@@ -109,7 +109,7 @@ static void end_check(struct connection *c) {
     checks_left--;
 }
 
-// Compares an echo, and asks for the next one until enough have been compared.
+// Compares an echo, and requests the next one until enough have been compared.
 static void compare(struct connection *c) {
     struct check *check = c->check;
     uint8_t *expected = allocate(size), *echo = check->bytes;
@@ -150,7 +150,7 @@ static void receive_raw(struct connection *c, const uint8_t *bytes, size_t count
     for (c->payload_left += count; c->payload_left >= size; c->payload_left -= size) echo_came(c);
 }
 
-// Takes a header out of `bytes`, or a part of one, and returns how many bytes that were.
+// Takes a header or a part of one out of `bytes`. Returns the number of bytes.
 static size_t receive_header(struct connection *c, const uint8_t *bytes, size_t count) {
     struct header header;
     size_t taken;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What blocks, blocks no longer than this: a peer that falls silent is a failure, not a wait.
+// The limit for blocking calls: a silent peer is a failure.
 enum { PATIENCE_SECONDS = 10 };
 
 static inline double now(void) {
@@ -32,13 +32,13 @@ static inline double own_cpu_seconds(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Ends the program: what a system call did not do, with the reason it gave.
+// Ends the program after a failed system call, with its reason.
 _Noreturn static inline void fail(const char *what) {
     perror(what);
     exit(1);
 }
 
-// Ends the program: what a peer did wrong.
+// Ends the program after a peer's error.
 _Noreturn static inline void reject(const char *format, ...) {
     va_list values;
     va_start(values, format);

@@ -1,9 +1,9 @@
-// What another process has cost so far: processor time and memory, as Linux tells in /proc.
+// The processor time and memory of another process, from Linux's /proc.
 #pragma once
 #include "net.h"
 #include <dirent.h>
 
-// Of all its threads, exactly: the scheduler keeps their running times.
+// The exact sum over all its threads, from the scheduler.
 static inline double cpu_seconds(int pid) {
     char path[300];
     snprintf(path, sizeof path, "/proc/%d/task", pid);

@@ -1,4 +1,4 @@
-// A minimal WebSocket server on epoll, near the limit of what a server can do: clients are measured against it.
+// A minimal WebSocket server on epoll, near the limit of what is possible. Clients are measured against it.
 //
 //   server PORT
 //
@@ -22,7 +22,7 @@ struct bytes {
 };
 
 struct blast {
-    struct bytes batch;  // some messages in a row
+    struct bytes batch;  // several messages in a row
     size_t frame_length; // of one of them
     uint64_t left;       // bytes still to write, of all messages
     size_t offset;       // in the batch
@@ -31,11 +31,11 @@ struct blast {
 struct connection {
     int fd;
     enum { HANDSHAKE, ECHO, BLAST, SINK } state;
-    struct bytes held;   // the start of a frame that has not come wholly
+    struct bytes held;   // the start of an incomplete frame
     size_t frame_length; // of that frame, if known; else 0
-    uint64_t to_skip;    // a sink looks at no payload
+    uint64_t to_skip;    // a sink reads no payload
     uint64_t counted;
-    struct bytes unsent; // what the socket did not take
+    struct bytes unsent; // bytes that the socket did not accept
     size_t unsent_offset;
     struct blast *blast;
     bool watches_room;
@@ -63,7 +63,7 @@ static void release(struct bytes *bytes) {
     *bytes = (struct bytes){0};
 }
 
-// Asks to be told of bytes to read, and of room to write where something waits for it.
+// Requests events for reading, and for writing if bytes are waiting.
 static void watch(struct connection *c, bool room) {
     if (c->watches_room == room) return;
     c->watches_room = room;
@@ -105,7 +105,7 @@ static void free_blast(struct connection *c) {
     c->blast = NULL;
 }
 
-// Writes as much of the blast as the socket takes.
+// Writes as much of the blast as the socket accepts.
 static void go_on_blasting(struct connection *c) {
     struct blast *blast = c->blast;
     while (blast->left > 0) {
@@ -116,7 +116,7 @@ static void go_on_blasting(struct connection *c) {
             return;
         }
         blast->left -= written;
-        blast->offset = (blast->offset + written) % blast->frame_length; // any message of the batch is as good as another
+        blast->offset = (blast->offset + written) % blast->frame_length; // any message of the batch may be sent
     }
     free_blast(c);
     watch(c, false);
@@ -163,7 +163,7 @@ static void echo(struct connection *c, int first, const struct header *header, u
     }
 }
 
-// Acts on a whole frame; false when the connection is to end.
+// Handles a complete frame. Returns false when the connection must end.
 static bool handle(struct connection *c, uint8_t *frame, const struct header *header) {
     uint8_t *payload = frame + header->size, key[MASK_SIZE];
     memcpy(key, payload - MASK_SIZE, MASK_SIZE);
@@ -193,7 +193,7 @@ static bool handle(struct connection *c, uint8_t *frame, const struct header *he
     return true;
 }
 
-// Handles the whole frames in `bytes` and stores how many bytes they were; false when the connection is to end.
+// Handles the complete frames in `bytes` and stores their number of bytes. Returns false when the connection must end.
 static bool handle_frames(struct connection *c, uint8_t *bytes, size_t count, size_t *used) {
     struct header header;
     size_t at = c->to_skip < count ? c->to_skip : count;
@@ -236,7 +236,7 @@ static bool shake_hands(struct connection *c, char *head) {
     return true;
 }
 
-// Reads behind what is held of a frame; a large one exactly to its end, so that nothing need be moved.
+// Reads after the start of an incomplete frame. A large one is read exactly to its end, so that no bytes are moved.
 static ssize_t read_more(struct connection *c) {
     size_t missing = c->frame_length > c->held.length ? c->frame_length - c->held.length : 0;
     size_t most = missing > 65536 ? missing : missing + 65536;
@@ -244,13 +244,13 @@ static ssize_t read_more(struct connection *c) {
     return read(c->fd, c->held.at + c->held.length, most);
 }
 
-// Reads once and handles what came; false when the connection is to end.
+// Reads once and handles the input. Returns false when the connection must end.
 static bool receive(struct connection *c) {
     bool holds = c->held.length > 0;
     ssize_t got = holds ? read_more(c) : read(c->fd, read_buffer, sizeof read_buffer - 1);
     if (got < 0 && errno == EAGAIN) return true;
     if (got <= 0) return false;
-    if (c->state == HANDSHAKE) { // a client sends nothing after its request before the answer has come
+    if (c->state == HANDSHAKE) { // a client sends nothing between its request and the answer
         read_buffer[got] = 0;
         return shake_hands(c, (char *)read_buffer);
     }

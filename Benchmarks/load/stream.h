@@ -1,4 +1,4 @@
-// What a loading connection sends: frames made beforehand, in one run of bytes.
+// The output of a loading connection: prepared frames in one run of bytes.
 #pragma once
 #include "compressed.h"
 #include "frame.h"
@@ -17,7 +17,7 @@ static inline struct stream new_stream(size_t frames, size_t capacity) {
     return (struct stream){.bytes = allocate(capacity), .starts = allocate((frames + 1) * sizeof(size_t))};
 }
 
-// Appends a message; `first` is the first byte of its frame, 0 if it is to have no frame.
+// Appends a message. `first` is the first byte of its frame, or 0 for a message without a frame.
 static inline void append(struct stream *stream, int first, const uint8_t *payload, size_t length) {
     uint8_t *to = stream->bytes + stream->starts[stream->frames];
     size_t header = first ? put_header(to, first, length, load_key) : 0;
@@ -27,7 +27,7 @@ static inline void append(struct stream *stream, int first, const uint8_t *paylo
     stream->frames++;
 }
 
-// The plain workloads' message.
+// The message of the plain workloads.
 static inline void put_plain_payload(uint8_t *to, size_t size) {
     for (size_t i = 0; i < size; i++) to[i] = "{\"id\":12345,\"text\":\"hello world\",\"v\":[1,2,3]} "[i % 45];
 }

@@ -1,8 +1,8 @@
-// The processor time of zlib itself, for the messages of the compressed workload: inflate what comes, deflate what goes.
+// The processor time of zlib alone for the messages of the compressed workload: inflate the input, deflate the output.
 //
 //   zlib CONTEXTS DEPTH SIZE SECONDS
 //
-// As a server with CONTEXTS connections, each with an inflater and a deflater of its own (level 6, context takeover), does it:
+// It works like a server with CONTEXTS connections, each with its own inflater and deflater (level 6, context takeover):
 // DEPTH messages of one connection, then of the next. Every message of the first turns is compared before the clock runs.
 //
 // Prints one line of JSON: messages, seconds, processor time, and the mean size of a compressed message.
@@ -17,7 +17,7 @@ static struct packed conversation[2 * CYCLE];
 static size_t size, capacity;
 static uint8_t *message, *compressed, *expected;
 
-// What a server does for one message.
+// The work of a server for one message.
 static void echo(struct context *context) {
     struct packed *packed = &conversation[context->turn];
     size_t length = inflate_message(&context->inflater, message, size + 1, packed->bytes, packed->length);

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Installs what the peers need and builds them into .cache/bench, those whose sources are newer.
+# Installs the requirements of the peers, and builds those with newer sources into .cache/bench.
 #
 #   Benchmarks/peers/build.sh [beast] [websocketpp] [libwebsockets] [go] [node] [python] [swift]     (no argument: all)
 #
-# A peer that cannot be had does not keep the others: it is named at the end, and in .cache/bench/missing, and the exit status is 1.
+# A peer that fails does not stop the others. It is named at the end and in .cache/bench/missing, and the exit status is 1.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
 here=$ROOT/Benchmarks/peers
 target=$ROOT/.cache/bench
 
-# As in ../load/build.sh, so that C, C++ and what comes as a package meet as equals.
+# As in ../load/build.sh, so that C, C++ and packaged peers have the same target.
 default=(-O3)
 [ "$(uname -m)" != x86_64 ] || default+=(-march=x86-64-v2)
 read -ra flags <<< "${BENCH_CFLAGS:-${default[*]}}"
@@ -61,7 +61,7 @@ compile_go() {
     local sources=("${@/#/$here/go/}")
     is_current "$program" "${sources[@]}" && return
     say "bench: building $program"
-    # Debian's packages of Go libraries are sources in a GOPATH.
+    # Debian's Go packages are sources in a GOPATH.
     GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$target/go-cache go build -o "$target/$program.new" "${sources[@]}"
     mv "$target/$program.new" "$target/$program"
 }
@@ -93,7 +93,7 @@ build_python() {
 build_swift() {
     need_build
     local build=(swift build -c release --package-path "$ROOT/Benchmarks" --scratch-path "$target/swift")
-    # After files came or went in Holdfast itself, swift build may fail on its old plan, and makes a new one only the next time.
+    # After files were added or removed in Holdfast, swift build may fail with its old plan, and succeeds only the next time.
     "${build[@]}" >&2 || "${build[@]}" >&2
 }
 
@@ -102,7 +102,7 @@ mkdir -p "$target"
 missing=()
 for peer in "$@"; do
     declare -F "build_$peer" > /dev/null || die "unknown peer '$peer'"
-    # In a shell of its own, for `set -e` does not hold inside a condition; one peer's failure must stop it and no other.
+    # In a subshell, because `set -e` has no effect inside a condition. A failure must stop only this peer.
     set +e
     (set -e; "build_$peer")
     status=$?
@@ -110,4 +110,4 @@ for peer in "$@"; do
     [ $status -eq 0 ] || missing+=("$peer")
 done
 printf '%s\n' "${missing[@]}" | sed '/^$/d' > "$target/missing"
-[ ${#missing[@]} -eq 0 ] || { say "bench: could not be had: ${missing[*]}"; exit 1; }
+[ ${#missing[@]} -eq 0 ] || { say "bench: not available: ${missing[*]}"; exit 1; }

@@ -1,4 +1,4 @@
-/* What the clients in C and C++ share: the command line, the clocks, and the one line printed at the end. */
+/* * Shared by the clients in C and C++: the command line, the clocks, and the line printed at the end. */
 #pragma once
 #include <stdint.h>
 #include <stdio.h>

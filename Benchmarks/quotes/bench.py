@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""One feed of quotes, read by our client, Node `ws` and Python `websockets`, one after the other and then again; see ../README.md.
+"""One feed of quotes, read by our client, Node `ws` and Python `websockets` alternately; see ../README.md.
 
 bench.py HOLDFAST HOLDFAST-PEER
 
-HOLDFAST and HOLDFAST-PEER are our tool, which serves the feed, and the program with our client.
+HOLDFAST is our tool, which serves the feed, and HOLDFAST-PEER the program with our client.
 RATE: ticks per second (20000). ROUNDS (3), SECONDS_EACH (3), SLOW_SECONDS (10): how often and how long each program reads.
 """
 import dataclasses
@@ -27,7 +27,7 @@ ROUNDS = int(os.environ.get("ROUNDS") or 3)
 SECONDS = float(os.environ.get("SECONDS_EACH") or 3)
 SLOW_SECONDS = float(os.environ.get("SLOW_SECONDS") or 10)
 SYMBOLS = 500
-# The server speaks every 10 ms: a consumer that takes 5 ms for an update keeps up, one that takes 25 ms does not.
+# The server sends every 10 ms. A consumer with 5 ms per update keeps up, one with 25 ms does not.
 BUSY = (5, 25)
 CLIENTS = {
     "Holdfast": [PEER, "quotes"],
@@ -39,7 +39,7 @@ ENCODINGS = {"Holdfast": ("json", "msgpack", "protobuf"), "Node ws": ("json", "m
 
 @dataclasses.dataclass
 class Reading:
-    """What one program did in all rounds: `figures` as the program printed them."""
+    """The results of one program in all rounds: `figures` as the program printed them."""
 
     client: str
     encoding: str

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Reads a feed of quotes with Node `ws` and the decoder and book of the page; prints one line of JSON.
+// Reads a feed of quotes with Node `ws` and the page's decoder and book. Prints one line of JSON.
 //
 //   client.mjs URL json|msgpack SECONDS BUSY-MILLISECONDS
 //
-// With BUSY-MILLISECONDS the consumer takes so long for each message, as what draws it would.
+// With BUSY-MILLISECONDS the consumer needs this time for each message, as if it drew it.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

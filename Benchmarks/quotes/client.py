@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads a feed of quotes with Python's `websockets`, and its `msgpack` or `json`; prints one line of JSON.
+"""Reads a feed of quotes with Python's `websockets`, and its `msgpack` or `json`. Prints one line of JSON.
 
 client.py URL json|msgpack SECONDS BUSY-MILLISECONDS
 
-With BUSY-MILLISECONDS the consumer takes so long for each message, as what draws it would.
+With BUSY-MILLISECONDS the consumer needs this time for each message, as if it drew it.
 """
 import asyncio
 import json
@@ -32,7 +32,7 @@ class Book:
         self.sequence = self.ticks = self.messages = self.conflated = 0
 
     def apply(self, message):
-        """The symbols that changed, or nothing if the message is of another kind."""
+        """The symbols that changed, or nothing for another kind of message."""
         kind = message["type"]
         if kind not in ("snapshot", "ticks"):
             return None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each router with each client, in turns; prints a table and writes all to reports/bench-wamp.json.
+"""Each router with each client alternately. Prints a table and writes everything to reports/bench-wamp.json.
 
     bench.py HOLDFAST REPORTS      called by run.sh
 
@@ -25,20 +25,20 @@ HERE = pathlib.Path(__file__).parent
 INTEROP = HERE.parents[1] / "Interop" / "wamp"
 TICKS = os.sysconf("SC_CLK_TCK")
 ROUTERS, CLIENTS = ("holdfast", "crossbar"), ("holdfast", "autobahn")
-# Work: what the client is told, what one of it is called, and which clients do it.
+# Work: the client's arguments, the name of one unit, and the clients that do it.
 FLOOD = "events, 1 to 100 bare clients"
 WORKS = {
     "calls, 64 at once": (["calls", "64"], "call", CLIENTS),
     "events, 1 to 1": (["events", "1"], "event", CLIENTS),
     "events, 1 to 100": (["events", "100"], "event", CLIENTS),
-    # Clients that hardly cost anything, so that the router has as much to do as it can.
+    # Clients with minimal cost, so that the router has as much work as possible.
     FLOOD: (["flood", "100"], "event", CLIENTS[:1]),
 }
-# What is compared: of the routers with our client, of the clients at our router.
+# The comparisons: the routers with our client, the clients at our router.
 PAIRS = {"router": (("holdfast", "holdfast"), ("crossbar", "holdfast")), "client": (("holdfast", "holdfast"), ("holdfast", "autobahn"))}
-# Which of the pairs, in which work, by which figure, and how many times better we want to be.
+# The pair, the work, the figure, and the ratio that is our goal.
 GOALS = (("router", FLOOD, "per_second", 20), ("client", "calls, 64 at once", "client_us", 10))
-# The router and its clients have a core each, so that neither waits for the other's threads; without a second one they share.
+# The router and its clients have one core each, so that neither waits for the other's threads. With a single core they share it.
 ALL_CORES = sorted(os.sched_getaffinity(0))
 ROUTER_CORE, CLIENT_CORE = {ALL_CORES[0]}, {ALL_CORES[-1]}
 
@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 def processor_time(group: int) -> float:
-    """Seconds of all processes of a group so far, the ended ones left out."""
+    """Seconds of processor time of all processes of a group, without those that ended."""
     ticks = 0
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -62,7 +62,7 @@ def processor_time(group: int) -> float:
 
 @contextlib.contextmanager
 def started_on(core: set[int]):
-    """What is started here, and all that it starts, runs on this core only."""
+    """Programs that are started here, and their children, run only on this core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, core)
     try:
@@ -72,7 +72,7 @@ def started_on(core: set[int]):
 
 
 class Router:
-    """A router in a folder of its own, the leader of its own process group."""
+    """A router in its own folder, the leader of its own process group."""
 
     def __init__(self, name: str, holdfast: str) -> None:
         self.name, self.folder, port = name, pathlib.Path(tempfile.mkdtemp(prefix=f"bench-wamp-{name}-")), free_port()
@@ -156,7 +156,7 @@ def median(runs: list[dict], figure: str) -> float | None:
 
 
 def ratio(runs: dict, work: str, pair: str, figure: str) -> float | None:
-    """How many times as much in the same time, the median of the rounds' ratios; of processor time where not all of it is needed."""
+    """The ratio of the rates, the median of the rounds' ratios. Of processor time if not all of it is used."""
     ours, theirs = ("/".join(side) for side in PAIRS[pair])
     both = zip(runs[work].get(ours, []), runs[work].get(theirs, []))
     ratios = [other[figure] / one[figure] for one, other in both if one.get(figure) and other.get(figure)]

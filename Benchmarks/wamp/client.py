@@ -1,4 +1,4 @@
-"""autobahn-python as the client of Benchmarks/wamp: the same work as WAMPBench.swift, and the same lines.
+"""autobahn-python as the client of Benchmarks/wamp: the same work and output as WAMPBench.swift.
 
 client.py calls|events URL REALM SECONDS COUNT
 """

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Our WAMP router and client beside Crossbar and autobahn-python, each with each: the same work, in turns; see bench.py.
+# Our WAMP router and client against Crossbar and autobahn-python, each with each, alternately; see bench.py.
 #
 #   Benchmarks/wamp/run.sh
 #
 # ROUNDS=n SECONDS_EACH=s         how often and how long each work is done (3 times 3 s)
-# HOLDFAST_BIN=program            with our peer's commands; without it the release build is made first
+# HOLDFAST_BIN=program            with our peer's commands; without it, the release build is made first
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"

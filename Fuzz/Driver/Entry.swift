@@ -1,7 +1,7 @@
 import FuzzTargets
 import Glibc
 
-/// The one to run, from `HOLDFAST_FUZZ_TARGET`.
+/// The target to run, from `HOLDFAST_FUZZ_TARGET`.
 private let target: FuzzTarget = {
     let name = getenv("HOLDFAST_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     guard let target = FuzzTarget(rawValue: name) else {
@@ -10,7 +10,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// What libFuzzer calls with each input.
+/// The function that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do {

@@ -1,6 +1,6 @@
-/// A rule of ours that an input has broken.
+/// An invariant that an input has violated.
 public struct Finding: Error, CustomStringConvertible {
-    /// Which rule, and what happened instead.
+    /// The invariant, and what happened instead.
     public let description: String
 }
 

@@ -1,6 +1,6 @@
 import MachineCore
 
-/// The bytes of one run: choices first, then what the body reads.
+/// The bytes of a run: choices first, then the input.
 struct FuzzInput {
     private(set) var rest: UnsafeRawBufferPointer
 
@@ -8,22 +8,24 @@ struct FuzzInput {
 
     var isEmpty: Bool { rest.isEmpty }
 
-    /// The next byte; 0 when there is none.
+    /// The next byte, or 0 at the end.
     mutating func byte() -> UInt8 {
         guard let byte = rest.first else { return 0 }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
         return byte
     }
 
-    /// A choice that the next byte makes.
+    /// A choice by the next byte.
     mutating func choose<Value>(_ choices: [Value]) -> Value { choices[Int(byte()) % choices.count] }
 
-    /// The rest as text, repaired where it is not UTF-8.
+    /// The rest as text, with invalid UTF-8 replaced.
     var text: String { String(decoding: rest, as: UTF8.self) }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Pieces whose lengths follow from `seed`: nearly always small; 0 cuts nowhere, 1 everywhere.
+    /// Pieces whose lengths depend on `seed`, mostly small.
+    ///
+    /// 0 cuts nowhere, 1 everywhere.
     func pieces(seed: UInt8) -> [UnsafeRawBufferPointer] {
         if seed == 0 { return [self] }
         var random = SplitMix64(seed: UInt64(seed))

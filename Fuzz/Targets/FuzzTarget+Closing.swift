@@ -2,7 +2,7 @@ import MachineCore
 import WebSocketCore
 
 extension FuzzTarget {
-    /// Two bytes make a step: what happens, and how long after the last step, in tenths of a second.
+    /// Two bytes make a step: the event, and the time since the last step in tenths of a second.
     static func closing(_ input: inout FuzzInput) throws {
         let role: Role = input.byte() & 1 == 0 ? .client : .server
         let (patience, linger) = (Duration.seconds(3), Duration.seconds(1))
@@ -25,7 +25,7 @@ extension FuzzTarget {
                 machine.wake(at: now, into: &effects)
                 try expect(machine == woken && effects.count == count, "a second wake changes something")
             }
-            if before.phase == .closed { try expect(machine == before && effects.count == count, "something after the end") }
+            if before.phase == .closed { try expect(machine == before && effects.count == count, "an effect after the end") }
             if machine.phase != .open { begun = begun ?? now }
             try checkClosing(machine, effects)
         }
@@ -34,8 +34,8 @@ extension FuzzTarget {
             while let deadline = machine.deadline {
                 now = max(now, deadline)
                 machine.wake(at: now, into: &effects)
-                try expect(machine.deadline.map { $0 > now } ?? true, "a deadline that stands still")
-                try expect(deadline <= begun + patience + linger || deadline <= now, "beyond its patience")
+                try expect(machine.deadline.map { $0 > now } ?? true, "the deadline does not advance")
+                try expect(deadline <= begun + patience + linger || deadline <= now, "the deadline is too late")
             }
             try expect(machine.phase == .closed, "a close that never ends: \(machine)")
             try checkClosing(machine, effects)
@@ -48,7 +48,7 @@ extension FuzzTarget {
         try expect(count { if case .sendClose = $0 { true } else { false } } <= 1, "two close frames: \(effects)")
         let endings = count { $0 == .endTransport }
         try expect(endings == (isClosed ? 1 : 0), "\(endings) ends in \(machine.phase): \(effects)")
-        if isClosed { try expect(effects.last == .endTransport, "something after the end: \(effects)") }
+        if isClosed { try expect(effects.last == .endTransport, "an effect after the end: \(effects)") }
         let outcomes = effects.compactMap { if case .finished(let record) = $0 { record } else { nil } }
         try expect(outcomes.count <= 1, "two outcomes: \(effects)")
         if isClosed { try expect(outcomes == [machine.record], "another outcome: \(effects)") }

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastCodecs
 
 extension FuzzTarget {
-    /// What is decoded is encoded, and decoded again as the same.
+    /// A decoded value is encoded, and must be decoded to the same value.
     static func codable(_ input: inout FuzzInput) throws {
         let isCBOR = input.byte() % 2 == 1
         let read: (RawSpan) throws -> FuzzedStruct = {
@@ -14,13 +14,13 @@ extension FuzzTarget {
             return try expect(error is DecodingError, "\(type(of: error)) instead of a DecodingError: \(error)")
         }
         let written = try write(value)
-        // Bytes are compared and not values, for not every number is equal to itself.
+        // Bytes are compared instead of values, because NaN is not equal to itself.
         let again = try write(written.withUnsafeBytes { try read($0.bytes) })
         try expectEqual(again, written, "what was written reads otherwise: \(value)")
     }
 }
 
-/// A struct with something of everything.
+/// A struct with every kind of value.
 private struct FuzzedStruct: Codable {
     enum Side: String, Codable { case buy, sell }
     indirect enum Shape: Codable {
@@ -31,7 +31,7 @@ private struct FuzzedStruct: Codable {
         let price: Float
         let size: UInt16
     }
-    /// A dictionary that is written in order, for otherwise the same one is written in many.
+    /// A dictionary that is written in order, because otherwise the order varies.
     struct Sides: Codable {
         struct Number: CodingKey {
             let intValue: Int?

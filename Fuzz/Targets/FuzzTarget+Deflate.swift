@@ -12,11 +12,13 @@ extension FuzzTarget {
             serverMaxWindowBits: windowBits, clientMaxWindowBits: windowBits)
         let whole = try inflated(input.rest, parameters, limit: limit, seed: 0)
         let cut = try inflated(input.rest, parameters, limit: limit, seed: seed)
-        // With a smaller window zlib takes what looks back too far as long as it still has it, which depends on the cuts.
-        if windowBits == 15 { try expectEqual(whole, cut, "the cuts change what comes out") }
+        // With a smaller window zlib may accept a match that is too far back, depending on the cuts.
+        if windowBits == 15 { try expectEqual(whole, cut, "the cuts change the output") }
     }
 
-    /// The same message three times, so that the window matters; nil for one that is refused.
+    /// Inflates the same message three times, so that the window matters.
+    ///
+    /// Returns nil if it is refused.
     private static func inflated(
         _ message: UnsafeRawBufferPointer, _ parameters: DeflateParameters, limit: Int, seed: UInt8
     ) throws -> [[UInt8]?] {
@@ -28,11 +30,11 @@ extension FuzzTarget {
                 for piece in message.pieces(seed: seed) { try inflater.inflate(piece, into: &output, limit: limit - output.count) }
                 try inflater.finish(into: &output, limit: limit - output.count)
             } catch {
-                try expect(output.count <= limit, "\(output.count) bytes, at most \(limit) are allowed")
+                try expect(output.count <= limit, "\(output.count) bytes, but at most \(limit) are allowed")
                 try expect(error.kind == .invalidCompressedData || error.kind == .messageTooBig, "\(error)")
                 return outputs + [nil]
             }
-            try expect(output.count <= limit, "\(output.count) bytes, at most \(limit) are allowed")
+            try expect(output.count <= limit, "\(output.count) bytes, but at most \(limit) are allowed")
             outputs.append(output)
         }
         return outputs

@@ -23,13 +23,13 @@ extension FuzzTarget {
         ] {
             let other = try transcript(delivery, seed: seed, isFast: isFast)
             try expectEqual(whole.entries, other.entries, "the cuts of the network, or chunks, change what is read")
-            // A compressed message can be too big and wrong at once; the cuts tell which is seen first.
+            // A compressed message can be too big and invalid at once. The cuts decide which violation comes first.
             if parameters == nil { try expectEqual(whole.violation, other.violation, "the cuts change the violation") }
             try expectEqual(whole.violation == nil, other.violation == nil, "the cuts change whether there is a violation")
         }
     }
 
-    /// A header is written as it was read: there is one form only.
+    /// A header has only one form, so it is written as it was read.
     private static func header(_ bytes: UnsafeRawBufferPointer, allowsCompression: Bool) throws {
         guard let (header, length) = try? FrameHeader.parse(bytes, allowsCompression: allowsCompression) else { return }
         try expect(header.payloadLength >= 0, "a negative length")
@@ -41,7 +41,7 @@ extension FuzzTarget {
         try expectEqual(written, Array(bytes.prefix(length)), "a header is not written as it was read")
         for end in 0..<length {
             let prefix = UnsafeRawBufferPointer(rebasing: bytes[..<end])
-            try expect(try FrameHeader.parse(prefix, allowsCompression: allowsCompression) == nil, "half a header is taken for one")
+            try expect(try FrameHeader.parse(prefix, allowsCompression: allowsCompression) == nil, "half a header was accepted")
         }
     }
 }

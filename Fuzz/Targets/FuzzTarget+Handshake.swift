@@ -21,14 +21,14 @@ extension FuzzTarget {
     static func response(_ input: inout FuzzInput) throws {
         let (limit, seed) = (input.choose([16_384, 64, 300]), input.byte())
         let preferences = preferences(&input)
-        // The same key in every run, so that the corpus can answer it.
+        // The same key in every run, so that the corpus can contain the answer.
         var random = SplitMix64(seed: 0)
         let url = try WebSocketURL("ws://example.com/")
         let handshake = try ClientHandshake(url: url, subprotocols: ["chat", "superchat"], deflate: preferences, using: &random)
         guard let (head, rest): (ResponseHead, UnsafeRawBufferPointer) = try head(input.rest, limit: limit, seed: seed) else { return }
         try expect(100...999 ~= head.status, "status \(head.status)")
         if let agreement = try? handshake.check(head) {
-            try expect(head.status == 101, "a refusal becomes a connection")
+            try expect(head.status == 101, "a refusal was accepted")
             try expect([nil, "chat", "superchat"].contains(agreement.subprotocol), "a subprotocol that was not offered")
             if let deflate = agreement.deflate {
                 try expect(8...preferences.serverMaxWindowBits ~= deflate.serverMaxWindowBits, "the server's window: \(deflate)")
@@ -44,7 +44,7 @@ extension FuzzTarget {
         try expect(whole.bytes.count <= 500, "a body beyond its limit")
     }
 
-    /// Reads a head, whole and in pieces, and what it is when it is written and read again.
+    /// Parses a head, whole and in pieces, then writes and parses it again.
     private static func head<Head: MessageHead & Equatable & Encodable>(
         _ bytes: UnsafeRawBufferPointer, limit: Int, seed: UInt8
     ) throws -> (head: Head, rest: UnsafeRawBufferPointer)? {

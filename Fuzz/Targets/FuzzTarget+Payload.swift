@@ -40,6 +40,6 @@ extension FuzzTarget {
         let payload = UnsafeRawBufferPointer(rebasing: bytes.prefix(125))
         guard let frame = try? CloseFrame(payload: payload) else { return }
         try expectEqual(frame.payload, Array(payload), "a close frame is not written as it was read")
-        try expect(frame.code?.mayBeReceived ?? true, "a code that must not travel")
+        try expect(frame.code?.mayBeReceived ?? true, "a code that must not be sent")
     }
 }

@@ -6,7 +6,7 @@ extension FuzzTarget {
         try frame(
             &input, read: { try $0.decodeClientFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) },
             look: { encoding, bytes, frame in
-                // Of what is a publication the envelope says the same; of what is no frame it may say nothing.
+                // The envelope of a publication must agree. For an invalid frame it may be empty.
                 let envelope = encoding.envelope(of: bytes, isText: encoding.isText)
                 if case .publish(let room, let publication)? = frame {
                     try expectEqual(envelope, PublicationEnvelope(room: room, cseq: publication.cseq), "another envelope")
@@ -20,12 +20,12 @@ extension FuzzTarget {
         try frame(&input, read: { try $0.decodeHubFrame($1, isText: $0.isText) }, write: { $0.bytes(of: $1) })
     }
 
-    /// What is read is written in either encoding, and read again as the same.
+    /// A parsed frame is written in either encoding, and must be parsed to the same frame.
     private static func frame<Frame: Equatable>(
         _ input: inout FuzzInput, read: (RoomsEncoding, UnsafeRawBufferPointer) throws -> Frame?, write: (RoomsEncoding, Frame) -> [UInt8],
         look: (RoomsEncoding, UnsafeRawBufferPointer, Frame?) throws -> Void = { _, _, _ in }
     ) throws {
-        // JSON begins with its bracket, so that its inputs can be read.
+        // JSON starts with its bracket, so that its inputs are readable.
         let encoding: RoomsEncoding = input.rest.first == UInt8(ascii: "{") ? .json : .protobuf
         if encoding == .protobuf { _ = input.byte() }
         let frame: Frame?

@@ -15,7 +15,7 @@ extension FuzzTarget {
             try expect(8...preferences.serverMaxWindowBits ~= parameters.serverMaxWindowBits, "the server's window: \(parameters)")
             try expect(8...preferences.clientMaxWindowBits ~= parameters.clientMaxWindowBits, "the client's window: \(parameters)")
         }
-        // As an answer to what a client with these preferences offers.
+        // As answers to the offer of a client with these preferences.
         for element in elements { _ = try? preferences.offer.accept(element) }
     }
 
@@ -24,6 +24,6 @@ extension FuzzTarget {
         try expect(!url.host.isEmpty && 1...65_535 ~= url.port && url.target.hasPrefix("/"), "\(url.host) \(url.port) \(url.target)")
         try expectEqual(try WebSocketURL(url.string), url, "a URL is not written as it was read")
         try expect(!url.description.dropLast(2).contains("?"), "the query is in the description: \(url)")
-        try expect(url.string.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "a character that may not stand in a URL")
+        try expect(url.string.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "an invalid character in the URL")
     }
 }

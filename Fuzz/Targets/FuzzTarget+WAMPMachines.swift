@@ -1,8 +1,8 @@
 import WAMPAudit
 
-// Ordinary tests send chance through the same drivers; here the bytes decide what happens.
+// Ordinary tests drive the same machines at random. Here the input decides.
 extension FuzzTarget {
-    /// What an app and a router do to a client.
+    /// Events from an app and a router for a client.
     static func clientMachine(_ input: inout FuzzInput) throws {
         var storm = ClientStorm(Choices(script: input.rest))
         while !storm.choices.isOver, storm.client.fault == nil { _ = storm.step() }
@@ -10,7 +10,7 @@ extension FuzzTarget {
         try expect(storm.client.fault == nil, "\(storm.client.fault ?? ""): \(storm.history.suffix(60))")
     }
 
-    /// What clients do to a router, with retained events and histories or without.
+    /// Events from clients for a router, with or without retained events and histories.
     static func routerMachine(_ input: inout FuzzInput) throws {
         let keeps = input.choose([false, true])
         var tumult = RouterTumult(Choices(script: input.rest), keeps: keeps)

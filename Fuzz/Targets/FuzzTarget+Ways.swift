@@ -10,21 +10,21 @@ extension FuzzTarget {
         let negotiation = try ProxyNegotiation(through: proxy, to: host, port: 443, headLimit: limit)
         let whole = Talk(negotiation, input.rest.pieces(seed: 0))
         try expectEqual(whole, Talk(negotiation, input.rest.pieces(seed: seed)), "the cuts change the talk")
-        try expect(whole.used <= input.rest.count, "more was read than there is")
+        try expect(whole.used <= input.rest.count, "more bytes were read than exist")
         guard whole.isOpen else { return }
         switch kind {
         case .socks5:
-            // RFC 1928 §6: up to the last byte of the address and port that it bound, and never before we asked for the way.
+            // RFC 1928 §6: up to the last byte of the bound address and port, and only after our request.
             try expect(1...2 ~= whole.sent.count && whole.sent.last?.starts(with: [5, 1, 0]) == true, "open without a request")
             try expect(9...266 ~= whole.used, "a reply of \(whole.used) bytes")
         default:
-            try expect(whole.sent.isEmpty && whole.used <= limit, "\(whole.used) bytes open the way")
+            try expect(whole.sent.isEmpty && whole.used <= limit, "\(whole.used) bytes open the tunnel")
             let end = input.rest[..<whole.used].suffix(2)
-            try expect(end.last == UInt8(ascii: "\n"), "the way is open within a line")
+            try expect(end.last == UInt8(ascii: "\n"), "the tunnel opens within a line")
         }
     }
 
-    /// What came of a talk with a proxy.
+    /// The result of a negotiation with a proxy.
     private struct Talk: Equatable {
         var (sent, used, isOpen) = ([[UInt8]](), 0, false)
         var failure: ProxyFailure?
@@ -45,7 +45,7 @@ extension FuzzTarget {
                     }
                     used += piece.count - rest.count
                 } catch {
-                    // How much was read of what nobody understands is nobody's concern.
+                    // The number of bytes read from an invalid reply does not matter.
                     (failure, used) = (error, 0)
                 }
             }
@@ -72,8 +72,9 @@ extension FuzzTarget {
                 host == home || isShared || own.allSatisfy { $0.includesSubdomains && home.hasSuffix(".\(host)") }, "cookies for \(host)")
         }
         for cookie in jar.cookies {
-            try expect(url.isSecure || !cookie.isSecure, "a Secure cookie came in the clear: \(cookie)")
-            try expect(cookie.expires.map { now < $0 && $0 <= now + 400 * 86_400 } ?? true, "one that expires at \(cookie.expires ?? 0)")
+            try expect(url.isSecure || !cookie.isSecure, "a Secure cookie from an insecure origin: \(cookie)")
+            try expect(
+                cookie.expires.map { now < $0 && $0 <= now + 400 * 86_400 } ?? true, "a cookie that expires at \(cookie.expires ?? 0)")
             let again = Cookie(
                 name: cookie.name, value: cookie.value, host: cookie.host, includesSubdomains: cookie.includesSubdomains, path: cookie.path,
                 isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly, expires: cookie.expires)

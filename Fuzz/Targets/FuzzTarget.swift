@@ -1,6 +1,6 @@
-/// A part of the library that is fed with arbitrary bytes.
+/// A part of the library that is tested with arbitrary bytes.
 ///
-/// libFuzzer runs these bodies on inputs that it grows by watching the code, see `Fuzz/run.sh`.
+/// libFuzzer runs these bodies on inputs that it develops by code coverage, see `Fuzz/run.sh`.
 /// Ordinary tests replay the corpus.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// Bytes of a connection → `MessageReader`: both roles, whole and in chunks, with and without compression.

@@ -1,6 +1,6 @@
 import WebSocketCore
 
-/// What a `MessageReader` made of some bytes, however it was fed and whether or not it delivered in chunks.
+/// The results of a `MessageReader` for some bytes, independent of the pieces and of the delivery.
 struct Transcript: Equatable {
     enum Entry: Equatable {
         case message(MessageKind, [UInt8])
@@ -9,9 +9,9 @@ struct Transcript: Equatable {
     private(set) var entries: [Entry] = []
     private(set) var violation: ProtocolViolation.Kind?
 
-    /// Feeds a reader these pieces and checks what must hold at each step.
+    /// Feeds these pieces to a reader, and checks the invariants at each step.
     ///
-    /// - Parameter isFast: As a connection does it: with the fast path first, and no longer than to the first violation.
+    /// - Parameter isFast: Reads as a connection does: with the fast path first, and only up to the first violation.
     init(_ reader: MessageReader, limits: MessageLimits, _ pieces: [UnsafeRawBufferPointer], isFast: Bool = false) throws {
         var (reader, open, violations) = (reader, [] as [UInt8], 0)
         for piece in pieces where !isFast || violation == nil {
@@ -31,13 +31,13 @@ struct Transcript: Equatable {
                 violations += 1
                 if isFast { rest = UnsafeRawBufferPointer(rebasing: rest[..<0]) }
             }
-            try expect(rest.isEmpty, "a reader that wants more, or is finished, takes all there is")
+            try expect(rest.isEmpty, "the reader did not consume all bytes")
         }
         try expect(violations <= 1, "a violation after a violation")
         for case .message(_, let bytes) in entries { try expect(bytes.count <= limits.message, "a message of \(bytes.count) bytes") }
         try expect(open.count <= limits.message, "chunks of \(open.count) bytes")
         let closings = entries.indices.filter { if case .control(.close) = entries[$0] { true } else { false } }
-        try expect(closings.allSatisfy { $0 == entries.count - 1 }, "something follows a close frame")
+        try expect(closings.allSatisfy { $0 == entries.count - 1 }, "an event follows a close frame")
         try expect(closings.isEmpty || violation == nil, "a violation follows a close frame")
     }
 

@@ -1,4 +1,4 @@
-/// A command line: plain words, and options with a value or without.
+/// A command line: words, and options with or without a value.
 struct Arguments {
     private static let flags: Set = ["--no-compression", "--lines", "--http2"]
 

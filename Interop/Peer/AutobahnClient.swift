@@ -1,6 +1,8 @@
 import Holdfast
 
-/// The client that Autobahn's fuzzing server tests: asks for every case, one after the other, and echoes.
+/// The client that Autobahn's fuzzing server tests.
+///
+/// It runs every case in order and echoes.
 struct AutobahnClient {
     let url: String
     let agent: String
@@ -25,7 +27,9 @@ struct AutobahnClient {
         }
     }
 
-    /// How a case ends is judged by the server; most are meant to end in an error here.
+    /// The server judges the result of a case.
+    ///
+    /// Most cases end with an error here.
     private func runCase(_ number: Int) async {
         let place = "\(url)/runCase?case=\(number)&agent=\(agent)"
         try? await WebSocketConnection.withConnection(to: place, configuration: configuration) {

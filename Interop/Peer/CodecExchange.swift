@@ -77,7 +77,9 @@ enum CodecExchange {
     }
 }
 
-/// A struct with something of everything; `Interop/codecs/codecs.py` makes the same.
+/// A struct with every kind of value.
+///
+/// `Interop/codecs/codecs.py` builds the same.
 struct Specimen: Codable {
     enum Side: String, Codable { case buy, sell }
     enum Shape: Codable {

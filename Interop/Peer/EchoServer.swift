@@ -2,16 +2,18 @@ import Foundation
 import Holdfast
 import HoldfastServer
 
-/// Echoes every message; a path `/close/CODE/REASON` is closed at once.
+/// Echoes every message.
+///
+/// A connection to `/close/CODE/REASON` is closed at once.
 struct EchoServer {
     var configuration = WebSocketServerConfiguration()
 
     init(certificate: String?, key: String?) {
-        // The page of a test has no origin.
+        // Test pages have no origin.
         configuration.origins = .any
         if let certificate, let key { configuration.tls = ServerTLSOptions(certificateChainFile: certificate, privateKeyFile: key) }
         configuration.limits = .forPeers
-        // The smallest messages too, so that the suites see as much compression as can be.
+        // Compress the smallest messages too, so that the suites test compression often.
         configuration.compression?.threshold = 0
     }
 
@@ -32,7 +34,7 @@ struct EchoServer {
 }
 
 extension WebSocketLimits {
-    /// What Autobahn's 9.* ask for: messages of 16 MiB, in up to 65 536 fragments.
+    /// The limits of Autobahn's 9.* cases: messages of 16 MiB, in up to 65 536 fragments.
     static var forPeers: WebSocketLimits {
         var limits = WebSocketLimits()
         limits.message = 32 << 20

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastQuotes
 import HoldfastServer
 
-/// Holdfast as a peer: what the conformance and interop scripts start; see `Interop/README.md`.
+/// The peer program for the conformance and interop scripts; see `Interop/README.md`.
 @main
 enum HoldfastPeer {
     static let usage = """

@@ -2,9 +2,9 @@
     import Foundation
     import Holdfast
 
-    /// Prints what happens to the network, and what a socket makes of it, for `scripts/test-network.sh`.
+    /// Prints network changes and the states of a socket, for `scripts/test-network.sh`.
     struct PathReport {
-        /// Where the socket connects to.
+        /// The URL of the socket.
         let url: String
 
         func run() async {

@@ -3,7 +3,7 @@ import HoldfastQuotes
 
 /// Reads a feed of quotes and prints one line of JSON about it; see `Benchmarks/README.md`.
 ///
-/// Its consumer runs on the main thread, as what draws does, and blocks it for as long as it is to be busy with each update.
+/// Its consumer runs on the main thread, like an app that draws, and blocks the thread for a given time per update.
 @MainActor struct QuotesReader {
     let url: String
     let encoding: QuotesEncoding
@@ -17,13 +17,15 @@ import HoldfastQuotes
         var messages: UInt64
         var shown: Int
         var conflated: UInt64
-        /// How many values stood there after a refresh although a newer one had been known before it.
+        /// The number of displayed values for which a newer value was already known.
         var outdated: Int
         var p50, p99, most: Int64
         var memory: [Int]
     }
 
-    /// False if there is nothing to report; why goes to standard error.
+    /// Returns false if there is nothing to report.
+    ///
+    /// The reason goes to standard error.
     func run() async -> Bool {
         do {
             let report = try await read()
@@ -85,13 +87,13 @@ import HoldfastQuotes
             p50: share(0.5), p99: share(0.99), most: share(1), memory: memory)
     }
 
-    /// The feed ended before its time.
+    /// The feed ended too early.
     private struct Ended: Error, CustomStringConvertible {
         let closure: Closure?
         var description: String { closure.map { "\($0)" } ?? "the feed ended" }
     }
 
-    /// Of all threads.
+    /// The processor time of all threads.
     private static var processorSeconds: Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
 
     private static var residentKilobytes: Int {

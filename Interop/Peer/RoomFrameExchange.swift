@@ -4,7 +4,7 @@ import RoomsWire
 
 /// Our side of `Interop/rooms/frames.py`: reads `SIDE SOURCE TARGET HEX` lines and writes the same frame in the other encoding.
 ///
-/// `SIDE` is `client` or `hub`, who says the frame. The answer is `ok HEX`, `unknown` or `error WHY`.
+/// `SIDE` is `client` or `hub`, the sender of the frame. The answer is `ok HEX`, `unknown` or `error WHY`.
 enum RoomFrameExchange {
     private struct Malformed: Error {}
 

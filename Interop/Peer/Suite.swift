@@ -1,16 +1,18 @@
 import Foundation
 import Holdfast
 
-/// The checks that our client makes against an echo server; each prints `ok NAME` or `not ok NAME: why`.
+/// The checks of our client against an echo server.
+///
+/// Each prints `ok NAME` or `not ok NAME: why`.
 struct Suite {
-    /// What went otherwise than it should.
+    /// The reason of a failed check.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
     typealias Check = @Sendable (WebSocketConnection) async throws -> Void
 
     let url: String
-    /// Whether the peer knows lines of text only.
+    /// Whether the peer supports only lines of text.
     let isLineBased: Bool
     var configuration = WebSocketConfiguration()
 
@@ -19,7 +21,9 @@ struct Suite {
         configuration.compression?.threshold = 0
     }
 
-    /// Runs every check; true if all passed.
+    /// Runs every check.
+    ///
+    /// Returns whether all passed.
     func run() async -> Bool {
         let connection: WebSocketConnection
         do {
@@ -42,7 +46,7 @@ struct Suite {
         return allPassed
     }
 
-    /// What a peer can do that knows only lines of text.
+    /// The checks for a peer that supports only lines of text.
     private var anyPeer: [(String, Check)] {
         [
             ("compression", { [configuration] in try Self.expect($0.compression != nil, configuration.compression != nil) }),

@@ -1,7 +1,7 @@
 import HoldfastHub
 import RoomCore
 
-/// `HoldfastPeer hub PORT DATA`: a hub that refuses nobody for being quick, for `Benchmarks/hub`.
+/// `HoldfastPeer hub PORT DATA`: a hub without rate limits, for `Benchmarks/hub`.
 enum UnlimitedHub {
     static func run(port: Int, data: String) async throws {
         var configuration = HubConfiguration(data: data)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The sample of "Your own protocol" (Examples/Board) against a server on Python `websockets` that cuts its connections. See ../README.md.
 #
-# CUTS, POSTS and SEED change how much. HOLDFAST_BIN names a program with our peer's commands; without it the release build is made first.
+# CUTS, POSTS and SEED set the amounts. HOLDFAST_BIN names a program with our peer's commands. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
@@ -30,8 +30,8 @@ kill $server || true
 wait $server || true
 trap - EXIT
 
-# What the board itself has.
-"$PYTHON" - "$reports" "$CUTS" "$POSTS" >> "$reports/client.txt" << 'EOF' || echo "not ok the board did not say what it has" >> "$reports/client.txt"
+# The content of the server itself.
+"$PYTHON" - "$reports" "$CUTS" "$POSTS" >> "$reports/client.txt" << 'EOF' || echo "not ok the board did not report its content" >> "$reports/client.txt"
 import json
 import sys
 

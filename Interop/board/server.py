@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A board on Python `websockets`, for the sample of "Your own protocol": it cuts its connections, and says at the end what it has.
+"""A board server on Python `websockets` for the sample of "Your own protocol". It cuts its connections and reports its content at the end.
 
 server.py --cuts N [--seed N]
 
-Prints `listening PORT`. On SIGTERM it prints one line of JSON: the texts of each channel in order, how many connections there were, how many
-of them it cut, and how often something came again that it had.
+Prints `listening PORT`. On SIGTERM it prints one line of JSON: the texts of each channel in order, the numbers of connections and of cuts,
+and how often a post arrived again.
 """
 import argparse
 import asyncio
@@ -17,20 +17,20 @@ from websockets.exceptions import ConnectionClosed
 
 PING = 1.0  # seconds
 channels = {}  # name → the texts, in order
-seen = set()  # (client, id) of every post that is kept
+seen = set()  # (client, id) of every stored post
 connections = set()
 counts = {"connections": 0, "cuts": 0, "again": 0}
 
 
 class Visit:
     def __init__(self, connection, chance, cuts):
-        # What is followed: id → [channel, number of the last item that was sent].
+        # The subscriptions: id → [channel, number of the last item that was sent].
         self.connection, self.followed, self.name, self.cuts = connection, {}, None, cuts
-        # How many messages come and go before the cut.
+        # The number of messages until the cut.
         self.left = chance.randint(1, 24) if counts["cuts"] < cuts else None
 
     def spend(self):
-        """Cuts the connection when its time has come: before or after something was kept, or an answer left."""
+        """Cuts the connection at its time: before or after a post is stored or an answer is sent."""
         if self.left is None or counts["cuts"] >= self.cuts:
             return
         self.left -= 1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""MessagePack, CBOR and JSON of ours beside Python's msgpack, cbor2 and json.
+"""Our MessagePack, CBOR and JSON against Python's msgpack, cbor2 and json.
 
 usage: codecs.py PEER SEED
 
-A value goes out of each format of theirs into ours, and back out of each format of ours into theirs: what reads and what writes
-wrongly in the same way in one format is found by the other two.
+A value goes from each of their formats into ours, and from each of ours into theirs. An error that a reader and a writer of one format
+share is found by the other two formats.
 """
 
 import datetime
@@ -35,7 +35,7 @@ LENGTHS = [0, 1, 15, 16, 23, 24, 31, 32, 255, 256, 65_535, 65_536]
 STRINGS = ["", "a", "\0", '"\\/\b\f\n\r\t', "\u007f\u0080", "é€", "\ud7ff\ue000\uffff", "😀👩‍👩‍👧", "\u2028"] + ["x" * n for n in LENGTHS]
 BYTES = [bytes(n % 256 for n in range(length)) for length in LENGTHS]
 TEXT_MAPS = [{str(n): n for n in range(length)} for length in LENGTHS]
-# Microseconds are what Python knows; the first three are of MessagePack's three lengths.
+# Python has microseconds. The first three dates have the three lengths of MessagePack.
 DATES = [
     datetime.datetime(2026, 11, 21, tzinfo=UTC), datetime.datetime(2026, 11, 21, 1, 2, 3, 456789, UTC),
     datetime.datetime(2600, 1, 1, 0, 0, 0, 500000, UTC), datetime.datetime(1970, 1, 1, tzinfo=UTC),
@@ -44,7 +44,7 @@ DATES = [
 
 
 def anything(source: random.Random, depth: int, text_only: bool) -> object:
-    """A value of any shape; with `text_only` one that JSON has, too."""
+    """A random value. With `text_only` JSON can express it."""
     kinds = ["null", "bool", "integer", "float", "text"] + ([] if text_only else ["bytes"])
     kinds += ["array", "map", "array", "map"] if depth > 0 else []
     kind = source.choice(kinds)
@@ -75,7 +75,7 @@ def nested(depth: int) -> object:
 
 
 def specimen(source: random.Random) -> dict:
-    """What `Specimen` of our peer has."""
+    """The content of `Specimen` in our peer."""
     return {
         "flag": source.random() < 0.5, "small": source.randint(-128, 127), "large": source.randint(0, 2**64 - 1),
         "price": source.uniform(-1e6, 1e6), "ratio": source.randint(-1000, 1000) / 8, "name": source.choice(STRINGS[:9]),
@@ -88,7 +88,7 @@ def specimen(source: random.Random) -> dict:
 
 
 def without_nil(value: dict) -> dict:
-    """What is nil Codable leaves out."""
+    """Codable omits nil values."""
     return {key: item for key, item in value.items() if item is not None}
 
 

@@ -1,4 +1,4 @@
-"""Values through both sides: written here, read and written again there, read here."""
+"""Exchanges values with our peer: Python writes them, the peer reads and writes them again, and Python reads the result."""
 
 import datetime
 import json
@@ -29,7 +29,7 @@ def read(form: str, data: bytes) -> object:
 
 
 def alike(one: object, other: object) -> bool:
-    """Equal, a NaN to a NaN, and a number to a number of its kind: true is not 1, and -0.0 not 0.0."""
+    """Compares values. NaN equals NaN, and numbers of different kinds differ: true is not 1, and -0.0 is not 0.0."""
     if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return one is other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -40,17 +40,17 @@ def alike(one: object, other: object) -> bool:
         return len(one) == len(other) and all(map(alike, one, other))
     if isinstance(one, cbor2.CBORTag) and isinstance(other, cbor2.CBORTag):
         return one.tag == other.tag and alike(one.value, other.value)
-    # What is within a tag cbor2 reads as what cannot be changed.
+    # cbor2 reads values within a tag as immutable.
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
     if isinstance(one, datetime.datetime) and isinstance(other, datetime.datetime):
-        # A date in CBOR is a double: what that holds of a microsecond is all there is.
+        # A date in CBOR is a double, which does not hold every microsecond.
         return abs(one - other) <= datetime.timedelta(microseconds=1)
     return type(one) is type(other) and one == other
 
 
 class Peer:
-    """Our side, a program that answers a line with a line."""
+    """Our peer, a program that answers each line with a line."""
 
     def __init__(self, program: str) -> None:
         self.process = subprocess.Popen([program, "codecs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -66,7 +66,7 @@ class Peer:
             self.process.kill()
 
     def recoded(self, how: str, source: str, target: str, data: bytes) -> bytes:
-        """The same value as bytes of another format; `how` is `value` or `struct`. Raises a ValueError with what it says if it cannot."""
+        """Returns the value in another format. `how` is `value` or `struct`. Raises a ValueError with the peer's message on failure."""
         try:
             self.process.stdin.write(f"{how} {source} {target} {data.hex()}\n")
             self.process.stdin.flush()
@@ -80,7 +80,7 @@ class Peer:
 
 
 class Checks:
-    """Counts, and tells each check on a line."""
+    """Counts the checks and prints a line for each."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -95,7 +95,7 @@ class Checks:
             print(f"not ok {name}: {why}", flush=True)
 
     def same(self, name: str, values: list, formats: tuple = FORMATS, how: str = "value", expect=lambda value: value) -> None:
-        """Every value comes back as it went, out of each format and into each."""
+        """Every value returns unchanged, out of each format and into each."""
         for source in formats:
             for target in formats:
                 self.tell(f"{name}: {source} to {target}", self.first_difference(values, source, target, how, expect))
@@ -105,14 +105,14 @@ class Checks:
             try:
                 data = self.peer.recoded(how, source, target, written(source, value))
                 back = read(target, data)
-            except Exception as error:  # Whatever a reader of others raises, it did not understand us.
+            except Exception as error:  # Any exception of a reader means that it did not understand us.
                 return f"{short(value)}: {error}"
             if not alike(back, expect(value)):
                 return f"{short(value)} came back as {short(back)}"
         return None
 
     def shortest(self, name: str, form: str, values: list) -> None:
-        """What is written again has the bytes that the other side writes, which are the shortest."""
+        """Values written again have the bytes of the other side, which are the shortest."""
         for value in values:
             theirs = written(form, value)
             try:
@@ -124,7 +124,7 @@ class Checks:
         self.tell(name, None)
 
     def reads(self, name: str, form: str, cases: list) -> None:
-        """Bytes that the other side never writes mean these values."""
+        """Bytes that the other side never writes have these values."""
         for data, value in cases:
             try:
                 back = read("cbor", self.peer.recoded("value", form, "cbor", bytes.fromhex(data)))
@@ -135,7 +135,7 @@ class Checks:
         self.tell(name, None)
 
     def refuses(self, name: str, form: str, cases: list) -> None:
-        """Bytes that are no value are refused, and the next ones are read."""
+        """Invalid bytes are refused, and the next ones are read."""
         for data in cases:
             try:
                 self.peer.recoded("value", form, form, data)

@@ -1,9 +1,9 @@
 #!/bin/bash
-# MessagePack, CBOR and JSON beside Python's `msgpack`, `cbor2` and `json`, in both directions; see codecs.py.
+# MessagePack, CBOR and JSON against Python's `msgpack`, `cbor2` and `json`, in both directions; see codecs.py.
 #
 #   Interop/codecs/run.sh [SEED]
 #
-# HOLDFAST_BIN names the program with our peer's commands; without it the release build is made first.
+# HOLDFAST_BIN names the program with our peer's commands. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A WebSocket echo server that is broken in the way that the path says; it tells each request on standard error.
+"""A WebSocket echo server with the fault that the path names. It prints each request on standard error.
 
 broken.py [--tls-cert FILE --tls-key FILE]
 """
@@ -57,7 +57,7 @@ def head(status, fields, body=b""):
 
 
 def refuse(way, sock):
-    """Whether there is to be no WebSocket."""
+    """Refuses the upgrade if the fault says so. Returns whether it did."""
     if way == "garbage":
         sock.sendall(b"220 mail.example.com ESMTP\r\n")
     elif way == "plain":

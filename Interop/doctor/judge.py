@@ -1,13 +1,13 @@
-"""Holds a report of `holdfast doctor --json` against what should stand in it.
+"""Checks a report of `holdfast doctor --json` with an expression.
 
-judge.py FILE EXPRESSION, where `found` maps ids to findings, `seen` has the observations, `report` is the whole. Says what differs.
+judge.py FILE EXPRESSION, where `found` maps ids to findings, `seen` has the observations, `report` is the whole. Prints the differences.
 """
 import json
 import sys
 
 
 class Everything(dict):
-    """What was not seen is an empty object, so that an expression about it is false and not an error."""
+    """A missing observation is an empty object, so that an expression about it is false instead of an error."""
 
     def __missing__(self, key):
         return Everything()

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Lets `holdfast doctor` examine servers that are well, servers that are not, and places where there is none.
+# Runs `holdfast doctor` on healthy servers, faulty servers, and addresses without a server.
 #
 #   Interop/doctor/run.sh
 #
-# HOLDFAST names the tool; without it the release build is made first.
+# HOLDFAST names the tool. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
@@ -14,7 +14,7 @@ here=$ROOT/Interop/doctor
 
 export TMPDIR=$work
 
-# diagnose NAME STATUS EXPRESSION URL OPTION…: the doctor ends with the status, and its report is as the expression says, see judge.py.
+# diagnose NAME STATUS EXPRESSION URL OPTION…: the doctor ends with the status, and the expression is true for its report, see judge.py.
 diagnose() {
     local name=$1 wanted=$2 expression=$3 status=0
     shift 3
@@ -29,7 +29,7 @@ diagnose() {
     fi
 }
 
-# says NAME STATUS TEXT URL OPTION…: what people read has this line, and nothing that could drive their terminal.
+# says NAME STATUS TEXT URL OPTION…: the printed report contains this line, and no terminal control characters.
 says() {
     local name=$1 wanted=$2 text=$3 status=0
     shift 3
@@ -37,7 +37,7 @@ says() {
     if [ "$status" = "$wanted" ] && grep -qF -- "$text" "$work/output" && ! grep -q $'\e\|\a' "$work/output"; then report 0 "$name"; else report 1 "$name"; fi
 }
 
-# --- Certificates: an authority, one in between, and what they vouch for.
+# --- Certificates: a root, an intermediate, and server certificates.
 openssl_quietly() { openssl "$@" 2> "$work/openssl" || die "openssl $1: $(cat "$work/openssl")"; }
 cd "$work"
 openssl_quietly req -x509 -newkey rsa:2048 -nodes -days 30 -subj '/CN=Doctor test root' -keyout root.key -out root.pem
@@ -55,7 +55,7 @@ certificate expired root -1 rsa:2048 "$here_names"
 certificate elsewhere root 30 rsa:2048 'subjectAltName=DNS:other.example'
 cat leaf.pem between.pem > chain.pem
 
-# --- Servers that are well
+# --- Healthy servers
 start node "$PEERS/node.js" echo-server
 node=ws://127.0.0.1:$port/
 start python "$PYTHON" "$PEERS/python.py" echo-server --max-size 1000000
@@ -81,7 +81,7 @@ tinyproxy -d -c tinyproxy.conf > tinyproxy.log 2>&1 &
 started+=($!)
 
 well="--patience 30 --timeout 100"
-# Everything that an echo server should do, and does.
+# The capabilities of an echo server.
 echoes='report["isHealthy"] and all(found[f"messages.{kind}"]["severity"] == "good" for kind in
     ("text", "binary", "fragmented", "pingWithin", "empty", "invalidUTF8", "unmasked")) and seen["pings"]["answered"] == 10
     and seen["close"]["code"] == 1000 and "close.endsTCP" in found and not seen["unfinished"]'
@@ -104,10 +104,10 @@ echoes=${echoes//$'\n'/ }
         "$echoes and seen['limit']['largestTaken'] == 1048576 and 'limit.found' in found" "$ours" $well
     diagnose 'our server: a name leads to it' 0 "seen['resolution']['host'] == 'localhost' and 'network.resolved' in found" \
         "${ours/127.0.0.1/localhost}" $well --limit-cap 1K
-    diagnose 'nginx with TLS in front: chain, version, who stands there' 0 \
+    diagnose 'nginx with TLS in front: chain, version, server' 0 \
         "$echoes and seen['security']['version'] == '1.2' and len(seen['security']['chain']) == 3 and seen['security']['chain'][0]['key'] == 'P-256' and seen['security']['chain'][0]['signature'] == 'SHA-256 with RSA' and 28 <= seen['security']['chain'][0]['daysLeft'] <= 30 and 'tls.trusted' in found and 'surroundings.intermediaries' in found and not seen['security']['choosesHTTP2'] and seen['malformed']['server'].startswith('nginx')" \
         "$nginx" $well --ca root.pem --limit-cap 64K
-    diagnose 'nginx: it ends what is idle, and pings help' 0 \
+    diagnose 'nginx: it ends idle connections, and pings help' 0 \
         "found['idle.ends']['severity'] == 'warning' and 900 <= seen['idle']['ended']['ms'] and seen['idle']['isKeptByPings'] and 'pingInterval' in found['idle.ends']['advice']" \
         "$nginx" $well --ca root.pem --idle=20 --limit-cap 1K
     diagnose 'our server: silence does not end a connection' 0 "'idle.lives' in found" "$ours" $well --idle 1 --limit-cap 1K
@@ -120,12 +120,12 @@ echoes=${echoes//$'\n'/ }
     diagnose 'subprotocols: the last is chosen' 0 "seen['upgrade']['subprotocol'] == 'chat' and 'upgrade.subprotocol' in found and 'news' not in repr(report)" \
         "$broken/" $well --limit-cap 1K -s news -s chat
     diagnose 'subprotocols: none is chosen' 0 "'upgrade.subprotocolIgnored' in found" "$broken/no-protocol" $well --limit-cap 1K -s chat -s news
-    diagnose 'who stands in between, and no cookie of his' 0 \
+    diagnose 'intermediaries are found, and their cookies hidden' 0 \
         "any('Cloudflare' in line for line in found['surroundings.intermediaries']['details']) and any('Via: 1.1 edge' == line for line in found['surroundings.intermediaries']['details']) and 'secret' not in repr(report)" \
         "$broken/proxied" $well --limit-cap 1K
 }
 
-# --- Servers that are not
+# --- Faulty servers
 ill="--patience 2 --timeout 60 --limit-cap 64K"
 # shellcheck disable=SC2086
 {
@@ -138,35 +138,35 @@ ill="--patience 2 --timeout 60 --limit-cap 64K"
     diagnose 'it dies on fragments' 7 "found['messages.fragmented']['severity'] == 'broken' and found['messages.text']['severity'] == 'good'" \
         "$broken/no-fragments" $ill
     diagnose 'it dies on long messages' 0 "found['limit.hangsUp'] and seen['limit']['largestTaken'] == 5000 and seen['limit']['smallestRefused'] == 5001" "$broken/small" $ill
-    diagnose 'it takes what it should not' 0 "found['messages.invalidUTF8']['severity'] == 'warning' and found['messages.unmasked']['severity'] == 'warning'" "$broken/lax" $ill
-    diagnose 'it takes everything and says nothing, but pongs' 0 "seen['messages']['text']['kind'] == 'silent' and seen['limit']['proof'] == 'pong'" "$broken/silent" $ill
-    diagnose 'it never stops talking' 0 "seen['pings']['answered'] == 10 and seen['pings']['messages'] > 0 and 'unasked' in found['messages.text']['text'] and seen['limit']['proof'] == 'pong'" \
+    diagnose 'it accepts invalid messages' 0 "found['messages.invalidUTF8']['severity'] == 'warning' and found['messages.unmasked']['severity'] == 'warning'" "$broken/lax" $ill
+    diagnose 'it answers only pings' 0 "seen['messages']['text']['kind'] == 'silent' and seen['limit']['proof'] == 'pong'" "$broken/silent" $ill
+    diagnose 'it sends without a pause' 0 "seen['pings']['answered'] == 10 and seen['pings']['messages'] > 0 and 'unasked' in found['messages.text']['text'] and seen['limit']['proof'] == 'pong'" \
         "$broken/talks" $ill
-    diagnose 'it is mute' 7 "found['pings.never'] and found['messages.text']['severity'] == 'note' and seen['unfinished'][0]['probe'] == 'limit'" \
+    diagnose 'it sends nothing' 7 "found['pings.never'] and found['messages.text']['severity'] == 'note' and seen['unfinished'][0]['probe'] == 'limit'" \
         "$broken/mute" --patience 1 --timeout 60
-    diagnose 'it speaks a protocol of its own' 0 "seen['messages']['text']['closeCode'] == 4400 and found['messages.text']['severity'] == 'note'" "$broken/own-protocol" $ill
-    diagnose 'it drops what is idle' 0 "found['idle.ends'] and seen['idle']['ended']['kind'] == 'hungUp' and seen['idle']['isKeptByPings']" \
+    diagnose 'it uses its own protocol' 0 "seen['messages']['text']['closeCode'] == 4400 and found['messages.text']['severity'] == 'note'" "$broken/own-protocol" $ill
+    diagnose 'it drops idle connections' 0 "found['idle.ends'] and seen['idle']['ended']['kind'] == 'hungUp' and seen['idle']['isKeptByPings']" \
         "$broken/dies-idle" $ill --idle=20
     diagnose 'it answers garbage' 3 "found['upgrade.invalidHandshake']['severity'] == 'broken' and 'port' in found['upgrade.invalidHandshake']['advice']" "$broken/garbage" $ill
     diagnose 'it is a web server' 3 "seen['upgrade']['status'] == 200 and 'web server' in found['upgrade.refused']['advice']" "$broken/plain" $ill
-    diagnose 'it is elsewhere now' 3 "'wss://new.example.com/' in found['upgrade.refused']['advice']" "$broken/moved" $ill
-    diagnose 'it wants a token' 3 "'--bearer' in found['upgrade.refused']['advice']" "$broken/guarded" $ill
+    diagnose 'it redirects' 3 "'wss://new.example.com/' in found['upgrade.refused']['advice']" "$broken/moved" $ill
+    diagnose 'it requires a token' 3 "'--bearer' in found['upgrade.refused']['advice']" "$broken/guarded" $ill
     diagnose 'it hangs up' 3 "found['upgrade.lost']" "$broken/hangs-up" $ill
-    diagnose 'it says nothing' 3 "found['upgrade.timedOut']" "$broken/says-nothing" --patience 1
+    diagnose 'it sends no response' 3 "found['upgrade.timedOut']" "$broken/says-nothing" --patience 1
     diagnose 'its accept is wrong' 3 "'4.2.2' in found['upgrade.invalidHandshake']['advice']" "$broken/bad-accept" $ill
-    diagnose 'nobody is there' 4 "found['network.unreachable'] and not seen['upgrade']" "ws://127.0.0.1:$(free_port)/" $ill
-    diagnose 'there is no such name' 4 "found['network.unresolved']" ws://no-such-host.invalid/ --patience 20
+    diagnose 'no server listens' 4 "found['network.unreachable'] and not seen['upgrade']" "ws://127.0.0.1:$(free_port)/" $ill
+    diagnose 'an unknown host name' 4 "found['network.unresolved']" ws://no-such-host.invalid/ --patience 20
     diagnose 'the certificate has expired' 5 "found['tls.certificateExpired'] and seen['security']['chain'][0]['daysLeft'] < 0 and not seen['upgrade']" "$ours_expired" --ca root.pem $ill
-    diagnose 'the certificate is for another' 5 "found['tls.wrongHost'] and seen['security']['chain'][0]['names'] == ['other.example']" "$ours_elsewhere" --ca root.pem $ill
-    diagnose 'nobody vouches for it' 5 "found['tls.unknownAuthority']" "$nginx" $ill
+    diagnose 'the certificate is for another host' 5 "found['tls.wrongHost'] and seen['security']['chain'][0]['names'] == ['other.example']" "$ours_elsewhere" --ca root.pem $ill
+    diagnose 'the authority is not trusted' 5 "found['tls.unknownAuthority']" "$nginx" $ill
     diagnose '--insecure examines the rest' 0 "found['tls.unverified'] and seen['security']['version'] == '1.3' and seen['pings']['answered'] == 10 and found['tls.expiry']['severity'] == 'warning'" "$ours_expired" --insecure $well --limit-cap 1K
-    diagnose 'TLS on a port without' 5 "found['tls.tls']" "${ours/ws:/wss:}" $ill
-    diagnose 'time runs out' 7 "seen['unfinished'] and seen['pings']" "$broken/mute" --patience 1 --timeout 2.5
+    diagnose 'TLS on a plain port' 5 "found['tls.tls']" "${ours/ws:/wss:}" $ill
+    diagnose 'the timeout ends the examination' 7 "seen['unfinished'] and seen['pings']" "$broken/mute" --patience 1 --timeout 2.5
 
-    says 'people read what to do' 7 '→ use an application-level ping: WebSocketConfiguration.pingMessage' "$broken/never-pongs" --patience 1 --limit-cap 1K
-    says 'what a server says cannot drive the terminal' 0 'no such command \u{1B}]0;pwned\u{07}\u{1B}[2J' "$broken/own-protocol" $ill
-    says 'nor what it answers' 0 'answered with the text "what? \u{1B}]0;pwned' "$broken/answers" $ill
-    says 'nor the body of a refusal' 3 'Welcome\u{1B}[2J' "$broken/plain" $ill
+    says 'the report gives advice' 7 '→ use an application-level ping: WebSocketConfiguration.pingMessage' "$broken/never-pongs" --patience 1 --limit-cap 1K
+    says 'a close reason cannot control the terminal' 0 'no such command \u{1B}]0;pwned\u{07}\u{1B}[2J' "$broken/own-protocol" $ill
+    says 'an answer cannot control the terminal' 0 'answered with the text "what? \u{1B}]0;pwned' "$broken/answers" $ill
+    says 'the body of a refusal cannot control the terminal' 3 'Welcome\u{1B}[2J' "$broken/plain" $ill
 }
 
 # Control-C while it waits for the first pong.

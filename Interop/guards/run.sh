@@ -1,9 +1,9 @@
 #!/bin/bash
-# Lets `holdfast connect` past an nginx that wants a name and a password, or a cookie that it has set itself.
+# Lets `holdfast connect` pass an nginx that requires Basic authentication, or a cookie that it has set itself.
 #
 #   Interop/guards/run.sh
 #
-# HOLDFAST names the tool; without it the release build is made first.
+# HOLDFAST names the tool. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
@@ -69,40 +69,40 @@ await_all
 site=ws://127.0.0.1:$port
 secure=wss://127.0.0.1:$tls
 
-directly 'a name and a password' "$site/guarded" --basic somebody:p-ss
-directly 'the same over wss' "$secure/guarded" --ca "$ca" --basic somebody:p-ss
+directly 'Basic authentication' "$site/guarded" --basic somebody:p-ss
+directly 'Basic authentication over wss' "$secure/guarded" --ca "$ca" --basic somebody:p-ss
 printf 'p-ss\n' > "$work/password"
 directly 'the password in a file' "$site/guarded" --basic somebody --password-file "$work/password"
 HOLDFAST_PASSWORD=p-ss directly 'the password in the environment' "$site/guarded" --basic somebody
-refused 'none at all' '401 Unauthorized' "$site/guarded"
-refused 'a wrong one' '401 Unauthorized' "$site/guarded" --basic nobody:p-ss
+refused 'no credentials' '401 Unauthorized' "$site/guarded"
+refused 'wrong credentials' '401 Unauthorized' "$site/guarded" --basic nobody:p-ss
 refused 'no password' 'there is no password' "$site/guarded" --basic somebody
 
 jar=$work/cookies.json
-# last CHECK: what nginx got last, as "URI STATUS [COOKIES]".
+# last CHECK: the last request at nginx equals "URI STATUS [COOKIES]".
 last() {
     local status=1
     if [ "$(tail -n 1 "$work/cookies.log")" = "$1" ]; then status=0; fi
     tail -n 1 "$work/cookies.log" > "$work/output"
     report $status "    nginx saw $1"
 }
-refused 'without a cookie, but with a refusal that sets one' '403 Forbidden' "$site/feed/" --cookies "$jar"
+refused 'a refusal without a cookie, which sets another cookie' '403 Forbidden' "$site/feed/" --cookies "$jar"
 last '/feed/ 403 [-]'
-directly 'a redirect sets one' "$site/login" --follow --cookies "$jar"
+directly 'a redirect sets a cookie' "$site/login" --follow --cookies "$jar"
 last '/feed/ 101 [seen=1; ticket=open-sesame]'
-directly 'it is in the file' "$site/feed/" --cookies "$jar"
+directly 'the cookie file keeps the cookie' "$site/feed/" --cookies "$jar"
 last '/feed/ 101 [seen=1; ticket=open-sesame]'
-directly 'the same over wss' "$secure/feed/" --ca "$ca" --cookies "$jar"
-refused 'a refusal sets one' '403 Forbidden' "$secure/secret" --ca "$ca" --cookies "$jar"
-directly 'which goes over wss' "$secure/feed/" --ca "$ca" --cookies "$jar"
+directly 'the cookie is sent over wss' "$secure/feed/" --ca "$ca" --cookies "$jar"
+refused 'a refusal sets a Secure cookie' '403 Forbidden' "$secure/secret" --ca "$ca" --cookies "$jar"
+directly 'the Secure cookie is sent over wss' "$secure/feed/" --ca "$ca" --cookies "$jar"
 last '/feed/ 101 [seen=1; ticket=open-sesame; secret=1]'
-directly 'and not over ws' "$site/feed/" --cookies "$jar"
+directly 'the Secure cookie is not sent over ws' "$site/feed/" --cookies "$jar"
 last '/feed/ 101 [seen=1; ticket=open-sesame]'
-refused 'another path gets none' '403 Forbidden' "$site/secret" --cookies "$jar"
+refused 'another path gets no cookie' '403 Forbidden' "$site/secret" --cookies "$jar"
 last '/secret 403 [-]'
-directly 'without the file nothing is known' "$site/login" --follow --cookies "$work/other.json"
-refused 'nor kept' '403 Forbidden' "$site/feed/"
-refused 'a server takes it back' '403 Forbidden' "$site/logout" --cookies "$jar"
-refused 'and it is gone' '403 Forbidden' "$site/feed/" --cookies "$jar"
+directly 'another file starts without cookies' "$site/login" --follow --cookies "$work/other.json"
+refused 'without a file no cookie is kept' '403 Forbidden' "$site/feed/"
+refused 'a server deletes the cookie' '403 Forbidden' "$site/logout" --cookies "$jar"
+refused 'the deleted cookie is not sent' '403 Forbidden' "$site/feed/" --cookies "$jar"
 last '/feed/ 403 [seen=1]'
 finish

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Headless Chromium: loads a page from a server over HTTPS, opens a WebSocket to the same server, and prints what came back.
+"""Headless Chromium loads a page from a server over HTTPS, opens a WebSocket to the same server, and prints the answer.
 
 chromium.py HTTPS-URL TEXT
 
-Chromium asks for a WebSocket over HTTP/2 only where it has an HTTP/2 connection that has announced it.
+Chromium opens a WebSocket over HTTP/2 only if it already has an HTTP/2 connection that announced support.
 """
 import asyncio
 import json

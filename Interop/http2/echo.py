@@ -1,4 +1,4 @@
-"""An echo server for hypercorn, which says of each WebSocket by which HTTP it came."""
+"""An echo server for hypercorn that prints the HTTP version of each WebSocket."""
 
 
 async def app(scope, receive, send):

@@ -3,8 +3,8 @@
 #
 #   Interop/http2/run.sh
 #
-# HOLDFAST and HOLDFAST_BIN name the tool and the program with our peer's commands; without them the release builds are made first.
-# Each server says by which HTTP a WebSocket came, and is believed only if it says so.
+# HOLDFAST and HOLDFAST_BIN name the tool and the program with our peer's commands. Without them the release builds are made first.
+# Each server prints the HTTP version of a WebSocket, and a check passes only if the version is right.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
@@ -15,7 +15,7 @@ PEER=$(swift_program HOLDFAST_BIN HoldfastPeer)
 
 export TMPDIR=$work
 
-# start NAME PORT COMMAND…: starts a server in the background and waits until it takes connections; its words go to $work/NAME.log.
+# start NAME PORT COMMAND…: starts a server in the background and waits until it accepts connections. Its output goes to $work/NAME.log.
 start() {
     local name=$1 port=$2
     shift 2
@@ -30,7 +30,7 @@ start() {
     die "$name does not start: $(tail -n 1 "$work/$name.log")"
 }
 
-# echo_server VARIABLE OPTION…: starts our peer's echo server, which the suite wants, and keeps its port in the variable.
+# echo_server VARIABLE OPTION…: starts our peer's echo server for the suite, and stores its port in the variable.
 echo_server() {
     local -n result=$1
     local log="$work/peer.$1"
@@ -46,10 +46,10 @@ echo_server() {
     die "our peer does not start: $(tail -n 1 "$log")"
 }
 
-# opened NAME: how many WebSockets a server has opened over HTTP/2, and how many over HTTP/1.
+# opened NAME: the number of WebSockets that a server opened over HTTP/2, and over HTTP/1.
 opened() { echo "$(grep -c 'over HTTP/2' "$work/$1.log" || true) $(grep -c 'over HTTP/1' "$work/$1.log" || true)"; }
 
-# talks NAME SERVER VERSION URL OPTION…: what is sent comes back, and the server says that it came by this version.
+# talks NAME SERVER VERSION URL OPTION…: a message comes back, and the server reports this HTTP version.
 talks() {
     local name=$1 server=$2 version=$3 before after status=1
     shift 3
@@ -62,7 +62,7 @@ talks() {
     report $status "$name"
 }
 
-# refused NAME TEXT URL OPTION…: there is no connection, and the tool says this.
+# refused NAME TEXT URL OPTION…: the connection fails, and the tool prints this text.
 refused() {
     local name=$1 text=$2 status=1
     shift 2
@@ -72,7 +72,7 @@ refused() {
     report $status "$name"
 }
 
-# suite NAME URL OPTION…: every check of our peer's suite holds.
+# suite NAME URL OPTION…: every check of our peer's suite passes.
 suite() {
     local name=$1 status=0
     shift
@@ -103,7 +103,7 @@ talks 'ours: HTTP/2 over TLS' secure 2 "wss://127.0.0.1:$secure/" --ca "$ca" --h
 talks 'ours: HTTP/2 by prior knowledge' plain 2 "ws://127.0.0.1:$plain/" --http2
 talks 'ours: HTTP/1.1 by default' secure 1 "wss://127.0.0.1:$secure/" --ca "$ca"
 
-# HAProxy turns one version into the other, in both directions.
+# HAProxy converts between the versions, in both directions.
 to_http1=$(free_port)
 to_http2=$(free_port)
 suite_to_http1=$(free_port)
@@ -144,7 +144,7 @@ backend suite_http2
 CONFIG
 start haproxy "$to_http1" haproxy -db -f "$work/haproxy.cfg"
 talks 'HAProxy as a server: HTTP/2, and HTTP/1.1 behind it' plain 1 "wss://127.0.0.1:$to_http1/" --ca "$ca" --http2
-refused 'HAProxy as a server: nobody behind it' '503' "wss://127.0.0.1:$to_http1/nobody" --ca "$ca" --http2
+refused 'HAProxy as a server: no server behind it' '503' "wss://127.0.0.1:$to_http1/nobody" --ca "$ca" --http2
 talks 'HAProxy as a client: HTTP/1.1, and HTTP/2 behind it' secure 2 "ws://127.0.0.1:$to_http2/"
 suite 'HAProxy as a server: the suite' "wss://127.0.0.1:$suite_to_http1" --ca "$ca" --http2
 suite 'HAProxy as a client: the suite' "ws://127.0.0.1:$suite_to_http2"

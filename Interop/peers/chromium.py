@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Headless Chromium as a peer: serves chromium.html, opens it, and prints what the page's suite found.
+"""Headless Chromium as a peer: serves chromium.html, opens it, and prints the results of the page's suite.
 
 chromium.py suite URL
 
-The page is steered over the browser's own debugging protocol, which is JSON over a WebSocket.
+The browser's debugging protocol controls the page. It is JSON over a WebSocket.
 """
 import asyncio
 import functools
@@ -51,7 +51,7 @@ async def debugging_address(profile, browser):
 
 
 class Browser:
-    """Sends commands of the debugging protocol and waits for their answers and events."""
+    """Sends commands of the debugging protocol and waits for answers and events."""
 
     def __init__(self, connection):
         self.connection = connection

@@ -1,5 +1,5 @@
 #!/bin/bash
-# nginx as a peer: ends TLS in front of an echo server.
+# nginx as a peer that ends TLS in front of an echo server.
 #   nginx.sh echo-server --tls-cert FILE --tls-key FILE --upstream PORT [--read-timeout TIME]
 set -euo pipefail
 shift

@@ -2,7 +2,7 @@
 // Node `ws` as a peer.
 //   node.js echo-server [--tls-cert FILE --tls-key FILE]
 //   node.js suite URL [--ca FILE] [--no-compression] [--lines]
-//   node.js autobahn-client URL --agent NAME     (only to try Conformance/run.sh with)
+// node.js autobahn-client URL --agent NAME     (only to test Conformance/run.sh)
 'use strict';
 const fs = require('fs');
 const WebSocket = require('ws');
@@ -19,7 +19,7 @@ function echoServer() {
         : require('http').createServer(handler);
     const sockets = new WebSocket.Server({ server, perMessageDeflate: true, maxPayload: 32 * MEBIBYTE });
     sockets.on('connection', (socket, request) => {
-        socket.on('error', () => {}); // a violation: `ws` has sent its close frame already
+        socket.on('error', () => {}); // `ws` has already sent its close frame for the violation
         const close = request.url.match(/^\/close\/(\d+)\/(.*)$/);
         if (close) return socket.close(Number(close[1]), close[2]);
         socket.on('message', (data, isBinary) => socket.send(data, { binary: isBinary }));

@@ -56,7 +56,7 @@ def expect_same(got, wanted):
 
 
 class Suite:
-    """The checks, by the names they are reported under; each gets an open connection."""
+    """The checks by name. Each gets an open connection."""
 
     def __init__(self, arguments):
         self.url = arguments.url
@@ -133,7 +133,7 @@ class Suite:
             result = await asyncio.wait_for(work, 10)
             print("ok", name, flush=True)
             return result
-        except Exception as error:  # whatever it is, it is this check's failure
+        except Exception as error:  # any error is a failure of this check
             self.failures += 1
             print(f"not ok {name}: {error or type(error).__name__}", flush=True)
 

@@ -1,23 +1,23 @@
 #!/bin/bash
-# Lets `holdfast connect` go through real proxies from Debian: tinyproxy and squid, which also speaks TLS, microsocks and dante.
+# Lets `holdfast connect` use real proxies of Debian: tinyproxy, squid (also over TLS), microsocks and dante.
 #
 #   Interop/proxies/run.sh
 #
-# HOLDFAST names the tool; without it the release build is made first. dante knows the passwords of the system's users alone, so it is
-# only told a wrong one.
+# HOLDFAST names the tool. Without it the release build is made first. dante accepts only passwords of the system's users, so only
+# a wrong password is tested.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
 need_proxies
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 
-# through NAME LOG MARK URL OPTION…: what is sent through the proxy comes back, and its log says that it was there.
+# through NAME LOG MARK URL OPTION…: a message sent through the proxy comes back, and the proxy's log shows it.
 through() {
     local name=$1 log=$2 mark=$3 before status=1
     shift 3
     before=$(grep -c "$mark" "$log" || true)
     talk "$@" || true
-    # A proxy may write its log a moment later.
+    # A proxy may write its log later.
     for _ in {1..100}; do
         [ "$(grep -c "$mark" "$log" || true)" -le "$before" ] || break
         sleep 0.1
@@ -26,7 +26,7 @@ through() {
     report $status "$name"
 }
 
-# pinned NAME: `holdfast pin` prints the pin of the server's key, through the proxy that the environment names.
+# pinned NAME: `holdfast pin` prints the pin of the server's key through the proxy of the environment.
 pinned() {
     local pin status=1
     pin=$(openssl x509 -in "$ca" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64)
@@ -35,7 +35,7 @@ pinned() {
     report $status "$1"
 }
 
-# tinyproxy_at PORT [LINE]…: one that listens there, with these lines.
+# tinyproxy_at PORT [LINE]…: a tinyproxy on this port with these lines of configuration.
 tinyproxy_at() {
     local port=$1
     shift
@@ -43,11 +43,11 @@ tinyproxy_at() {
     launch "$port" tinyproxy -d -c "$work/tinyproxy.$port"
 }
 
-# squid_at PORT TLSPORT: one that wants a name and a password, and leads to no port 9.
+# squid_at PORT TLSPORT: a squid that requires a login and refuses port 9.
 squid_at() {
     local folder=$work/squid
     mkdir "$folder"
-    # The name in the file is not where the password comes from, so that it stands in no list of processes.
+    # openssl reads the password from standard input, so that no list of processes shows it.
     printf 'somebody:%s\n' "$(openssl passwd -apr1 -stdin <<< p-ss)" > "$folder/passwords"
     chmod 644 "$folder/passwords"
     [ "$(id -u)" != 0 ] || chown -R proxy "$folder"
@@ -77,7 +77,7 @@ END
     launch "$1" squid -N -f "$folder/conf"
 }
 
-# danted_at PORT METHOD: one with this way to log in, which leads to no port 9.
+# danted_at PORT METHOD: a dante with this login method that refuses port 9.
 danted_at() {
     cat > "$work/danted.$1" <<END
 logoutput: stderr
@@ -136,40 +136,40 @@ through 'microsocks: no login is needed' "$work/microsocks.$micro.log" connected
 through 'dante: ws' "$work/danted.$dante.log" pass "$plain" --proxy "socks5://127.0.0.1:$dante"
 through 'dante: ws to a name' "$work/danted.$dante.log" pass "${plain/127.0.0.1/localhost}" --proxy "socks5://localhost:$dante"
 through 'dante: wss' "$work/danted.$dante.log" pass "$secure" --ca "$ca" --proxy "socks5://127.0.0.1:$dante"
-through 'dante: a login that it does not want' "$work/danted.$dante.log" pass "$plain" --proxy "socks5://$login@127.0.0.1:$dante"
+through 'dante: an unnecessary login' "$work/danted.$dante.log" pass "$plain" --proxy "socks5://$login@127.0.0.1:$dante"
 
 for proxy in "tinyproxy $tiny" "squid $squid"; do
     read -r name port <<< "$proxy"
     refused "$name: no password" 'wants a name and a password' "$plain" --proxy "http://127.0.0.1:$port"
     refused "$name: a wrong password" 'not open a tunnel' "$plain" --proxy "http://$wrong@127.0.0.1:$port"
-    refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "http://$login@127.0.0.1:$port"
-    refused "$name: a name that nobody has" 'could not reach the server' ws://nobody.invalid/ --proxy "http://$login@127.0.0.1:$port"
+    refused "$name: an unreachable server" 'could not reach the server' "$nobody" --proxy "http://$login@127.0.0.1:$port"
+    refused "$name: an unknown host name" 'could not reach the server' ws://nobody.invalid/ --proxy "http://$login@127.0.0.1:$port"
 done
-refused 'tinyproxy: a port that it forbids' 'does not let us through' "$plain" --proxy "http://127.0.0.1:$closed"
-refused 'squid: a port that it forbids' 'does not let us through' ws://127.0.0.1:9/ --proxy "http://$login@127.0.0.1:$squid"
+refused 'tinyproxy: a forbidden port' 'does not let us through' "$plain" --proxy "http://127.0.0.1:$closed"
+refused 'squid: a forbidden port' 'does not let us through' ws://127.0.0.1:9/ --proxy "http://$login@127.0.0.1:$squid"
 HTTPS_PROXY="https://$login@127.0.0.1:$tls" pinned 'squid within TLS: pins are those of the server behind it'
-refused 'squid within TLS: nobody vouches for it' 'TLS with the proxy' "$plain" --proxy "https://$login@127.0.0.1:$tls"
+refused 'squid within TLS: an untrusted proxy' 'TLS with the proxy' "$plain" --proxy "https://$login@127.0.0.1:$tls"
 refused 'squid within TLS: the password is wrong' 'wants a name and a password' "$plain" \
     --proxy "https://$wrong@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
-refused 'squid within TLS: nobody vouches for the server' "TLS with $secure" "$secure" \
+refused 'squid within TLS: an untrusted server' "TLS with $secure" "$secure" \
     --proxy "https://$login@127.0.0.1:$tls" --proxy-ca "$proxy_ca"
 for proxy in "microsocks $micro $micro_guarded" "dante $dante $dante_guarded"; do
     read -r name port guarded <<< "$proxy"
     refused "$name: no password" 'requires a login' "$plain" --proxy "socks5://127.0.0.1:$guarded"
     refused "$name: a wrong password" 'rejects this name' "$plain" --proxy "socks5://$wrong@127.0.0.1:$guarded"
-    refused "$name: a server that is not there" 'could not reach the server' "$nobody" --proxy "socks5://127.0.0.1:$port"
-    refused "$name: a name that nobody has" 'could not reach the server\|without giving a reason' ws://nobody.invalid/ --proxy "socks5://127.0.0.1:$port"
+    refused "$name: an unreachable server" 'could not reach the server' "$nobody" --proxy "socks5://127.0.0.1:$port"
+    refused "$name: an unknown host name" 'could not reach the server\|without giving a reason' ws://nobody.invalid/ --proxy "socks5://127.0.0.1:$port"
 done
-refused 'dante: a port that it forbids' 'does not let us through' ws://127.0.0.1:9/ --proxy "socks5://127.0.0.1:$dante"
-refused 'a proxy that speaks no TLS' 'TLS with the proxy\|hung up\|connection reset' "$plain" --proxy "https://127.0.0.1:$micro"
+refused 'dante: a forbidden port' 'does not let us through' ws://127.0.0.1:9/ --proxy "socks5://127.0.0.1:$dante"
+refused 'a proxy without TLS' 'TLS with the proxy\|hung up\|connection reset' "$plain" --proxy "https://127.0.0.1:$micro"
 refused 'a SOCKS proxy is no HTTP proxy' 'not answer as an HTTP proxy\|hung up' "$plain" --proxy "http://127.0.0.1:$micro"
-refused 'a proxy that is not there' 'could not connect to the proxy' "$plain" --proxy "http://127.0.0.1:1"
+refused 'an unreachable proxy' 'could not connect to the proxy' "$plain" --proxy "http://127.0.0.1:1"
 
 HTTP_PROXY=http://127.0.0.1:$open through 'HTTP_PROXY, for ws' "$work/tinyproxy.$open.log" CONNECT "$plain"
 https_proxy=http://127.0.0.1:$open through 'https_proxy, for wss' "$work/tinyproxy.$open.log" CONNECT "$secure" --ca "$ca"
 ALL_PROXY=socks5://127.0.0.1:$micro through 'ALL_PROXY' "$work/microsocks.$micro.log" connected "$plain"
 export ALL_PROXY=http://127.0.0.1:1
-refused 'ALL_PROXY is looked at' 'could not connect to the proxy' "$plain"
+refused 'ALL_PROXY is used' 'could not connect to the proxy' "$plain"
 NO_PROXY=127.0.0.0/8 directly 'NO_PROXY' "$plain"
 directly '--no-proxy' "$plain" --no-proxy
 finish

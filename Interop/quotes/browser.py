@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Opens the page of `holdfast serve quotes` in Chromium and prints `ok NAME` or `not ok NAME: why` for what holds.
+"""Opens the page of `holdfast serve quotes` in Chromium and prints `ok NAME` or `not ok NAME: why` per check.
 
 browser.py HOLDFAST SCREENSHOTS
 
-The servers are real, and so are the faults: a link that cuts, a server that is ended and started again, messages that are dropped.
+Servers and faults are real: a link that cuts, a server that is restarted, messages that are dropped.
 """
 import asyncio
 import fnmatch
@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 HOLDFAST = sys.argv[1]
 SCREENSHOTS = pathlib.Path(sys.argv[2])
 LIVE = "globalThis.quotes?.link.state === 'live'"
-# The rows as they are drawn, read in the frame that drew them.
+# The drawn rows, read in the frame that drew them.
 ROWS = """new Promise((done) => requestAnimationFrame(() => done([...document.querySelectorAll('#rows .row')]
     .filter((row) => row.getClientRects().length > 0).map((row) => ({
         index: Number(row.getAttribute('aria-rowindex')), name: row.querySelector('.symbol').lastChild.data,
@@ -28,7 +28,7 @@ ROWS = """new Promise((done) => requestAnimationFrame(() => done([...document.qu
     })).sort((a, b) => a.index - b.index))))"""
 MARKET = """(() => { const { names, version, bid, ask, last, volume, time } = quotes.market;
     return names.map((name, index) => [name, version[index], bid[index], ask[index], last[index], volume[index], time[index]]); })()"""
-# Live, and with more gaps on this connection than when it was so before.
+# The page is live, with more gaps on this connection than at the last call.
 MENDED = """(({ link, counts }) => {
     if (link.state !== 'live') return false;
     const before = globalThis.before;
@@ -48,7 +48,7 @@ def link(port, script):
 
 
 async def snapshot(port):
-    """What the server itself says of every symbol, by name."""
+    """The server's own values of every symbol, by name."""
     quotes = {}
     async with connect(f"ws://127.0.0.1:{port}/feed", subprotocols=["holdfast.quotes.v1.json"], proxy=None, max_size=None) as socket:
         await socket.send(json.dumps({"type": "subscribe", "id": 1, "symbols": ["*"]}))
@@ -63,7 +63,7 @@ async def snapshot(port):
 
 
 async def agrees(page, port):
-    """Why the page does not show what the server has: values of the same version are the same, for most symbols at once."""
+    """Returns why page and server differ, or None. Values of the same version must be equal, for most symbols at once."""
     why = "nothing to compare"
     for _ in range(PATIENCE):
         theirs = await snapshot(port)
@@ -90,21 +90,21 @@ async def quiet_market(browser):
     async with market("--rate", "100", "--no-bursts") as server:
         page = await browser.open(f"http://127.0.0.1:{server.port}/quotes")
         report(await page.until(LIVE), "the page is live", errors(page))
-        report(await page.value("quotes.link.encoding") == "msgpack", "it prefers MessagePack")
+        report(await page.value("quotes.link.encoding") == "msgpack", "the page prefers MessagePack")
         rows = await page.value(ROWS)
         report(len(rows) > 10 and [row["index"] for row in rows] == list(range(2, len(rows) + 2)), "rows fill the window", rows)
         count = await page.value("document.getElementById('table').getAttribute('aria-rowcount')")
-        report(count == "501", "500 symbols are told to screen readers", count)
+        report(count == "501", "500 symbols are announced to screen readers", count)
         wrong = [row for row in rows if abs(float(row["last"].replace(",", "")) * 10_000 - row["model"]) > 50]
-        report(not wrong, "each row says what is known", wrong)
+        report(not wrong, "each row shows the page's values", wrong)
         why = await agrees(page, server.port)
-        report(why is None, "what is known is what the server has", why)
+        report(why is None, "the page's values equal the server's", why)
 
         names = sorted(await page.value("quotes.market.names"))
         report([row["name"] for row in rows] == names[: len(rows)], "rows are sorted by symbol", rows[:3])
         pattern = names[0][:2] + "*"
         await page.command("Runtime.evaluate", expression="document.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))")
-        report(await page.value("document.activeElement.id") == "filter", "the key / leads to the search")
+        report(await page.value("document.activeElement.id") == "filter", "the key / moves to the search")
         await page.command("Input.insertText", text=pattern)
         matching = fnmatch.filter(names, pattern)
         said = f"{len(matching)} of 500 symbols"
@@ -116,11 +116,11 @@ async def quiet_market(browser):
         said = f"{len(fnmatch.filter(names, f'*{names[-1]}*'))} of 500 symbols"
         found = await page.until(f"document.getElementById('count').textContent === {json.dumps(said)}")
         rows = await page.value(ROWS)
-        report(found and rows and all(names[-1] in row["name"] for row in rows), "and the one symbol asked for, alone", rows[:3])
+        report(found and rows and all(names[-1] in row["name"] for row in rows), "the search finds a single symbol", rows[:3])
         await page.command("Input.dispatchKeyEvent", type="keyDown", key="Escape")
-        report(await page.until("document.getElementById('count').textContent === '500 symbols'"), "Escape shows all again")
+        report(await page.until("document.getElementById('count').textContent === '500 symbols'"), "Escape shows all symbols again")
 
-        # With the server stopped nothing moves, and order can be judged.
+        # With the server stopped nothing changes, and the order can be checked.
         server.process.send_signal(signal.SIGSTOP)
         await page.until("(globalThis.before === (globalThis.before = quotes.counts.messages))")
         for key, sign in (("last", -1), ("last", 1), ("change", -1)):
@@ -137,14 +137,14 @@ async def quiet_market(browser):
             }}))(quotes)""")
             report(marked == order and values == sorted(values, reverse=sign < 0) and len(values) > 10, f"sorted by {key}, {order}", values)
         server.process.send_signal(signal.SIGCONT)
-        report(not page.errors, "no script fails", errors(page))
+        report(not page.errors, "no script has an error", errors(page))
         await page.close()
 
         page = await browser.open(f"http://127.0.0.1:{server.port}/quotes?encoding=json")
         live = await page.until(LIVE)
-        report(live and await page.value("quotes.link.encoding") == "json", "it speaks JSON where it is asked to", errors(page))
+        report(live and await page.value("quotes.link.encoding") == "json", "the page uses JSON on request", errors(page))
         why = await agrees(page, server.port)
-        report(why is None, "and knows the same", why)
+        report(why is None, "with JSON the values equal the server's", why)
         await page.close()
 
 
@@ -157,7 +157,7 @@ async def busy_market(browser):
             page = await browser.open(f"http://127.0.0.1:{server.port}/quotes", **options)
             live = await page.until(LIVE)
             before = await page.value(ROWS)
-            # Long enough for the sparklines, too.
+            # Long enough for the sparklines.
             await asyncio.sleep(5)
             measure = "[performance.now(), quotes.frames, quotes.counts.ticks]"
             first = await page.value(measure)
@@ -168,28 +168,28 @@ async def busy_market(browser):
             await page.screenshot(SCREENSHOTS / f"quotes-{name.split(',')[0]}.png")
             print(f"{name}: {rate:.0f} frames per second at {ticks:,.0f} ticks per second")
             report(live and len(moved) > 5, f"{name}: values move", f"{len(moved)} rows; {errors(page)}")
-            # The figure is the point; the floor only tells a page that hangs from a machine that is busy.
+            # The figure matters. The minimum only distinguishes a hanging page from a busy machine.
             report(rate >= 10 and ticks >= 1_000, f"{name}: 10 frames per second at least", f"{rate:.1f}, {ticks:.0f} ticks per second")
             wide = await page.value("document.documentElement.scrollWidth <= innerWidth")
-            report(wide and not page.errors, f"{name}: fits the window, no script fails", errors(page))
+            report(wide and not page.errors, f"{name}: fits the window, without script errors", errors(page))
             await page.close()
 
 
 async def cut_links(browser):
     async with market("--rate", "100", "--no-bursts") as server, link(server.port, "every 3s cut rst") as chaos:
         page = await browser.open(f"http://127.0.0.1:{chaos.port}/quotes")
-        report(await page.until("globalThis.quotes?.link.connections >= 3"), "two cuts are survived", errors(page))
+        report(await page.until("globalThis.quotes?.link.connections >= 3"), "the page survives two cuts", errors(page))
         report(await page.until(LIVE), "after a cut the page is live again", errors(page))
         why = await agrees(page, server.port)
-        report(why is None, "after a cut it shows what the server has", why)
-        report(not page.errors, "cuts make no script fail", errors(page))
+        report(why is None, "after a cut the values equal the server's", why)
+        report(not page.errors, "cuts cause no script error", errors(page))
         await page.close()
 
 
 async def restarted_server(browser):
     async with market("--rate", "100", "--no-bursts") as server:
         page = await browser.open(f"http://127.0.0.1:{server.port}/quotes")
-        report(await page.until(LIVE), "live before the server ends", errors(page))
+        report(await page.until(LIVE), "the page is live before the server ends", errors(page))
         run = await page.value("quotes.market.run")
         await server.stop()
         lost = "['lost', 'connecting'].includes(document.body.dataset.state)"
@@ -197,25 +197,25 @@ async def restarted_server(browser):
         dimmed = await page.value("Number(getComputedStyle(document.getElementById('rows')).opacity) < 1")
         report(dimmed and len(await page.value(ROWS)) > 10, "old prices are shown as old")
         await server.start()
-        report(await page.until(f"{LIVE} && quotes.market.run !== {run}"), "it finds the new server and its market", errors(page))
+        report(await page.until(f"{LIVE} && quotes.market.run !== {run}"), "the page connects to the new server", errors(page))
         why = await agrees(page, server.port)
-        report(why is None, "and shows what the new server has", why)
+        report(why is None, "the values equal the new server's", why)
         server.process.send_signal(signal.SIGSTOP)
-        report(await page.until("globalThis.quotes.link.state !== 'live'"), "a server that says nothing any more is given up")
+        report(await page.until("globalThis.quotes.link.state !== 'live'"), "a silent server is given up")
         server.process.send_signal(signal.SIGCONT)
-        report(await page.until(LIVE), "and found again when it speaks", errors(page))
-        report(not page.errors, "nothing of that makes a script fail", errors(page))
+        report(await page.until(LIVE), "the page reconnects when the server continues", errors(page))
+        report(not page.errors, "server failures cause no script error", errors(page))
         await page.close()
 
 
 async def dropped_messages(browser):
     async with market("--rate", "200", "--no-bursts", "--drop", "0.02") as server:
         page = await browser.open(f"http://127.0.0.1:{server.port}/quotes")
-        report(await page.until("globalThis.quotes?.counts.gaps >= 3"), "gaps are seen", errors(page))
-        report(await page.until(MENDED), "after a gap it is live again, on the same connection", errors(page))
+        report(await page.until("globalThis.quotes?.counts.gaps >= 3"), "gaps are detected", errors(page))
+        report(await page.until(MENDED), "after a gap the page is live again on the same connection", errors(page))
         why = await agrees(page, server.port)
-        report(why is None, "and no wrong price is shown", why)
-        report(await page.value("quotes.counts.garbage === 0") and not page.errors, "none of it is taken for garbage", errors(page))
+        report(why is None, "no wrong price is shown", why)
+        report(await page.value("quotes.counts.garbage === 0") and not page.errors, "no message counts as garbage", errors(page))
         await page.close()
 
 

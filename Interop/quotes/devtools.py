@@ -1,4 +1,4 @@
-"""A page in headless Chromium, steered over the browser's debugging protocol, whose errors are kept."""
+"""A page in headless Chromium, controlled over the debugging protocol, with a list of its errors."""
 import asyncio
 import base64
 import contextlib
@@ -16,7 +16,7 @@ from websockets.asyncio.client import connect  # noqa: E402
 
 
 class Page:
-    """A tab. `errors`: what its scripts and its workers threw, and what its content policy forbade."""
+    """A tab. `errors`: the exceptions of its scripts and workers, and the violations of its content policy."""
 
     def __init__(self, browser, session, target):
         self.browser, self.session, self.target = browser, session, target
@@ -26,7 +26,7 @@ class Page:
         return await self.browser.command(method, self.session, **parameters)
 
     async def value(self, expression):
-        """What an expression of JavaScript is, once it is there if it is a promise."""
+        """The value of a JavaScript expression, awaited if it is a promise."""
         answer = await self.command("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
@@ -34,10 +34,10 @@ class Page:
         return answer["result"].get("value")
 
     async def until(self, expression, seconds=PATIENCE):
-        """Waits until the expression is true; False if it does not become so."""
+        """Waits until the expression is true. Returns False at the timeout."""
         end = asyncio.get_running_loop().time() + seconds
         while asyncio.get_running_loop().time() < end:
-            # Between two documents there is nothing to ask.
+            # Between two documents evaluation fails.
             with contextlib.suppress(RuntimeError):
                 if await self.value(expression):
                     return True
@@ -99,7 +99,7 @@ class Browser:
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
             page.errors.append(str([argument.get("value") for argument in parameters["args"]]))
         elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-            # That a WebSocket was lost, or could not be opened, is said to the console by the browser itself.
+            # The browser itself logs that a WebSocket failed.
             if "WebSocket" not in parameters["entry"]["text"]:
                 page.errors.append(parameters["entry"]["text"] + " " + parameters["entry"].get("url", ""))
 

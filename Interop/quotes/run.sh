@@ -1,9 +1,9 @@
 #!/bin/bash
-# The page of `holdfast serve quotes`: its scripts in Node, then the page in headless Chromium before real servers and real faults.
+# The page of `holdfast serve quotes`: its scripts in Node, then the page in headless Chromium with real servers and real faults.
 #
 #   Interop/quotes/run.sh
 #
-# HOLDFAST names the tool; without it the release build is made first. Screenshots go to reports/.
+# HOLDFAST names the tool. Without it the release build is made first. Screenshots go to reports/.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"

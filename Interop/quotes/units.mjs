@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Tries the page's decoder, book, market and patterns without a browser; prints `ok NAME` or `not ok NAME: why` for each.
+// Tests the page's decoder, book, market and patterns without a browser. Prints `ok NAME` or `not ok NAME: why` for each.
 
 import assert from "node:assert/strict";
 
@@ -18,7 +18,7 @@ const ticks = (seq, ticks, conflated) => ({ type: "ticks", seq, conflated, ticks
 const sail = [0, "SAIL", 7, 100, 110, 105, 50, 1000];
 const bank = [2, "BANK", 3, 200, 210, 205, 60, 1000];
 
-/** A book that has been welcomed and has both symbols. */
+/** A book after the welcome, with both symbols. */
 function opened() {
     const book = new Book();
     book.connected();
@@ -26,19 +26,19 @@ function opened() {
     return book;
 }
 
-/** What a book shows of a symbol. */
+/** The values that a book shows for a symbol. */
 function shown(book, name) {
     const at = book.names.indexOf(name) * 6;
     return [...book.shown.subarray(at, at + 6)];
 }
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Random numbers from 0 to below 1, the same for the same seed. */
 function chance(seed) {
     let state = seed;
     return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-/** A server of three symbols, of whose messages a fifth is dropped. */
+/** A server of three symbols that drops a fifth of its messages. */
 function simulate(random) {
     const had = ["SAIL", "BANK", "REEF"].map(() => [[1, 100, 110, 105, 50, 1000]]);
     const newest = () => had.map((versions) => versions.at(-1));
@@ -99,7 +99,7 @@ const tests = {
         assert.deepEqual({ ...decode(bytes(text)) }, message);
         assert.equal(hex(encode(message)), text);
     },
-    "MessagePack: what is written is read again, in the shortest form"() {
+    "MessagePack: values are encoded in the shortest form and decoded again"() {
         const positive = [0, 127, 128, 255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 53 - 1];
         for (const value of [...positive, -1, -32, -33, -128, -129, -32_768, -32_769, -(2 ** 31) - 1]) {
             assert.equal(decode(encode(value)), value);
@@ -110,7 +110,7 @@ const tests = {
             assert.deepEqual(decode(encode(value)), value);
         }
     },
-    "MessagePack: what ends too soon, goes on, is nested too deeply or claims too much is refused at every length"() {
+    "MessagePack: truncated, trailing, deeply nested or oversized input is refused at every length"() {
         const whole = encode({ type: "subscribe", id: 1, symbols: ["BANK.*", "é", "x".repeat(40)], rate: 70_000 });
         for (let length = 0; length < whole.length; length++) assert.throws(() => decode(whole.subarray(0, length)), MessagePackError);
         const nested = "91".repeat(20) + "00";
@@ -119,7 +119,7 @@ const tests = {
             assert.throws(() => decode(bytes(bad)), MessagePackError, bad);
         }
     },
-    "MessagePack: a key of a peer means nothing to JavaScript"() {
+    "MessagePack: special JavaScript keys of a peer have no effect"() {
         assert.equal(Object.getPrototypeOf(decode(encode(JSON.parse('{"__proto__":{"type":"welcome"}}')))), null);
         assert.equal({}.type, undefined);
     },
@@ -133,7 +133,7 @@ const tests = {
         assert.deepEqual(book.takeChanged(), [0, 1]);
         assert.deepEqual(book.takeChanged(), []);
     },
-    "Book: behind a gap nothing is believed until it has come in full"() {
+    "Book: after a gap no value is trusted until the snapshot is complete"() {
         const book = opened();
         assert.equal(book.apply(ticks(3, [[0, 9, 1, 1]])), Order.resync);
         assert.deepEqual([book.round, book.counts.gaps, book.isComplete(1)], [1, 1, false]);
@@ -149,7 +149,7 @@ const tests = {
         book.apply(snapshot(8, [[2, "BANK", 4, 201, 210, 205, 60, 1000]], { round: 1 }));
         assert.ok(book.isComplete(1));
     },
-    "Book: the quotes of a snapshot behind a gap are good, what came before garbage is not"() {
+    "Book: the quotes of a snapshot after a gap count, values before garbage do not"() {
         const book = opened();
         assert.equal(book.apply(snapshot(3, [[0, "SAIL", 9, 101, 110, 105, 50, 1000]])), Order.resync);
         book.apply(ticks(4, [[0, 10, 1, 1], [2, 4, 1, 1]]));
@@ -158,7 +158,7 @@ const tests = {
         book.apply(ticks(5, [[0, 11, 1, 1]]));
         assert.equal(shown(book, "SAIL")[1], 102);
     },
-    "Book: a duplicate is ignored, a stale version is a base and is not shown"() {
+    "Book: a duplicate is ignored, a stale version is used as a base but not shown"() {
         const book = opened();
         book.apply(ticks(2, [[0, 8, 1, 1]]));
         assert.equal(book.apply(ticks(2, [[0, 8, 1, 1]])), Order.nothing);
@@ -173,7 +173,7 @@ const tests = {
         book.apply(ticks(2, [[0, 9, 1, 5]]));
         assert.deepEqual(shown(book, "SAIL").slice(0, 2), [9, 95]);
     },
-    "Book: after a cut the old is shown on; another run of the market starts from nothing"() {
+    "Book: after a cut old values stay; another run of the market starts empty"() {
         const book = opened();
         book.connected();
         assert.ok(!book.isComplete(1));
@@ -183,7 +183,7 @@ const tests = {
         book.apply({ ...welcome, market: 10, symbols: 1 });
         assert.deepEqual([book.names, book.shown.length], [[], 6]);
     },
-    "Book: garbage is counted and resynced, the third time the connection is given up"() {
+    "Book: garbage is counted and resynced, and the third time ends the connection"() {
         const bad = [
             null, 7, ticks("x", []), ticks(2, 5), ticks(2, [[0]]), ticks(2, [[0, 8, 32, 1]]), ticks(2, [[0, 8, 1]]),
             ticks(2, [[0, 8, 1, -101]]), ticks(2, [[0, 8, 1, 2 ** 53]]), ticks(2, [[1, 8, 1, 1]]), ticks(2, [[3, 8, 1, 1]]),
@@ -205,7 +205,7 @@ const tests = {
         assert.equal(book.apply({ ...welcome, version: 2 }), Order.close);
         assert.equal(book.apply({ ...welcome, symbols: 100_001 }), Order.close);
     },
-    "Book: whatever is dropped, no value is shown that the server never had, and in the end the newest are"() {
+    "Book: with any dropped messages only values of the server are shown, and the newest at the end"() {
         for (let seed = 1; seed <= 200; seed++) simulate(chance(seed));
     },
     "Market: direction, change, order and breadth"() {
@@ -242,7 +242,7 @@ const tests = {
         for (const [pattern, name] of bad) assert.ok(!match(pattern, name), `${pattern} ${name}`);
         assert.ok(!match("*A".repeat(16) + "B", "A".repeat(32)), "and soon");
     },
-    "Backoff: doubles up to half a minute, drawn from its upper half"() {
+    "Backoff: doubles up to half a minute, random in its upper half"() {
         assert.deepEqual([0, 1, 2, 20].map((failures) => backoff(failures, () => 1)), [250, 500, 1000, 30_000]);
         assert.equal(backoff(2, () => 0), 500);
     },

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Bad input to a live hub, while two honest members talk: every bad word gets an error or a close by code, memory stays bounded, and the
-members notice nothing. Prints `ok NAME` or `not ok NAME: why`.
+"""Sends bad input to a live hub while two honest members send messages. Every bad frame gets an error or a close code, memory is bounded,
+and the members are not disturbed. Prints `ok NAME` or `not ok NAME: why`.
 
 abuse.py HOLDFAST DIRECTORY [MUTATIONS [SEED]]
 
-DIRECTORY has `descriptors`, what protoc makes of rooms.proto.
+DIRECTORY contains `descriptors`, the output of protoc for rooms.proto.
 """
 import asyncio
 import base64
@@ -35,14 +35,14 @@ SEED = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 31)
 chance = random.Random(SEED)
 SECRET = secrets.token_bytes(32)
 CODECS = [JSON(), Protobuf(f"{DIRECTORY}/descriptors")]
-PLACES = 250  # connections that an address may have
+PLACES = 250  # connections allowed for an address
 USER_PLACES = 64
-PATIENCE = 60  # seconds; bounds failures only
-MEMORY = 200 << 20  # bytes that the hub may grow by under all of this
-LONGEST = 2  # seconds that a member may wait for an ack meanwhile; a debug build on two processors that others use has taken 0.8
+PATIENCE = 60  # seconds; limits failures only
+MEMORY = 200 << 20  # bytes of allowed growth of the hub in the whole run
+LONGEST = 2  # seconds that a member may wait for an ack; a debug build on two busy processors needed 0.8
 passed = failed = 0
-costs = []  # rows of the table
-attacked = ""  # by what, now
+costs = []  # the rows of the table
+attacked = ""  # the name of the current attack
 
 
 def report(good, name, why=""):
@@ -56,14 +56,14 @@ def encoded(data):
 
 
 def token(user, seconds=3600, rooms=None, secret=SECRET, header=None, **claims):
-    """A JSON Web Token, RFC 7519, signed as RFC 7515 says for HS256."""
+    """A JSON Web Token (RFC 7519), signed with HS256 as in RFC 7515."""
     payload = {"sub": user, "exp": int(time.time()) + seconds, "rooms": {"hall": "rwp", "pit": "rwp"} if rooms is None else rooms, **claims}
     signed = f"{encoded(json.dumps(header or {'alg': 'HS256', 'typ': 'JWT'}).encode())}.{encoded(json.dumps(payload).encode())}"
     return f"{signed}.{encoded(hmac.new(secret, signed.encode(), hashlib.sha256).digest())}"
 
 
 class Client:
-    """One who speaks the protocol by hand."""
+    """A client that sends single frames of the protocol."""
 
     def __init__(self, socket, user, device=None):
         self.socket, self.user, self.device = socket, user, device or secrets.token_hex(16)
@@ -93,7 +93,7 @@ class Client:
         return frame["id"]
 
     async def close_code(self):
-        """The code with which the hub ends it."""
+        """The close code from the hub."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
@@ -138,7 +138,7 @@ class Hub:
 
 
 class Stalls:
-    """How long this process has kept its own tasks waiting: attacks and members share it, and its stalls are none of the hub's."""
+    """The time that this process delayed its own tasks. Attacks and members share it, so its stalls are not the hub's."""
 
     def __init__(self):
         self.total = 0.0
@@ -154,7 +154,7 @@ stalls = Stalls()
 
 
 class Honest:
-    """A member who says something ten times a second, and writes down what it hears."""
+    """A member that sends ten messages a second, and records what it receives."""
 
     def __init__(self, hub, user):
         self.hub, self.user = hub, user
@@ -175,7 +175,7 @@ class Honest:
             async with asyncio.timeout(PATIENCE):
                 while self.acked < self.said:
                     await asyncio.sleep(0.05)
-            # What the other has said last comes too.
+            # Wait for the last messages of the other member.
             await asyncio.sleep(1)
             listening.cancel()
 
@@ -184,7 +184,7 @@ class Honest:
             frame = json.loads(text)
             if frame["t"] == "ack":
                 now = time.monotonic()
-                # A stall that has just ended counts when that is noticed.
+                # A stall that has just ended counts when it is noticed.
                 await asyncio.sleep(0.02)
                 for ack in frame["acks"]:
                     self.acked = max(self.acked, ack["cseq"])
@@ -196,7 +196,7 @@ class Honest:
 
 
 async def mutations(hub):
-    """Every type of frame, changed in every way, in both encodings, before the hello and after it."""
+    """Every type of frame, mutated in every way, in both encodings, before and after the hello."""
     codes, errors = {codec.protocol: {} for codec in CODECS}, 0
     for number in range(MUTATIONS):
         codec = CODECS[number % 2]
@@ -213,7 +213,7 @@ async def mutations(hub):
                         await socket.send(codec.encoded({"t": "join", "room": join["room"]}))
                     for _ in range(chance.randrange(3)):
                         await socket.send(codec.encoded(chance.choice(others)))
-                # Text that is no UTF-8 is sent as it is, which is the peer's fault as well.
+                # Text that is not UTF-8 is sent as it is, which is another fault of the peer.
                 await socket.send(codec.mutated(bad, chance), text=(chance.random() < 0.95) == (codec is CODECS[0]))
                 await socket.send(codec.encoded({"t": "ping", "n": 7}))
                 async with asyncio.timeout(PATIENCE):
@@ -232,10 +232,10 @@ async def mutations(hub):
         report(set(ends) <= wanted and len(ends) > 1, f"mutated frames of {name} end in an error or a close by code", ends)
 
 
-# One rule each ----------------------------------------------------------------------------------------------------------------------
+# Rules one by one -------------------------------------------------------------------------------------------------------------------
 
 def changed(shown):
-    """The token with another letter in the middle of its signature, where each letter counts."""
+    """The token with another letter in the middle of its signature, where every letter matters."""
     place = len(shown) - 20
     return shown[:place] + ("A" if shown[place] != "A" else "B") + shown[place + 1:]
 
@@ -285,28 +285,28 @@ async def forged(hub):
         await client.hello()
         await client.publish(1)
         answer = await client.hear("error", "ack", "hole")
-        report(answer["t"] == "error" and answer["code"] in (1004, 3003), "who has not joined cannot publish", answer)
+        report(answer["t"] == "error" and answer["code"] in (1004, 3003), "a client that has not joined cannot publish", answer)
         answer = await client.join("secret-room")
         report(answer["t"] == "error" and answer["code"] == 3001 or not answer.get("rights"), "a foreign room is closed", answer)
         state = await client.join()
         await client.publish(state.get("high", 0) + 5)
         answer = await client.hear("hole", "ack", "error")
-        report(answer["t"] == "hole" and answer["expected"] == state.get("high", 0) + 1, "a number too far ahead makes a hole", answer)
+        report(answer["t"] == "hole" and answer["expected"] == state.get("high", 0) + 1, "a number too far ahead gets hole", answer)
         name = await client.publish(1)
         await client.hear("ack")
         await client.publish(1)
         answer = await client.hear("ack")
         ack = answer["acks"][0]
-        report(ack.get("dup") and ack["id"] == name, "a number used again is acked as what it was", answer)
+        report(ack.get("dup") and ack["id"] == name, "a repeated number is acked with the stored message", answer)
         await client.publish(2, body="x" * 100_000)
         answer = await client.hear("error", "ack")
         report(answer["t"] == "error" and answer["code"] == 4002, "a payload that is too long is refused", answer)
         await client.publish(2, at=now() - 100 * 86_400_000)
         answer = await client.hear("error", "ack")
-        report(answer["t"] == "error" and answer["code"] == 4004, "one that was issued too long ago is refused", answer)
+        report(answer["t"] == "error" and answer["code"] == 4004, "a message that was issued too long ago is refused", answer)
         await client.publish(2, at=now() + 86_400_000)
         answer = await client.hear("error", "ack")
-        report(answer["t"] == "error" and answer["code"] == 4005, "one from the future is refused", answer)
+        report(answer["t"] == "error" and answer["code"] == 4005, "a message from the future is refused", answer)
         for frame in ({"t": "pres", "status": 7}, {"t": "sig", "type": "cursor"}, {"t": "typ", "on": "yes"}):
             await client.say(room="pit", **frame)
             answer = await client.hear("error", "pong")
@@ -314,11 +314,11 @@ async def forged(hub):
             report(good, f"a frame {frame['t']} with a flaw is refused alone", answer)
         await client.say(t="hist", ref=9, room="secret-room", before=1 << 52, limit=1 << 52)
         answer = await client.hear("error", "page")
-        report(answer["t"] == "error", "no pages of a foreign room", answer)
+        report(answer["t"] == "error", "history of a foreign room is refused", answer)
         await client.say(t="read", room="pit", seq=1 << 52)
         await client.say(t="hist", ref=10, room="pit", before=1 << 52, limit=1 << 52)
         answer = await client.hear("error", "page")
-        report(answer["t"] == "page" and len(answer["items"]) <= 500, "a page has its bound", str(answer)[:200])
+        report(answer["t"] == "page" and len(answer["items"]) <= 500, "the size of a page is limited", str(answer)[:200])
         device = client.device
     async with hub.connect() as socket:
         thief = Client(socket, "thief", device)
@@ -339,9 +339,9 @@ async def forged(hub):
     async with hub.connect() as socket:
         await Client(socket, "x").say(t="hello", v=[7, 8], device=secrets.token_hex(16), token=token("x"))
         answer = json.loads(await socket.recv())
-        report(answer["t"] == "error" and answer["code"] == 1002 and 1 in answer["versions"], "an unknown version is told the known ones", answer)
+        report(answer["t"] == "error" and answer["code"] == 1002 and 1 in answer["versions"], "a wrong version gets the known ones", answer)
     async with hub.connect() as socket:
-        report(await Client(socket, "mute").close_code() == 4002, "who says nothing is not waited for")
+        report(await Client(socket, "mute").close_code() == 4002, "a silent connection is closed")
 
 
 async def floods(hub):
@@ -385,10 +385,10 @@ async def floods(hub):
         told = 0
         while (frame := await watcher.hear("typ", "pong"))["t"] == "typ":
             told += frame["user"] == "typist" and frame.get("on", False)
-        # Three at once, and one a second.
-        report(open_ended and 1 <= told <= 5 + seconds, "a flood of what nobody stores is not passed on", (open_ended, told, seconds))
+        # Three at once, and one per second.
+        report(open_ended and 1 <= told <= 5 + seconds, "a flood of ephemeral frames is not passed on", (open_ended, told, seconds))
     counted = await crowd(hub, lambda number: "many", 200)
-    report(counted == {"welcome": USER_PLACES, "error": 200 - USER_PLACES}, "a user has so many connections and no more", counted)
+    report(counted == {"welcome": USER_PLACES, "error": 200 - USER_PLACES}, "the connections of a user are limited", counted)
     await abuse_http.places(hub.port, report)
     counted = await crowd(hub, lambda number: f"of-one-address-{number}", PLACES + 40)
     report(
@@ -397,7 +397,7 @@ async def floods(hub):
 
 
 async def crowd(hub, name, count):
-    """Opens so many connections; what each was answered first."""
+    """Opens this number of connections. Returns the first answer of each."""
     sockets, answers = [], {}
     try:
         for number in range(count):
@@ -407,7 +407,7 @@ async def crowd(hub, name, count):
             try:
                 await sockets[-1][1].send(codec.encoded(hello))
             except ConnectionClosed:
-                pass  # What it was told is there to be read.
+                pass  # The answer can still be read.
         for codec, socket in sockets:
             try:
                 answer = codec.decoded(await asyncio.wait_for(socket.recv(), PATIENCE))
@@ -436,7 +436,7 @@ async def limits(_):
 
 
 async def slow_reader(hub):
-    """Somebody who does not read while the room is full of life: the hub does not keep it all for him."""
+    """A member does not read while the room is busy. The hub must not keep everything for it."""
     async with hub.connect(max_queue=1) as lazy, hub.connect() as socket:
         sleeper = Client(lazy, "sleeper")
         await sleeper.hello()
@@ -454,7 +454,7 @@ async def slow_reader(hub):
                 await speaker.publish(cseq, body=body)
         grown = hub.memory - before
         print(f"# 36 MB past one who does not read: the hub grew by {grown >> 20} MB")
-        report(grown < 30 << 20, "who does not read is not waited for, and costs no memory", grown)
+        report(grown < 30 << 20, "a member that does not read delays nobody and costs no memory", grown)
 
 
 async def main():
@@ -471,7 +471,7 @@ async def main():
             attacked = attack.__name__
             try:
                 await attack(hub)
-            except Exception as error:  # noqa: BLE001: whatever it is, the others are told too
+            except Exception as error:  # noqa: BLE001: after any error the other attacks still run
                 report(False, attack.__name__, repr(error))
         grown = hub.memory - before
         print(f"# the hub grew by {grown >> 20} MB in all")
@@ -480,7 +480,7 @@ async def main():
             each.ends = True
         await asyncio.wait_for(asyncio.gather(*members), 2 * PATIENCE)
         for each in honest:
-            report(each.acked == each.said, f"{each.user}'s {each.said} messages were acked meanwhile", each.acked)
+            report(each.acked == each.said, f"{each.user}'s {each.said} messages were acked during the attacks", each.acked)
         both = [each.heard for each in honest]
         report(
             both[0][-len(both[1]):] == both[1][-len(both[0]):] and len(both[0]) >= honest[0].said + honest[1].said - 20
@@ -488,11 +488,11 @@ async def main():
             "both heard the same, without a gap", [len(each) for each in both])
         longest, attack = max(each.longest for each in honest)
         print(f"# longest wait for an ack: {longest:.2f} s, during {attack}; this process itself stalled for {stalls.total:.1f} s")
-        report(longest < LONGEST, f"neither waited for an ack for more than {LONGEST} s", f"{longest:.2f} s during {attack}")
+        report(longest < LONGEST, f"no ack took more than {LONGEST} s", f"{longest:.2f} s during {attack}")
         stalling.cancel()
         attack_table.table(costs)
         hub.process.terminate()
-        report(await asyncio.wait_for(hub.process.wait(), PATIENCE) == 0, "the hub still ends as it should")
+        report(await asyncio.wait_for(hub.process.wait(), PATIENCE) == 0, "the hub still ends cleanly")
     finally:
         if hub.process.returncode is None:
             hub.process.kill()

@@ -1,5 +1,5 @@
-"""A server at its limit of file descriptors: it waits instead of asking the system again and again, keeps some for others, and goes on.
-And one address does not take them all.
+"""A server at its limit of file descriptors waits without busy polling, keeps some for other uses, and continues later.
+One address cannot take all of them.
 
 abuse_descriptors.py HOLDFAST DIRECTORY     prints `ok NAME` or `not ok NAME: why`
 """
@@ -17,10 +17,10 @@ import abuse_http
 
 LIMIT = 128  # descriptors of the server
 CROWD = 300  # connections
-BUSY = 0.15  # of a processor, at most, while nothing can be accepted
-USUAL = 1024  # descriptors that many systems let a process have
+BUSY = 0.15  # share of a processor, at most, while the server cannot accept
+USUAL = 1024  # the default number of descriptors of many systems
 SILENT = 1500  # connections of one address
-OTHER = "127.0.0.2"  # an address of this machine's that is not the attacker's
+OTHER = "127.0.0.2"  # another address of this machine than the attacker's
 
 
 def free_ports(count):
@@ -34,7 +34,7 @@ def free_ports(count):
 
 
 def seconds_used(pid):
-    """Processor time of a process."""
+    """The processor time of a process."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -61,7 +61,7 @@ async def attack(holdfast, directory, report):
 
 
 async def one_address(holdfast, directory, report):
-    """One address opens more connections than a hub may have, and says nothing."""
+    """One address opens more connections than allowed, and stays silent."""
     port, = free_ports(1)
     process = await asyncio.create_subprocess_exec(
         holdfast, "serve", "hub", "--dev", "--quiet", "--port", str(port), "--data", f"{directory}/descriptors-log",
@@ -74,15 +74,15 @@ async def one_address(holdfast, directory, report):
             await asyncio.sleep(0)
         await asyncio.sleep(1)
         answer = await status(port, "/healthz", OTHER)
-        report(answer == 200, "probes of another address are answered while one has all that it may", answer)
+        report(answer == 200, "probes of another address are answered while one address uses its maximum", answer)
         try:
             async with asyncio.timeout(5), connect(
                     f"ws://127.0.0.1:{port}/rooms", subprotocols=["holdfast.rooms.v1.json"], proxy=None, local_addr=(OTHER, 0)) as guest:
                 await guest.send(json.dumps({"t": "hello", "v": [1], "device": "0" * 32, "token": "dev:bob"}))
                 answer = json.loads(await guest.recv())["t"]
-        except Exception as error:  # noqa: BLE001: whatever kept it out
+        except Exception as error:  # noqa: BLE001: any reason of the failure
             answer = error
-        report(answer == "welcome", "and so are its users", answer)
+        report(answer == "welcome", "users of another address are welcomed meanwhile", answer)
     finally:
         for peer in crowd:
             peer.close()
@@ -107,14 +107,14 @@ async def few(holdfast, report):
         print(f"# at its limit of descriptors the server takes {share:.0%} of a processor")
         report(share < BUSY, "a server at its limit of descriptors waits", f"{share:.0%} of a processor")
         answer = await status(metrics, "/metrics")
-        report(answer == 200, "it has some left for others", answer)
+        report(answer == 200, "it keeps some descriptors for other uses", answer)
         for peer in crowd:
             peer.close()
-        # The server has to hear of their end first.
+        # The server must notice their end first.
         answer, ends = None, time.monotonic() + 5
         while answer != 404 and time.monotonic() < ends:
             answer = await status(port, "/")
-        report(answer == 404, "and goes on when they are free again", answer)
+        report(answer == 404, "it accepts again when descriptors are free", answer)
     finally:
         for peer in crowd:
             peer.close()

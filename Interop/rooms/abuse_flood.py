@@ -1,7 +1,7 @@
-"""Floods of plain HTTP from one address: requests whose answers nobody reads, and bodies that do not come. Memory has a bound in bytes, probes
-are answered meanwhile, and what was taken is given back.
+"""Floods of plain HTTP from one address: requests whose answers are not read, and bodies that never arrive. Memory is limited, probes
+are answered meanwhile, and the memory is released afterwards.
 
-abuse_flood.py PORT PID [KEY [SEATS]]     against a hub that runs; SEATS is its limit `address.http`
+abuse_flood.py PORT PID [KEY [SEATS]]     against a running hub. SEATS is its limit `address.http`
 """
 import asyncio
 import socket
@@ -14,10 +14,10 @@ from attack_table import Watch, judge, table
 PIPELINED = 400  # connections
 BURST = 100 << 10  # bytes of requests on each: 40 MB in all
 SLOW = 1000  # connections
-# What the hub may hold for one connection of plain HTTP: 16 KiB that were read, 64 KiB of an answer, 32 KiB for what keeps account of them;
-# and as much again for what the allocator and the handshakes beside them need.
+# The hub's maximum for one connection of plain HTTP: 16 KiB read, 64 KiB of an answer, 32 KiB of bookkeeping.
+# The same again for the allocator and concurrent handshakes.
 SEAT = 2 * (16 + 64 + 32) << 10
-LEAST_BODY = 16 << 20  # bytes that the system's own buffers may hold beside the 4 MiB that the hub drops after an answer
+LEAST_BODY = 16 << 20  # the maximum in the system's buffers, besides the 4 MiB that the hub drops after an answer
 PROBES = ("/healthz", "/readyz", "/metrics")
 
 
@@ -31,7 +31,7 @@ def dial(port, buffer=None):
 
 
 def push(peer, data):
-    """Sends what the system takes; None if the hub has closed."""
+    """Sends what the system accepts. Returns None if the hub has closed."""
     try:
         return peer.send(data)
     except BlockingIOError:
@@ -41,7 +41,7 @@ def push(peer, data):
 
 
 def is_closed(peer):
-    """Whether the hub has closed; reads what it has said."""
+    """Returns whether the hub has closed. Reads its output."""
     try:
         while data := peer.recv(1 << 16):
             del data
@@ -53,7 +53,7 @@ def is_closed(peer):
 
 
 async def probes(port):
-    """What the probes are answered, and how long the slowest took in seconds."""
+    """The answers to the probes, and the longest time in seconds."""
     began = time.monotonic()
     statuses = []
     for path in PROBES:
@@ -66,7 +66,7 @@ async def probes(port):
 
 
 async def unread(port, pid, report, bound):
-    """Pipelined requests from many connections of one address, whose answers are never read."""
+    """Pipelined requests from many connections of one address, whose answers are not read."""
     watch = Watch(pid)
     request = abuse_http.whole("GET /page/messages.mjs", key=None)
     burst = request * (BURST // len(request))
@@ -91,13 +91,13 @@ async def unread(port, pid, report, bound):
     await asyncio.sleep(2)
     row = watch.row("answers that nobody reads", PIPELINED, sent, bound)
     judge(row, report)
-    report(row.kept < bound // 2, "which is given back", row.kept)
+    report(row.kept < bound // 2, "memory of unread answers is released", row.kept)
     report(answers == [200] * len(PROBES), "probes are answered meanwhile", (answers, seconds))
     return row
 
 
 async def slow(port, pid, report, bound):
-    """Bodies without a key and with one, of which a byte comes now and then."""
+    """Bodies with and without a key, of which a byte arrives now and then."""
     watch, peers = Watch(pid), []
     try:
         for number in range(SLOW):
@@ -127,7 +127,7 @@ async def slow(port, pid, report, bound):
 
 
 async def endless(port, report):
-    """A body that goes on after its request was refused."""
+    """A body that continues after its request was refused."""
     peer, sent, count = dial(port), 0, 0
     push(peer, abuse_http.head(abuse_http.POST, 1 << 40, key=None))
     end = time.monotonic() + 5
@@ -136,11 +136,11 @@ async def endless(port, report):
         sent += count or 0
         await asyncio.sleep(0 if count else 0.01)
     peer.close()
-    report(count is None and sent < LEAST_BODY + (4 << 20), "a body that was refused is not read on", f"{sent} bytes, closed: {count is None}")
+    report(count is None and sent < LEAST_BODY + (4 << 20), "a refused body is not read further", f"{sent} bytes, closed: {count is None}")
 
 
 async def attack(port, pid, report, seats):
-    """What it cost a hub with so many connections of plain HTTP for an address, as rows of a table."""
+    """The memory that the attacks cost a hub with this limit of plain HTTP connections per address, as rows of a table."""
     rows = [await unread(port, pid, report, seats * SEAT), await slow(port, pid, report, seats * SEAT)]
     await endless(port, report)
     return rows

@@ -1,4 +1,4 @@
-"""Good frames of every type a client may say, and what becomes of them in bad hands, in both encodings."""
+"""Valid frames of every type of a client, and mutations of them, in both encodings."""
 import json
 import secrets
 import time
@@ -13,7 +13,7 @@ ODD_BYTES = [b"", b"\0", b"[" * 1000, b"{}{}", b"\xff\xfe", b"x" * 70000]
 
 
 def samples(token):
-    """One good frame of each type."""
+    """One valid frame of each type."""
     room = {"room": "pit"}
     publication = {"t": "pub", **room, "cseq": 1, "id": str(uuid.uuid4()), "at": int(time.time() * 1000)}
     return [
@@ -44,7 +44,7 @@ class JSON:
         return json.loads(data)
 
     def mutated(self, frame, chance):
-        """The frame with something wrong."""
+        """The frame with a fault."""
         frame = json.loads(json.dumps(frame))
         way = chance.randrange(7)
         key = chance.choice(list(frame))
@@ -68,7 +68,7 @@ class JSON:
 
 
 class Protobuf:
-    """Frames as Protocol Buffers, by Python's own library and rooms.proto."""
+    """Frames as Protocol Buffers, with Python's own library and rooms.proto."""
     protocol = "holdfast.rooms.v1.protobuf"
 
     def __init__(self, descriptors):
@@ -91,7 +91,7 @@ class Protobuf:
         return {"t": kind, "code": getattr(getattr(message, kind), "code", 0)}
 
     def mutated(self, frame, chance):
-        """The frame with something wrong."""
+        """The frame with a fault."""
         message, body = self.message(frame)
         fields = [field for field, _ in body.ListFields()]
         way = chance.randrange(10)
@@ -113,14 +113,14 @@ class Protobuf:
         if way == 5:
             return varint(number << 3 | 2) + varint(chance.choice([1, 1 << 31, 1 << 40, (1 << 64) - 1])) + data
         if way == 6:
-            # Another body follows, and the last one counts.
+            # Another body follows. The last one counts.
             return data + record(chance.randrange(1, 20), data)
         if way == 7:
             return record(number, b"".join(record(field, chance.choice(ODD_BYTES)) for field in range(1, 10)))
         if way == 8:
             return record(number, b"".join(varint(field << 3) + varint(chance.choice(ODD_NUMBERS)) for field in range(1, 10)))
         if way == 9:
-            # Two hundred thousand empty parts, whatever they are here.
+            # Two hundred thousand empty fields.
             return record(number, b"\x32\0" * 200_000)
         return data
 

@@ -4,9 +4,9 @@ import json
 import re
 import uuid
 
-PATIENCE = 60  # seconds; bounds failures only
+PATIENCE = 60  # seconds; limits failures only
 KEY = "an API key for abuse"
-PLACES = 100  # connections of plain HTTP that an address may have
+PLACES = 100  # plain HTTP connections allowed for an address
 POST = "POST /api/rooms/pit/messages"
 GOOD = b'{"type":"note","body":{"a":1}}'
 
@@ -27,7 +27,7 @@ class Visit:
     """One connection."""
 
     def __init__(self, port, source=None):
-        """source: the address of this machine's that it comes from."""
+        """source: the address of this machine that it comes from."""
         self.port, self.source = port, source and (source, 0)
 
     async def __aenter__(self):
@@ -46,7 +46,7 @@ class Visit:
             pass
 
     async def answer(self, has_body=True):
-        """The status and the body of the next answer; 0 if the hub closed instead."""
+        """The status and the body of the next answer. The status is 0 if the hub closed instead."""
         try:
             async with asyncio.timeout(PATIENCE):
                 lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -69,7 +69,7 @@ BODIES = [
     b'{"type":"' + b"x" * 70 + b'","body":1}', b'{"type":"a","bin":"*"}', b'{"type":"a","body":' + b"[" * 1000 + b"]" * 1000 + b"}",
     b'{"type":"a","body":1,"about":{"kind":"edit","seq":-1}}', b'{"type":"\xff","body":1}', b'{"type":"a","body":"\x00"}', b"\xff\xfe\x00",
 ]
-# Whatever the router makes of it: no file, no room, no error of ours.
+# The router must not find a file or a room, and must not fail.
 PATHS = [
     "/page/../../etc/passwd", "/page/%2e%2e/chat.mjs", "/page/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/page/", "/page/%00", "/status/../api",
     "/api/rooms//messages", "/api/rooms/%00/messages", "/api/rooms/%ff/messages", "/api/rooms/a%zz/messages", "/api/rooms/" + "x" * 200 + "/messages",
@@ -88,12 +88,12 @@ async def wrong_keys(port, report):
             if status not in ((200, 201, 404) if key == KEY + " " else (401, 400, 431, 0)):
                 wrong[str(key)[:20], line] = status
     status, _ = await ask(port, whole(POST, GOOD, key=None, Authorization=f"Basic {KEY}"))
-    report(not wrong and status == 401, "without a key there is no way to the API", (wrong, status))
+    report(not wrong and status == 401, "the API requires a valid key", (wrong, status))
 
 
 async def bad_bodies(port, report):
     answers = {body[:30]: (await ask(port, whole(POST, body)))[0] for body in BODIES}
-    report(set(answers.values()) == {400, 413}, "what is no publication is told so", {key: value for key, value in answers.items() if value != 400})
+    report(set(answers.values()) == {400, 413}, "bad bodies are refused", {key: value for key, value in answers.items() if value != 400})
     answers = [
         await ask(port, head(POST, 1 << 30) + b" " * (1 << 20)), await ask(port, head(POST, 300 * 1024) + b" " * 300 * 1024),
         await ask(port, head(POST, Transfer_Encoding="chunked") + b"10000\r\n" + (b" " * 65536 + b"\r\n10000\r\n") * 16),
@@ -108,7 +108,7 @@ async def bad_bodies(port, report):
         head("GET / HTTP/9.9\r\nX: y", 0), head(POST, 0, X="y\r\n z"), b"\r\n" * 1000, b"\xff" * 5000, head("GET /", X="y" * 200_000),
     ]
     answers = [(await ask(port, lie + b"\r\n"))[0] for lie in lies]
-    report(all(status == 0 or 400 <= status < 600 and status != 500 for status in answers), "what is no HTTP is refused", answers)
+    report(all(status == 0 or 400 <= status < 600 and status != 500 for status in answers), "invalid HTTP is refused", answers)
 
 
 async def paths(port, report):
@@ -117,11 +117,11 @@ async def paths(port, report):
         for method in ("GET", "POST", "DELETE", "HEAD"):
             status, body = await ask(port, whole(f"{method} {path}", GOOD if method == "POST" else b""))
             is_page = status == 200 and path.startswith("/?") and method in ("GET", "HEAD")
-            # Who publishes asks for no page: there a query means nothing.
+            # A publication ignores the query.
             is_publication = status == 201 and "/a/messages?" in path and method == "POST"
             if not is_page and not is_publication and not (status == 0 or 400 <= status < 500) or b"root:" in body:
                 wrong[method, path[:40]] = status
-    report(not wrong, "no path leads where it should not", wrong)
+    report(not wrong, "no path leaks a file or a room", wrong)
 
 
 async def pipelines(port, report):
@@ -130,12 +130,12 @@ async def pipelines(port, report):
         answers = {await visit.answer() for _ in range(2000)}
         await sending
     report(answers == {(200, b"alive\n")}, "two thousand requests at once are answered one by one", answers)
-    # Nobody reads the answers: the hub stops reading.
+    # The answers are not read, so the hub stops reading.
     async with Visit(port) as visit:
         visit.reader._transport.pause_reading()
         request, said = whole("GET /page/rooms.mjs") * 100, 0
         try:
-            while said < 256 << 20:  # More than all buffers between us hold.
+            while said < 256 << 20:  # More than all buffers on the way hold.
                 visit.writer.write(request)
                 said += len(request)
                 async with asyncio.timeout(3):
@@ -143,11 +143,11 @@ async def pipelines(port, report):
             held = False
         except (TimeoutError, ConnectionError):
             held = True
-        report(held, "who does not read answers is not read either")
+        report(held, "the hub stops reading from a client that does not read answers")
 
 
 async def floods(port, report):
-    """Slow bodies and heads stay open while others are served."""
+    """Slow bodies and heads stay open while other requests are served."""
     slow = [Visit(port) for _ in range(PLACES // 10)]
     for visit in slow:
         await visit.__aenter__()
@@ -165,7 +165,7 @@ async def floods(port, report):
         key = str(uuid.uuid4())
         same = await asyncio.gather(*(ask(port, whole(POST, GOOD, Idempotency_Key=key)) for _ in range(40)))
         statuses, seqs = {status for status, _ in same}, {json.loads(body)["seq"] for _, body in same}
-        report(statuses <= {200, 201} and 201 in statuses and len(seqs) == 1, "one publication that comes forty times at once is stored once", (statuses, seqs))
+        report(statuses <= {200, 201} and 201 in statuses and len(seqs) == 1, "forty equal publications are stored once", (statuses, seqs))
         status, _ = await ask(port, whole(POST, GOOD, Idempotency_Key="x"))
         report(status == 400, "a key that is no UUID is refused", status)
         limit = asyncio.Semaphore(PLACES // 2)
@@ -174,7 +174,7 @@ async def floods(port, report):
             async with limit:
                 return (await ask(port, whole(POST, GOOD)))[0]
         statuses = await asyncio.gather(*(publish() for _ in range(1500)))
-        report(set(statuses) <= {201, 429, 503} and 201 in statuses, "a flood of publications is stored, or told to wait", set(statuses))
+        report(set(statuses) <= {201, 429, 503} and 201 in statuses, "a flood of publications is stored or delayed", set(statuses))
         watchers = [Visit(port) for _ in range(80)]
         for visit in watchers:
             await visit.__aenter__()
@@ -182,7 +182,7 @@ async def floods(port, report):
         statuses = [(await visit.answer())[0] for visit in watchers]
         for visit in watchers:
             visit.writer.close()
-        report(sorted(set(statuses)) == [200, 503] and statuses.count(200) <= 64, "so many watch and no more", statuses.count(200))
+        report(sorted(set(statuses)) == [200, 503] and statuses.count(200) <= 64, "status streams are limited", statuses.count(200))
     finally:
         dripping.cancel()
         for visit in slow:
@@ -190,7 +190,7 @@ async def floods(port, report):
 
 
 async def places(port, report):
-    """One address opens more than it may."""
+    """One address opens more connections than allowed."""
     visits = [Visit(port) for _ in range(PLACES + 40)]
     statuses = []
     for visit in visits:
@@ -206,7 +206,7 @@ async def places(port, report):
 
 
 async def pages(port, report):
-    """Pages of others, and names of others that lead here, ask for a WebSocket and for what is for this machine only."""
+    """Pages of other origins, and other names of this address, request a WebSocket and local resources."""
     asked = {
         None: 101, f"http://127.0.0.1:{port}": 101, f"http://localhost:{port}": 403, f"http://127.0.0.1:{port + 1}": 403,
         "https://evil.example": 403, "http://evil.example": 403, "null": 403, "": 403,
@@ -221,10 +221,10 @@ async def pages(port, report):
         answers[origin] = (await ask(port, head("GET /rooms", key=None, Host=f"127.0.0.1:{port}", **upgrade, **fields)))[0]
     report(answers == asked, "pages of other origins open no WebSocket", answers)
     status, _ = await ask(port, head("GET /rooms", key=None, **upgrade, Host="evil.example", Origin="http://evil.example"))
-    report(status == 403, "nor does a page whose own name leads here", status)
+    report(status == 403, "a page of an unknown name of this host opens no WebSocket", status)
     private = ("/metrics", "/status.json", "/status/stream")
     answers = {path: (await ask(port, whole(f"GET {path}", key=None, Host="evil.example")))[0] for path in private}
-    report(set(answers.values()) <= {401, 403}, "which is told nothing that is for this machine", answers)
+    report(set(answers.values()) <= {401, 403}, "local resources are refused to other origins", answers)
 
 
 ATTACKS = [pages, wrong_keys, bad_bodies, paths, pipelines, floods]

@@ -1,4 +1,4 @@
-"""Connections of HTTP/2 that ask for a page again and again, allow any number of bytes, and never read one: what waits has a bound.
+"""HTTP/2 connections that request a page repeatedly, grant a large window, and never read. The hub's queues must be limited.
 
 abuse_http2.py HOLDFAST     prints `ok NAME` or `not ok NAME: why`
 """
@@ -12,15 +12,15 @@ import time
 from attack_table import SLACK, Watch, judge, table
 
 FILES = 1024  # descriptors of the server
-PLACES = 640 + 256  # streams and connections that it then takes, and those that it tells that there are too many
-PEERS = 40  # connections at once; as many that the server has ended may still be closing
-BURST = 20  # requests at once; more than 100 that are open end a connection
+PLACES = 640 + 256  # the streams and connections that it then accepts, and those that it refuses
+PEERS = 40  # concurrent connections; as many closed ones may still be closing
+BURST = 20  # concurrent requests; more than 100 open ones end a connection
 SECONDS = 6
 PATH = "/quotes/table.mjs"
-ANSWER = 16 << 10  # bytes, more than the page's longest script and its head have
-STREAM = 16 << 10  # bytes that a stream may take beside its answer
-QUEUE = 2 * 64 << 10  # bytes that a connection may hold of what is on its way to the system, and of what was read
-REFUSED = 100 * 4 << 10  # bytes that a connection may hold of streams that there was no room for
+ANSWER = 16 << 10  # bytes, more than the page's longest script with its head
+STREAM = 16 << 10  # bytes for a stream besides its answer
+QUEUE = 2 * 64 << 10  # bytes of a connection on the way to the system, and of input
+REFUSED = 100 * 4 << 10  # bytes of a connection for refused streams
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -29,14 +29,14 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def request(method, stream):
-    """Literals without an index (RFC 7541 §6.2.2), but for `:scheme: http`."""
+    """Literals without an index (RFC 7541 §6.2.2), except `:scheme: http`."""
     fields = b"\x86" + b"".join(
         bytes([place, len(text)]) + text.encode() for place, text in ((2, method), (4, PATH), (1, "127.0.0.1")))
     return frame(1, 5, stream, fields)
 
 
 class Peer:
-    """One connection, in so many bytes as the system takes."""
+    """One connection that sends as many bytes as the system accepts."""
 
     def __init__(self, port, method):
         self.method, self.stream, self.waiting = method, 1, b""
@@ -44,13 +44,13 @@ class Peer:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self.socket.connect(("127.0.0.1", port))
         self.socket.setblocking(False)
-        # All that may be said: SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_UPDATE of the connection, and an acknowledgement of what comes.
+        # The largest SETTINGS_INITIAL_WINDOW_SIZE, a WINDOW_UPDATE of the connection, and an acknowledgement of the settings.
         most = (1 << 31) - 1
         self.waiting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, most))
         self.waiting += frame(8, 0, 0, struct.pack(">I", most - 65_535)) + frame(4, 1, 0)
 
     def push(self):
-        """Asks for more; how many bytes of it the system took, None when the server has ended the connection."""
+        """Sends more requests. Returns the number of bytes that the system took, None after the server has ended the connection."""
         if not self.waiting:
             self.waiting = b"".join(request(self.method, self.stream + 2 * number) for number in range(BURST))
             self.stream += 2 * BURST
@@ -65,11 +65,11 @@ class Peer:
 
 
 def fight(port, watch):
-    """How many connections were opened, how many of them the server ended, and how many bytes it took."""
+    """The numbers of connections opened, of those that the server ended, and of the bytes it accepted."""
     peers, opened, ended, sent = [], 0, 0, 0
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        # Without a body an answer is over when it has been made; with one the stream stays.
+        # Without a body an answer is complete at once. With a body the stream stays.
         while len(peers) < PEERS:
             peers.append(Peer(port, "GET" if opened % 2 else "HEAD"))
             opened += 1
@@ -95,7 +95,7 @@ async def attack(holdfast, report):
     try:
         url = await asyncio.wait_for(process.stdout.readline(), 60)
         port = int(url.split(b":")[2].split(b"/")[0])
-        # A server's first connection costs more than the others.
+        # The first connection of a server costs more than the others.
         Peer(port, "GET").push()
         await asyncio.sleep(0.5)
         watch = Watch(process.pid)

@@ -1,4 +1,4 @@
-"""What one user may take from all others: every place for a room, the links with signals, the disk. Used by abuse.py, on a hub of its own with
+"""Limits for one user against all others: rooms, bandwidth of signals, disk space. abuse.py runs this on a hub of its own with
 small limits."""
 import asyncio
 import contextlib
@@ -15,24 +15,24 @@ from websockets.exceptions import ConnectionClosed
 import abuse_http
 from attack_table import SLACK, Watch, judge
 
-PATIENCE = 60  # seconds; bounds failures only
+PATIENCE = 60  # seconds; limits failures only
 USER_ROOMS = 200
 QUOTA = 1 << 20  # bytes that a user may store in a day
 ROOM = 5 << 19  # bytes that a room may hold
-TOTAL = 16 << 20  # bytes that the log may take
-JOURNAL = 16 << 20  # bytes that it may take beyond that: the hub looks once a second, and a checkpoint copies the journal into the file
+TOTAL = 16 << 20  # bytes for the log
+JOURNAL = 16 << 20  # extra bytes: the hub checks once a second, and a checkpoint copies the journal into the file
 OPTIONS = [
     "--dev", "--limit", f"user.rooms={USER_ROOMS}", "--quota-user", str(QUOTA), "--quota-room", str(ROOM), "--quota-total", str(TOTAL),
 ]
-# What the hub holds of a connection: what it has said and the hub has not looked at, and what nobody stores and it has not taken.
+# The hub's memory for a connection: input that it has not processed, and ephemeral frames that the client has not taken.
 UNHEARD, EPHEMERAL = 256 << 10, 64 << 10
-# Seconds that an ack may take while somebody else says signals. A hub that is not busy takes 35 ms; a debug build on two processors that
-# others use as well has taken 400.
+# Seconds for an ack while another user sends signals. An idle hub needs 35 ms. A debug build on two busy processors
+# needed 400 ms.
 LONGEST = 0.5
 
 
 class Guest:
-    """Somebody who takes no notice of what he is told, but counts it."""
+    """A client that ignores its frames but counts them."""
 
     def __init__(self, socket, user):
         self.socket, self.user = socket, user
@@ -79,7 +79,7 @@ class Guest:
 
 
 async def publishing(port, waits):
-    """Somebody else publishes in another room, and writes down how long each ack took."""
+    """Another user publishes in another room, and records the time of each ack."""
     async with Guest.at(port, "honest") as guest:
         await guest.say(t="join", room="elsewhere")
         await guest.until(lambda: guest.of("state"))
@@ -92,7 +92,7 @@ async def publishing(port, waits):
 
 
 async def rooms(port, report, *_):
-    """Somebody opens rooms over many connections for as long as he may."""
+    """A user opens rooms over many connections up to the limit."""
     async with contextlib.AsyncExitStack() as stack:
         for number in range(4):
             guest = await stack.enter_async_context(Guest.at(port, "eve"))
@@ -107,15 +107,15 @@ async def rooms(port, report, *_):
         async with Guest.at(port, "bob") as bob:
             await bob.say(t="join", room="held 3 99")
             await bob.until(lambda: bob.of("state", "error"))
-            report(bob.of("state"), "another user finds a place meanwhile", bob.frames)
+            report(bob.of("state"), "another user can join meanwhile", bob.frames)
     async with Guest.at(port, "eve") as guest:
         await guest.say(t="join", room="again")
         await guest.until(lambda: guest.of("state", "error"))
-        report(guest.of("state"), "rooms that were left count no more", guest.frames)
+        report(guest.of("state"), "rooms that were left do not count", guest.frames)
 
 
 async def signals(port, report, pid, _):
-    """Somebody says long signals over many connections to a room of many."""
+    """A user sends long signals over many connections to a room with many members."""
     waits = []
     async with contextlib.AsyncExitStack() as stack:
         hearers = [await stack.enter_async_context(Guest.at(port, f"u{number}")) for number in range(40)]
@@ -138,7 +138,7 @@ async def signals(port, report, pid, _):
                 await guest.say(t="sig", room="signals", type="cursor", body="x" * 4000)
                 said += 4000
             await asyncio.sleep(1 / 30)
-        # What was told before comes before.
+        # Earlier frames arrive before the pong.
         for guest in hearers:
             await guest.say(t="ping", n=1)
         for guest in hearers:
@@ -146,11 +146,11 @@ async def signals(port, report, pid, _):
         taken = time.monotonic() - began
         told = sum(guest.bytes for guest in hearers) - before
         print(f"# {said >> 20} MB of signals of one user to 40 others in {taken:.0f} s: {told >> 20} MB were told")
-        # 64 KiB a second and 256 KiB at once, 40 times, and what is around it.
-        report(told < 1.2 * 40 * (256 + 64 * taken) * 1024, "signals of one user are told within a budget of bytes", told)
+        # 64 KiB a second and 256 KiB at once, 40 times, plus framing.
+        report(told < 1.2 * 40 * (256 + 64 * taken) * 1024, "signals of one user are delivered within a budget of bytes", told)
         print(f"# {len(waits)} acks in another room meanwhile, the last after {max(waits):.3f} s, {quiet:.3f} s before")
-        report(len(waits) > 5 and max(waits) < LONGEST, "who publishes elsewhere hears of it soon", max(waits))
-        # Some time to give it back.
+        report(len(waits) > 5 and max(waits) < LONGEST, "publications in another room are acked soon", max(waits))
+        # Time to release the memory.
         await asyncio.sleep(1)
         connections = len(hearers) + len(speakers)
         row = watch.row("signals of one user", connections, said, len(speakers) * UNHEARD + connections * EPHEMERAL + SLACK)
@@ -159,7 +159,7 @@ async def signals(port, report, pid, _):
 
 
 async def answers(port, report, *_):
-    """One user asks short questions with long answers, over as many connections as one may have."""
+    """A user sends short requests with long answers over the maximum number of connections."""
     async with contextlib.AsyncExitStack() as stack:
         maker = await stack.enter_async_context(Guest.at(port, "maker"))
         await maker.say(t="join", room="answers")
@@ -175,7 +175,7 @@ async def answers(port, report, *_):
             await guest.say(t="pres", room="answers", status="s", meta="m" * 1000)
 
         async def asked(count, **frame):
-            """Has all ask so often; how many bytes come back in the next seconds, and in what time."""
+            """Sends this request from all connections. Returns the bytes that come back in the next seconds, and the time."""
             began, before = time.monotonic(), sum(guest.bytes for guest in askers)
             for guest in askers:
                 guest.frames.clear()
@@ -190,17 +190,17 @@ async def answers(port, report, *_):
         told, taken = await asked(30, t="members")
         print(f"# 1920 questions for 64 who are present, in {taken:.1f} s: {told >> 10} KB were told")
         most = max(len(guest.of("members")) for guest in askers)
-        report(most <= 4 + 2 * taken, "who is present is told about once a second, however often one asks", (most, taken))
+        report(most <= 4 + 2 * taken, "presence is sent about once a second, however often a client asks", (most, taken))
         told, taken = await asked(30, t="hist", before=17, limit=500)
         codes = {frame["code"] for guest in askers for frame in guest.of("error")}
         print(f"# 1920 questions for a megabyte of history, in {taken:.1f} s: {told >> 20} MB were told")
         report(4001 in codes, "questions for history beyond a user's share are refused", codes)
-        # 64 MiB at once and 8 MiB a second, what 128 open questions may bring, and what JSON and refusals add.
-        report(told < 1.2 * (64 + 128 * 0.5 + 8 * taken) * (1 << 20), "history is told to a user within a budget of bytes", (told, taken))
+        # 64 MiB at once and 8 MiB a second, the answers of 128 open requests, plus JSON and refusals.
+        report(told < 1.2 * (64 + 128 * 0.5 + 8 * taken) * (1 << 20), "history is sent to a user within a budget of bytes", (told, taken))
 
 
 async def fill(port, user, room):
-    """Publishes until that is refused; how often it was not, and the refusal."""
+    """Publishes until a refusal. Returns the number of accepted messages, and the refusal."""
     async with Guest.at(port, user) as guest:
         await guest.say(t="join", room=room)
         await guest.until(lambda: guest.of("state"))
@@ -213,7 +213,7 @@ async def fill(port, user, room):
 
 
 async def metric(port, name, condition):
-    """A metric, which is told once a second, as soon as the condition holds; or as it is some seconds later."""
+    """A metric, which is updated once a second, when the condition holds. After some seconds its last value."""
     end = time.monotonic() + 10
     while True:
         _, body = await abuse_http.ask(port, abuse_http.whole("GET /metrics", key=None))
@@ -224,12 +224,12 @@ async def metric(port, name, condition):
 
 
 async def disk(port, report, pid, data):
-    """Somebody publishes as much as there is."""
+    """Users publish until the disk limits."""
     async with Watch(pid) as watch:
         await user(port, report)
         counted = await metric(port, "holdfast_hub_over_quota_total", lambda value: value > 0)
         report(counted == 1, "what a quota refuses is counted", counted)
-        # Several users share a room, each with what is left of a quota.
+        # Several users share a room, each with the rest of a quota.
         stored, error = 0, None
         for number in range(ROOM // QUOTA + 2):
             count, error = await fill(port, f"shares{number}", "full")
@@ -250,16 +250,16 @@ async def disk(port, report, pid, data):
             "and the log holds so much in all", (stored, files, error))
         least = 1 + number
         counted = await metric(port, "holdfast_hub_over_quota_total", lambda value: value >= least)
-        report(counted >= least, "and that is counted, too", (counted, least))
+        report(counted >= least, "and the refusals are counted", (counted, least))
     await asyncio.sleep(1)
-    # All that is stored, should it be held in memory: as entries, and as pages of the file.
+    # All stored data, if it were held in memory: as entries, and as pages of the file.
     row = watch.row("publications of as much as there is", number + 6, stored * 60_000, 2 * TOTAL + SLACK)
     judge(row, report)
     return row
 
 
 async def user(port, report):
-    """One user's share of a day."""
+    """The daily quota of one user."""
     async with Guest.at(port, "eve") as eve, Guest.at(port, "bob") as bob:
         for guest in (eve, bob):
             await guest.say(t="join", room="disk")
@@ -273,21 +273,21 @@ async def user(port, report):
         report(
             (error["code"], error["retry"], error.get("cseq")) == (4006, "after", cseq) and 0 < error["after"] <= 86_400_000,
             "a user stores so much in a day, and is told when to go on", error)
-        report((cseq - 1) * 60_000 < QUOTA, "no more than that was stored", cseq)
+        report((cseq - 1) * 60_000 < QUOTA, "a user stores no more than the quota", cseq)
         await bob.publish(1, "disk", body)
         await bob.until(lambda: bob.of("ack", "error"))
         report(bob.of("ack"), "others publish meanwhile", bob.of("error"))
 
 
 def private(directory, report):
-    """No file of the hub's is open to other users of the machine."""
+    """The files of the hub are closed to other users of the machine."""
     files = [pathlib.Path(directory), *pathlib.Path(directory).iterdir()]
     modes = {file.name: oct(file.stat().st_mode & 0o777) for file in files if file.stat().st_mode & 0o077}
-    report(not modes, "the log, its journal and its lock are open to nobody else", modes)
+    report(not modes, "the log, its journal and its lock are closed to other users", modes)
 
 
 async def run(holdfast, directory, free_port, report):
-    """All of it, on a hub that is started for it; what it cost, as rows of a table."""
+    """Runs everything on a new hub. Returns the rows of the table."""
     rows = []
     port, data = free_port(), f"{directory}/limits"
     with open(f"{directory}/limits.log", "wb") as log:
@@ -301,7 +301,7 @@ async def run(holdfast, directory, free_port, report):
                 rows.append(row)
         private(data, report)
         hub.terminate()
-        report(await asyncio.wait_for(hub.wait(), PATIENCE) == 0, "a hub with small limits ends as it should")
+        report(await asyncio.wait_for(hub.wait(), PATIENCE) == 0, "a hub with small limits ends cleanly")
         return rows
     finally:
         if hub.returncode is None:

@@ -1,8 +1,8 @@
-"""What attacks cost a server in memory, as a table. Every row has its bound in bytes, which follows from limits of the server."""
+"""A table of the memory that attacks cost a server. Every row has a limit in bytes, which follows from limits of the server."""
 import asyncio
 import typing
 
-SLACK = 8 << 20  # bytes that the allocator and the runtime may take beside what is counted
+SLACK = 8 << 20  # bytes for the allocator and the runtime besides what is counted
 
 
 class Row(typing.NamedTuple):
@@ -12,7 +12,7 @@ class Row(typing.NamedTuple):
     before: int
     peak: int
     after: int
-    bound: int  # bytes that the server may grow by
+    bound: int  # bytes of allowed growth
 
     @property
     def grown(self):
@@ -24,13 +24,13 @@ class Row(typing.NamedTuple):
 
 
 def memory(pid):
-    """Bytes of a process that are resident."""
+    """The resident bytes of a process."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
 
 
 class Watch:
-    """Looks at a process while an attack runs: `look` when it is called, and in an `async with` all the time."""
+    """Measures a process during an attack: once per `look`, and continuously in an `async with`."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -53,7 +53,7 @@ class Watch:
             await asyncio.sleep(0.05)
 
     def row(self, attack, connections, sent, bound):
-        """What the attack, which is over, has cost."""
+        """The cost of the attack, which is over."""
         self.look()
         return Row(attack, connections, sent, self.before, self.peak, memory(self.pid), bound)
 

@@ -1,5 +1,5 @@
-// A calendar that is wrong, for a program that is started with it in LD_PRELOAD. The file that CALENDAR names holds by how many seconds, as
-// a number of 64 bits; it may change while the program runs. Clocks that only count on, and the times of files, are left as they are.
+// A wrong calendar clock for a program that is started with this library in LD_PRELOAD. The file named by CALENDAR holds the offset in
+// seconds as a 64-bit number, which may change while the program runs. Monotonic clocks and file times stay as they are.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Clients and a hub of the real kind, badly treated; then the history checker judges what they wrote down. See ../README.md.
+"""Real clients and a real hub with many faults. Afterwards the history checkers judge what they recorded. See ../README.md.
 
 chaos.py --holdfast PROGRAM --peer PROGRAM --reports DIR [--seconds N] [--clients N] [--strangers N] [--kills N] [--seed N] [--disk DIR]
     [--restore client] [--restore hub] [--restore unseen] [--found N] [--calendar LIBRARY]
 
-The hub is killed with -9 and frozen, so are the clients, and the links between them are cut. The strangers among the clients are client.py,
-which knows of the protocol only what its page says. Two checkers judge: that of the simulation, and checker.py. DIR of --disk is a small
-file system of its own, which is filled and made read-only on the way. With --restore a stranger's store, or the hub's directory, is put
-back from a copy of its files; unseen, as by a snapshot of a volume, with the hub's: then at least N rooms must have been found rewound by a
-client's proof. LIBRARY is what calendar.c makes: with it the date of the hub's machine is wrong at times. Prints `ok` and `not ok` lines.
+The hub and the clients are killed with -9 and frozen, and their links are cut. The strangers are client.py, which was written only from
+the protocol's page. Two checkers judge: the one of the simulation, and checker.py. DIR of --disk is a small separate file system, which
+is filled and made read-only. With --restore a stranger's store or the hub's directory is replaced by a copy of its files. With `unseen`
+the hub cannot detect this, as after a snapshot of a volume. Then clients must prove that at least N rooms were rewound.
+LIBRARY is built from calendar.c: with it the date of the hub's machine is wrong at times. Prints `ok` and `not ok` lines.
 """
 import argparse
 import contextlib
@@ -28,12 +28,12 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE = 90  # seconds that anything may take which bounds a failure only
+PATIENCE = 90  # seconds; limits failures only
 ROOMS = ("green", "blue")
-# By how many seconds a hub's date is wrong: by more than a publication's may be ahead of it, and by more than the time in which devices are
-# remembered.
+# The errors of the hub's date in seconds: more than a publication may be early, and more than the time for which devices
+# are remembered.
 WRONG = (2 * 3600, 100 * 86400)
-# A link that is slow at times, cut in every way, and silent now and then.
+# A link with delays, all kinds of cuts, and stalls.
 SCRIPT = "delay 1ms..20ms; every 1s..3s cut rst; every 4s..7s cut fin; every 9s..15s stall 2s"
 
 
@@ -61,7 +61,7 @@ class Process:
         self.child.stdin.flush()
 
     def hears(self, word, end):
-        """Whether the program says this line before a moment."""
+        """Whether the program prints this line before a moment."""
         while select.select([self.child.stdout], [], [], max(0, end - time.monotonic()))[0]:
             line = self.child.stdout.readline()
             if not line:
@@ -71,7 +71,7 @@ class Process:
         return False
 
     def ends(self, end):
-        """Whether the program ends well before a moment."""
+        """Whether the program ends cleanly before a moment."""
         try:
             return self.child.wait(max(0, end - time.monotonic())) == 0
         except subprocess.TimeoutExpired:
@@ -87,7 +87,7 @@ class Process:
         self.child.wait()
 
     def watch(self, may_have_ended=False):
-        """A program that ended by itself was not killed by us."""
+        """Fails if the program ended by itself."""
         if self.child.poll() is not None and not may_have_ended:
             raise RuntimeError(f"{self.name} ended by itself, with status {self.child.returncode}; see {self.log}")
 
@@ -99,7 +99,7 @@ class Process:
 
 
 class Stage:
-    """All processes of one run."""
+    """All processes of a run."""
 
     def __init__(self, options):
         self.options = options
@@ -151,21 +151,21 @@ class Stage:
         return False
 
     def note(self, who, what, **fields):
-        """A line in a history: what its writer cannot write itself."""
+        """A line in a history that its process cannot write itself."""
         line = {"at": int(time.time() * 1000), "who": who, "what": what} | fields
         with open(self.file(f"{who}.jsonl"), "a", encoding="utf-8") as history:
-            # A line that was torn by the kill ends here.
+            # Ends a line that the kill has cut.
             history.write("\n" + json.dumps(line) + "\n")
 
     def calendar(self):
-        """What gives the hub a calendar of its own, which is right at first."""
+        """The environment that gives the hub its own calendar clock, which is right at first."""
         if not self.options.calendar:
             return {}
         self.set_clock(0)
         return {"LD_PRELOAD": self.options.calendar, "CALENDAR": self.file("calendar")}
 
     def set_clock(self, seconds):
-        """Says by how much the hub's calendar is wrong; one that runs has it at once."""
+        """Sets the error of the hub's calendar clock. A running hub sees it at once."""
         with open(self.file("calendar"), "r+b" if os.path.exists(self.file("calendar")) else "wb") as file:
             file.write(struct.pack("=q", seconds))
 
@@ -174,7 +174,7 @@ class Stage:
         self.hub.kill(may_have_ended)
 
     def count_found(self):
-        """Adds up the rooms that this hub has found to have gone back, as it tells once a second."""
+        """Adds the rooms that this hub has found rewound. It reports the number once a second."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=2) as answer:
                 found = re.search(r"(?m)^holdfast_hub_rooms_rewound_total (\d+)", answer.read().decode())
@@ -190,7 +190,7 @@ class Stage:
         self.count("hub killed")
 
     def change_date(self, direction, what):
-        """The date of the hub's machine is wrong from one moment to the next, and when the hub is started; then it may be right again."""
+        """The date of the hub's machine jumps, the hub is restarted with it, and then it may be right again."""
         self.set_clock(direction * self.chance.choice(WRONG))
         time.sleep(self.chance.uniform(0.5, 1.5))
         self.kill_hub()
@@ -214,9 +214,9 @@ class Stage:
             self.count("stranger killed")
 
     def restore_client(self):
-        """A stranger's store is put back from the copy that was made of it when it was restored last.
+        """A stranger's store is replaced by the copy of its last restore.
 
-        It is promised for a copy that was made by the device that the store still has: another one has numbered the outbox anew.
+        The protocol covers only a copy of the device that the store still has. Another device has renumbered the outbox.
         """
         client = self.chance.choice(self.strangers)
         client.kill()
@@ -236,7 +236,7 @@ class Stage:
         client.start()
 
     def restore_hub(self, is_seen=True):
-        """The hub's directory is put back from a raw copy of its files, made while nobody had it open."""
+        """The hub's directory is replaced by a raw copy of its files, made while no process had it open."""
         self.end_hub()
         copy = self.file("hub.copy" if is_seen else "hub.snapshot")
         if os.path.exists(copy):
@@ -258,7 +258,7 @@ class Stage:
         self.count(what)
 
     def fill_disk(self):
-        """Nothing more fits beside the hub's log, for a while."""
+        """The disk of the hub's log is full for a while."""
         filler = os.path.join(self.options.disk, "filler")
         with open(filler, "wb", buffering=0) as file:
             try:
@@ -276,13 +276,13 @@ class Stage:
         self.count("disk full")
 
     def read_only_disk(self):
-        """The hub is killed and comes back where nothing can be written; then it can again."""
+        """The hub is killed and restarts on a read-only disk, which is writable again later."""
         remount = ["mount", "-o", "remount,ro", self.options.disk]
         self.end_hub()
         if subprocess.run(remount, check=False).returncode == 0:
             self.hub.start()
             time.sleep(self.chance.uniform(0.5, 1.5))
-            # A hub that cannot write its log may say so and end.
+            # A hub that cannot write its log may report this and end.
             self.end_hub(may_have_ended=True)
             subprocess.run(["mount", "-o", "remount,rw", self.options.disk], check=True)
             self.count("disk read-only")
@@ -302,14 +302,14 @@ class Stage:
             ] if self.options.calendar else [])
 
     def run(self):
-        """Lets everything go wrong for a while, heals it, and lets the clients finish; false if they cannot."""
+        """Injects faults for a while, repairs everything, and lets the clients finish. Returns False if they cannot."""
         for process in self.all():
             process.start()
         if not self.wait_for_hub():
             return fail("the hub does not come up")
         end = time.monotonic() + self.options.seconds
         misfortunes = self.misfortunes()
-        # Each of them at least once, then as chance has it.
+        # Each fault at least once, then at random.
         waiting = self.chance.sample(misfortunes, len(misfortunes))
         while time.monotonic() < end or waiting or self.has_found_too_few() and time.monotonic() < end + PATIENCE:
             time.sleep(self.chance.uniform(0.1, 0.8))
@@ -339,26 +339,26 @@ class Stage:
             client.say(f"heads {heads}")
         for client in self.clients:
             if not client.hears("complete", end):
-                return fail(f"{client.name} has not all messages, or does not see everybody, after {PATIENCE} s")
+                return fail(f"{client.name} lacks messages or members after {PATIENCE} s")
         print(f"# everybody had everything, and saw everybody, {time.monotonic() - healed:.1f} s after the last misfortune")
         for client in self.clients:
             client.say("finish")
         for client in self.clients:
             if not client.ends(end):
-                return fail(f"{client.name} has ended badly")
+                return fail(f"{client.name} did not end cleanly")
         self.count_found()
         self.hub.signal(signal.SIGTERM)
         if not self.hub.ends(end):
-            return fail("the hub does not end when it is asked to")
+            return fail("the hub does not end on SIGTERM")
         return True
 
     def heads(self):
-        """Where the hub's logs end: what was acked before one was put back may be gone."""
+        """The ends of the hub's logs. Entries that were acked before a restore may be missing."""
         with contextlib.closing(sqlite3.connect(f"file:{self.data}/rooms.sqlite?mode=ro", uri=True)) as file:
             return dict.fromkeys(ROOMS, 0) | dict(file.execute("SELECT name, head FROM rooms"))
 
     def judge(self):
-        """The verdicts of both checkers over what everybody wrote down and the hub's own log."""
+        """The results of both checkers for all histories and the hub's own log."""
         if not self.write_log_down():
             return fail("the hub's log cannot be read")
         with open(self.file("script.jsonl"), "w", encoding="utf-8") as file:
@@ -385,7 +385,7 @@ class Stage:
             for line in (judged.stdout + judged.stderr).splitlines():
                 print(f"# {name}: {line}")
             if judged.returncode != 0:
-                is_good = fail(f"a promise was broken, says {name}; the histories are in {self.options.reports}")
+                is_good = fail(f"{name} found a violation; the histories are in {self.options.reports}")
         return is_good
 
     def write_log_down(self):
@@ -399,9 +399,9 @@ class Stage:
 
 
 def settle_in(data):
-    """Has a hub's directory that was put back say that it was never elsewhere, as a snapshot of a whole volume does; the epochs of its rooms.
+    """Makes a restored directory look as if it was never moved, as a snapshot of a volume does. Returns the epochs of its rooms.
 
-    The files keep their numbers and times there: the log holds what they were, so what they are now is written into it.
+    A snapshot keeps inode numbers and times. The log stores them, so the current ones are written into it.
     """
     def identity(name, is_unchanging=False):
         status = os.stat(os.path.join(data, name))
@@ -448,7 +448,7 @@ def main():
     name = f"{options.seconds:.0f} s of chaos{' on a small disk' if options.disk else ''}, seed {options.seed}"
     try:
         is_good = stage.run() and stage.judge()
-    except Exception as error:  # noqa: BLE001: whatever it is, the run is worth nothing
+    except Exception as error:  # noqa: BLE001: any error invalidates the run
         is_good = fail(repr(error))
     finally:
         stage.stop()

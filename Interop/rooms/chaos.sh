@@ -1,11 +1,11 @@
 #!/bin/bash
-# A hub and its clients killed with -9 and frozen, links cut, dates wrong, disks full and read-only, directories put back from copies; then
-# two checkers judge what all of them wrote down.
-# One of the clients, and one of the checkers, is in Python, and knows of the protocol only what docs/rooms-protocol.md says.
+# A hub and its clients are killed and frozen, links cut, dates changed, disks filled and made read-only, and directories restored.
+# Then two checkers judge the histories.
+# One of the clients and one of the checkers are in Python, and were written only from docs/rooms-protocol.md.
 #
 #   Interop/rooms/chaos.sh [share]     (no argument: all of it, minutes)
 #
-# HOLDFAST and HOLDFAST_BIN name the tool and our peer; without them the release builds are made first. SEED repeats a run's misfortunes.
+# HOLDFAST and HOLDFAST_BIN name the tool and our peer. Without them the release builds are made first. SEED repeats the faults of a run.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
@@ -25,7 +25,7 @@ mkdir -p "$reports/plain" "$reports/disk" "$reports/copies"
 calendar=$reports/calendar.so
 cc -shared -fPIC -O1 -o "$calendar" "$ROOT/Interop/rooms/calendar.c"
 
-# run NAME ARGUMENTS…: one stage; its lines are kept and shown.
+# run NAME ARGUMENTS…: one stage. Its output is stored and shown.
 run() {
     local name=$1
     shift
@@ -33,14 +33,14 @@ run() {
         tee "$reports/$name.txt" || true
 }
 
-# A checker that sees nothing would find all well.
-if "$PYTHON" "$ROOT/Interop/rooms/checker.py" --self-test; then echo 'ok checker.py sees what it is to see'; else
-    echo 'not ok checker.py misses something'
+# A checker that detects nothing would accept every run.
+if "$PYTHON" "$ROOT/Interop/rooms/checker.py" --self-test; then echo 'ok checker.py detects every violation'; else
+    echo 'not ok checker.py misses a violation'
 fi | tee "$reports/checker.txt"
 run plain --seconds "$PLAIN" --kills "$KILLS" --seed "$SEED" --calendar "$calendar"
 run copies --seconds "$COPIES" --seed "$((SEED + 2))" --restore client --restore unseen "${MORE[@]}"
 if [ "$(id -u)" = 0 ]; then
-    # A file system in memory, seen by these processes alone.
+    # A file system in memory that only these processes see.
     export -f run
     export ROOT PYTHON HOLDFAST HOLDFAST_BIN reports
     mkdir -p "$reports/disk/small"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Judges what clients and a hub wrote down of a run, by the guarantees of docs/rooms-protocol.md: a second opinion beside Tests/RoomHistory.
+"""Judges the histories of clients and a hub by the guarantees of docs/rooms-protocol.md. It is independent of Tests/RoomHistory.
 
-checker.py HISTORY…        prints what was broken, then what was looked at; ends with 1 if something was
-checker.py --self-test     breaks a good history in each way that the rules know of: each has to be seen
+checker.py HISTORY…        prints violations and what was checked; ends with 1 after a violation
+checker.py --self-test     breaks a valid history in every way that the rules cover: each violation must be detected
 """
 import json
 import sys
@@ -10,7 +10,7 @@ from collections import defaultdict
 
 
 def lines_of(path):
-    """The events of a file. A line that a kill has torn is passed over, if the program was started or has ended after it."""
+    """The events of a file. A line that a kill has cut is skipped if the program started or ended after it."""
     torn = None
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -32,7 +32,7 @@ def key(item):
 
 
 class Copy:
-    """What a client has of one room, as its app was told."""
+    """A client's copy of one room, as its app saw it."""
 
     def __init__(self):
         self.epoch, self.first, self.seq = None, 1, 0
@@ -41,7 +41,7 @@ class Copy:
 
 
 class Log:
-    """A room's log in one epoch, as the hub itself wrote it down: at the end, or before it was put back."""
+    """A room's log in one epoch, as the hub itself wrote it: at the end, or before a restore."""
 
     def __init__(self):
         self.base, self.items, self.names = 1, {}, set()
@@ -51,14 +51,14 @@ class Checker:
     def __init__(self):
         self.faults, self.looked = [], defaultdict(int)
         self.logs = defaultdict(dict)  # by room and epoch
-        self.older = defaultdict(list)  # by room: what logs were before they went back within their epoch
-        self.unseen = set()  # rooms and epochs in which a log went back, and nobody said so
-        self.last = {}  # by room: the log that the hub ended with
+        self.older = defaultdict(list)  # by room: the logs before they were rewound within their epoch
+        self.unseen = set()  # rooms and epochs in which a log was rewound without detection
+        self.last = {}  # by room: the last log of the hub
         self.submitted = {}  # by room and name: the digest
-        self.acked = []  # who, room, name, epoch, number
-        self.fates = defaultdict(dict)  # by who: what was last heard of a message, by room and name
-        self.copies = defaultdict(Copy)  # by who and room
-        self.seen = defaultdict(dict)  # by room, epoch and number: what, and who saw it first
+        self.acked = []  # client, room, name, epoch, number
+        self.outcomes = defaultdict(dict)  # by client: the last outcome of a message, by room and name
+        self.copies = defaultdict(Copy)  # by client and room
+        self.seen = defaultdict(dict)  # by room, epoch and number: the entry, and the first client that saw it
         self.was_rewound = self.was_restored = False
         self.unsent = []
 
@@ -70,7 +70,7 @@ class Checker:
         if what == "submitted":
             self.submitted[room, event["id"]] = event["digest"]
         elif what in ("queued", "refused", "discarded", "failed", "acked", "retried"):
-            self.fate(who, what, room, event)
+            self.outcome(who, what, room, event)
         elif what in ("applied", "replaced", "paged", "opened", "store"):
             items = event.get("items") or []
             self.contiguous(f"{who}: {what} of {room}", items)
@@ -85,8 +85,8 @@ class Checker:
             self.was_restored = True
             for copy in (copy for (owner, _), copy in self.copies.items() if owner == who):
                 copy.may_be_behind = True
-            for fate in self.fates[who].values():
-                fate["may be anywhere"] = True
+            for outcome in self.outcomes[who].values():
+                outcome["may be anywhere"] = True
         elif what == "outbox":
             self.unsent += [f"{who} in {room}: {name} still waits" for name in event.get("names") or []]
         elif what == "log":
@@ -98,25 +98,25 @@ class Checker:
         elif what == "broken":
             self.fault(f"{who}: {event.get('text')}")
 
-    # What an app heard of its messages
+    # The outcomes of an app's messages
 
-    def fate(self, who, what, room, event):
-        fate = self.fates[who].setdefault((room, event["id"]), {})
-        if what in ("failed", "discarded") and "acked" in fate and "may be anywhere" not in fate:
+    def outcome(self, who, what, room, event):
+        outcome = self.outcomes[who].setdefault((room, event["id"]), {})
+        if what in ("failed", "discarded") and "acked" in outcome and "may be anywhere" not in outcome:
             self.fault(f"{who} in {room}: {event['id']} was acked, and then {what}")
         if what == "retried":
-            fate.pop("failed", None)
+            outcome.pop("failed", None)
         if what == "queued":
-            fate.pop("given up", None)
-        # Given up for certain: of what was sent in its place, only to use up its number, a hub does not know for ever.
+            outcome.pop("given up", None)
+        # The message has certainly failed. A hub does not remember forever the void that used its number.
         if what == "failed" and not event.get("isUncertain"):
-            fate["given up"] = event
-        fate[what] = event
+            outcome["given up"] = event
+        outcome[what] = event
         if what == "acked":
             self.looked["acks"] += 1
             self.acked.append((who, room, event["id"], event["epoch"], event.get("seq", 0)))
 
-    # What a client has of a room (G4)
+    # A client's copy of a room (G4)
 
     def contiguous(self, name, items):
         for one, other in zip(items, items[1:]):
@@ -169,13 +169,13 @@ class Checker:
     # The log (G1 to G3)
 
     def go_back(self, room, epoch):
-        """An older log was put back, and keeps its epoch: its numbers may be given out again, until a client's proof shows it."""
+        """An older log was restored and keeps its epoch. Its numbers may be given again until a client's proof shows this."""
         self.unseen.add((room, epoch))
         if epoch in self.logs[room]:
             self.older[room].append(self.logs[room].pop(epoch))
 
     def logs_of(self, room, epoch):
-        """The logs in which something of an epoch may stand: a log that went back unseen gets another epoch as it is, by and by."""
+        """The logs that may contain an entry of an epoch. A log rewound without detection gets another epoch later, with its content."""
         if (room, epoch) in self.unseen:
             return self.older[room] + list(self.logs[room].values())
         return [self.logs[room][epoch]] if epoch in self.logs[room] else []
@@ -201,7 +201,7 @@ class Checker:
         log.names |= names
 
     def judge(self):
-        """What was broken, once everything is told."""
+        """The violations, after all events."""
         self.faults += self.unsent
         for (room, epoch, seq), sights in self.seen.items():
             if len(sights) > 1 and (room, epoch) not in self.unseen:
@@ -215,10 +215,10 @@ class Checker:
                         self.fault(f"the log of {room}: at {seq} is {name}, which was not submitted, or not so")
         for who, room, name, epoch, seq in self.acked:
             self.ack(who, room, name, epoch, seq)
-        for who, fates in self.fates.items():
-            for (room, name), fate in fates.items():
-                if "acked" not in fate and "may be anywhere" not in fate:
-                    self.end_of(who, room, name, fate)
+        for who, outcomes in self.outcomes.items():
+            for (room, name), outcome in outcomes.items():
+                if "acked" not in outcome and "may be anywhere" not in outcome:
+                    self.end_of(who, room, name, outcome)
         for (who, room), copy in self.copies.items():
             log = self.last.get(room)
             if log is None or copy.stored is None:
@@ -249,16 +249,16 @@ class Checker:
         elif not any(seq < log.base or log.items.get(seq, [None])[0] == name for log in logs):
             self.fault(f"{who} in {room}: {name} was acked at {seq}, and there is {[log.items.get(seq) for log in logs]}")
 
-    def end_of(self, who, room, name, fate):
-        """A message without an ack: it failed, or its program ended before it could hear."""
+    def end_of(self, who, room, name, outcome):
+        """A message without an ack has failed, or its program ended before the answer."""
         is_there = any(name in log.names for log in self.older[room] + list(self.logs[room].values()))
-        if "failed" in fate:
-            # With nothing lost on either side it is always known whether it is there.
-            if fate["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound or "given up" in fate):
+        if "failed" in outcome:
+            # If neither side lost data the outcome is always known.
+            if outcome["failed"].get("isUncertain") and not (self.was_restored or self.was_rewound or "given up" in outcome):
                 self.fault(f"{who} in {room}: nobody knows what became of {name}")
-            elif is_there and (not fate["failed"].get("isUncertain") or "given up" in fate):
+            elif is_there and (not outcome["failed"].get("isUncertain") or "given up" in outcome):
                 self.fault(f"{who} in {room}: {name} failed, and is in the log")
-        elif "queued" in fate and not is_there and "discarded" not in fate:
+        elif "queued" in outcome and not is_there and "discarded" not in outcome:
             self.fault(f"{who} in {room}: {name} was queued, is not in the log, and nothing was said of it")
 
 
@@ -270,7 +270,7 @@ def verdict(events):
 
 
 def self_test():
-    """A run of two clients and a hub, then the same with one thing broken."""
+    """A run of two clients and a hub, then the same run with one violation each."""
     def item(seq, device="d1", cseq=None, name=None, content=None):
         return {"seq": seq, "id": name or f"m{seq}", "device": device, "cseq": cseq or seq, "digest": content or f"x{seq}"}
 
@@ -290,7 +290,7 @@ def self_test():
             "log": [hub | {"what": "log", "epoch": "e", "seq": 1, "items": log}]}
 
     def unseen():
-        """The log went back to 2, got another 3, and then, by a proof, another epoch; the end of m3 is not known."""
+        """The log was rewound to 2, got another 3, and then, by a proof, another epoch. The outcome of m3 is unknown."""
         run, hub, a, b = good(), {"who": "hub", "room": "r"}, {"who": "a", "room": "r"}, {"who": "b", "room": "r"}
         other, last = item(3, device="d2", name="m8"), item(4, device="d2", name="m9")
         now = run["log"][0]["items"][:2] + [other, last]
@@ -320,7 +320,7 @@ def self_test():
             event for event in good()["sent"] if event["id"] != "m3"] + [
             a | {"what": "submitted", "id": "m3", "digest": "x3"}, a | {"what": "failed", "id": "m3", "isUncertain": False}]},
         "a message that is lost": good() | {"failed": good()["failed"][:2]},
-        "a fate unknown": good() | {"failed": good()["failed"][:2] + [a | {"what": "failed", "id": "m4", "isUncertain": True}]},
+        "an unknown outcome": good() | {"failed": good()["failed"][:2] + [a | {"what": "failed", "id": "m4", "isUncertain": True}]},
         "a message in the log that had failed, and of which nobody knows then": good() | {"failed": [], "sent": [
             event for event in good()["sent"] if event["id"] != "m3"] + [a | {"what": "submitted", "id": "m3", "digest": "x3"}] + [
             a | {"what": "failed", "id": "m3", "isUncertain": isUncertain} for isUncertain in (False, True)]},

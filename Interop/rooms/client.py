@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A client of the rooms protocol, written from docs/rooms-protocol.md alone: it shares no code and no data with the other clients.
+"""A client of the rooms protocol, written only from docs/rooms-protocol.md. It shares no code and no data with the other clients.
 
 client.py URL --name NAME --rooms ROOM,… --store FILE --history FILE [--pause MILLISECONDS] [--longest SECONDS]
 
-It talks in rooms, keeps what comes and what it sends in SQLite, and writes down what its app hears, a line of JSON at a time, in the form
-of Tests/RoomHistory. It is killed at any moment, and goes on with what it has stored. Orders come on the standard input: `drain` (say no
-more; prints `drained` when the outbox is empty), `present NAME…` and `heads ROOM=SEQ…` (prints `complete` when it has all that, and sees
-all of them), `finish` (writes down its store, and ends).
+It sends messages in rooms, stores entries and its outbox in SQLite, and writes its app's events as lines of JSON in the form
+of Tests/RoomHistory. It may be killed at any moment, and continues with its store. Orders arrive on standard input: `drain` (send no
+more; prints `drained` when the outbox is empty), `present NAME…` and `heads ROOM=SEQ…` (prints `complete` when it has all entries and
+sees all members), `finish` (writes its store to the history, and ends).
 """
 import argparse
 import asyncio
@@ -24,14 +24,14 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 ACK_PATIENCE, JOIN_PATIENCE, SETTLING = 10, 15, 30  # seconds
-STEADY = 10  # seconds, below which a connection counts as one that failed
-FAILED_RESUMES = 5  # in a row, before each room is joined alone
+STEADY = 10  # seconds; a shorter connection counts as failed
+FAILED_RESUMES = 5  # in a row, before rooms are joined one by one
 LIMITS = {"roomWindow": 32, "window": 256, "body": 65536, "page": 500}
 DECODER = json.JSONDecoder()
 
 
 def members_of(text, at=0):
-    """The fields of the object that begins at a place, each with its value and the text it was written as; then where the object ends."""
+    """The fields of the object at a position, each with its value and its original text. Then the end of the object."""
     fields, at = {}, at + 1
     while text[at] != "}":
         while text[at] in " \t\r\n,":
@@ -50,7 +50,7 @@ def members_of(text, at=0):
 
 
 def entries_of(text):
-    """The entries in the field `items` of a frame. Payloads are kept as they were written."""
+    """The entries in the field `items` of a frame. Payloads keep their original text."""
     fields, _ = members_of(text, text.index("{"))
     if "items" not in fields:
         return []
@@ -68,7 +68,7 @@ def entries_of(text):
 
 
 def digest(body):
-    """FNV-1a of 64 bits, as histories have it."""
+    """FNV-1a with 64 bits, as in histories."""
     value = 0xCBF29CE484222325
     for byte in body:
         value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -76,11 +76,11 @@ def digest(body):
 
 
 class History:
-    """What the app hears, a line at once, for the next moment may be the last."""
+    """The events of the app, written at once because the client may be killed."""
 
     def __init__(self, path, who):
         self.who, self.file = who, open(path, "ab", buffering=0)
-        self.file.write(b"\n")  # a line that a kill has torn ends here
+        self.file.write(b"\n")  # ends a line that a kill has cut
 
     def note(self, what, room=None, **fields):
         line = {"at": int(time.time() * 1000), "who": self.who, "what": what} | ({"room": room} if room else {}) | fields
@@ -92,7 +92,7 @@ def told(entries):
 
 
 class Room:
-    """One room: what is stored of it, and how far it is on this connection."""
+    """One room: what is stored, and its state on this connection."""
 
     def __init__(self, client, name):
         self.client, self.store, self.name = client, client.store, name
@@ -103,11 +103,11 @@ class Room:
             if message.state == "failed":
                 client.history.note("failed", name, id=message.id, isUncertain=False, text="refused")
         self.fates = {}  # what a renewal has found out, by cseq: free or uncertain
-        self.suspicion = 0  # how often the connection was lost while the room was joined alone
+        self.suspicion = 0  # how often the connection was lost while only this room was joined
         self.detach()
 
     def detach(self):
-        """Nothing of a connection that is gone counts."""
+        """Drops the state of the lost connection."""
         self.has_state = self.is_live = False
         self.high, self.sent, self.hold, self.waits_since, self.resends = 0, 0, 0.0, None, 0
         self.join_sent, self.join_at, self.asked_history, self.segments = None, None, False, {}
@@ -133,7 +133,7 @@ class Room:
         if [entry.seq for entry in entries] != list(range(seq, to + 1)):
             raise ValueError(f"a state of {seq} to {to} holds other entries")
         if frame.get("snapshot"):
-            # It may end before our cursor in the same epoch: the log went back, and we had nothing that proves it.
+            # It may end before our cursor in the same epoch: the log was rewound, and we had no proof of the lost entries.
             proved, self.proof = self.proved(entries), frame.get("proof")
             self.store.take(self.name, epoch, to, self.proof, entries, [message.cseq for message, _ in proved], replaces=True)
             self.epoch, self.seq, self.first = epoch, to, to - len(entries) + 1
@@ -153,7 +153,7 @@ class Room:
         self.pump()
 
     def ask_history(self, base):
-        """What lies before the snapshot that a new store began with."""
+        """Requests the history before the snapshot of a new store."""
         if base < self.first and not self.asked_history:
             self.asked_history = True
             self.client.say(t="hist", ref=1, room=self.name, before=self.first, limit=LIMITS["page"])
@@ -173,7 +173,7 @@ class Room:
             self.apply(frame["epoch"], entries, frame.get("proof"))
 
     def apply(self, epoch, entries, proof):
-        """Takes what follows the cursor; what is there already is dropped, and after a gap nothing more is taken."""
+        """Takes the entries after the cursor. Known entries are dropped, and nothing is taken after a gap."""
         fresh = [entry for entry in entries if entry.seq > self.seq]
         follows = epoch == self.epoch and all(entry.seq == self.seq + 1 + place for place, entry in enumerate(fresh))
         if not follows:
@@ -189,7 +189,7 @@ class Room:
             self.proof = proof or self.proof
 
     def proved(self, entries):
-        """What entries of our own prove stored, each with its place."""
+        """The positions of own messages that these entries prove stored."""
         found = []
         for entry in entries:
             if entry.device != self.store.device:
@@ -211,12 +211,12 @@ class Room:
     # The outbox
 
     def submit(self, kind, body, is_binary, checks=True):
-        """Takes a message into the outbox. The checks of the page come first: what the hub cannot read costs the connection."""
+        """Puts a message into the outbox. It is checked first, because the hub closes the connection for an unreadable frame."""
         message = Message(self.next, str(uuid.uuid4()), self.client.now(), kind, body, is_binary)
         self.client.history.note("submitted", self.name, id=message.id, digest=digest(body))
         if len(self.outbox) >= 1000 or checks and (len(body) > LIMITS["body"] or not 1 <= len(kind.encode()) <= 64):
             return self.client.history.note("refused", self.name, id=message.id, text="too many or too long")
-        if self.client.barrier:  # its number is given by the new device
+        if self.client.barrier:  # the new device will give its number
             self.fates[message.cseq] = "free"
         self.store.queue(self.name, message)
         self.outbox[message.cseq], self.next = message, self.next + 1
@@ -234,7 +234,7 @@ class Room:
         if not self.has_state or not self.client.takes_publications or self.hold > time.monotonic():
             return
         waiting = self.unsettled()
-        if waiting and waiting[0].cseq > self.high + 1:  # the hub has less than it acked: its log was rewound
+        if waiting and waiting[0].cseq > self.high + 1:  # the hub has less than it acked, so its log was rewound
             if self.client.barrier:
                 return self.settle(1, "free")
             return self.client.renew()
@@ -248,14 +248,14 @@ class Room:
             elif message.is_binary:
                 self.client.say(**fields, at=self.at(message), type=message.kind, bin=base64.b64encode(message.body).decode())
             else:
-                # The payload goes as it was written.
+                # The payload keeps its original text.
                 head = json.dumps(fields | {"at": self.at(message), "type": message.kind})
                 self.client.outgoing.put_nowait(head[:-1] + ',"body":' + message.body.decode() + "}")
             self.sent = message.cseq
             self.waits_since = self.waits_since or time.monotonic()
 
     def at(self, message):
-        """Not later than the hub's clock, as far as that is known: ours may have been ahead."""
+        """Not later than the hub's clock as far as it is known, because our clock may have been ahead."""
         return min(message.at, self.client.now())
 
     def progress(self):
@@ -275,7 +275,7 @@ class Room:
             if cseq >= self.next:
                 renews = True
             elif self.client.barrier and name == self.client.barrier:
-                self.settle(cseq, "free")  # the hub had nothing under this number, and so nothing behind it
+                self.settle(cseq, "free")  # the hub has nothing at this number, and so nothing after it
             elif message is None:
                 continue
             elif name and name != message.id:
@@ -284,7 +284,7 @@ class Room:
                 done.append((message, seq))
             elif message.state == "burning":
                 failed.append((message, False))
-            else:  # another life of this store has burnt it, or retention has passed it
+            else:  # another copy of this store has voided the number, or retention has passed it
                 failed.append((message, True))
         if done:
             self.store.remove(self.name, [message.cseq for message, _ in done])
@@ -311,7 +311,7 @@ class Room:
         self.pump()
 
     def refused(self, frame):
-        """A publication was refused: for good, or for now."""
+        """A publication was refused, permanently or temporarily."""
         message, retry = self.outbox.get(frame["cseq"]), frame["retry"]
         if message is None or message.cseq > self.sent:
             return
@@ -325,15 +325,15 @@ class Room:
                 self.pump()
         elif retry in ("now", "after"):
             self.rewind(message.cseq)
-            # However far ahead of the hub's clock it was issued (4005): either clock may be put right before that.
+            # Independent of how early it was issued (4005), because either clock may be corrected before.
             most = 600
             if frame["code"] == 4005:
                 most = 10
-                self.client.say(t="ping", n=1)  # what is the hub's time?
+                self.client.say(t="ping", n=1)  # asks for the hub's time
             self.hold = time.monotonic() + min(max(frame.get("after", 0) / 1000, 0.1), most)
 
     def see_high(self, high, name):
-        """What the hub has of this device: more than was numbered, or another message, is of another life of this store."""
+        """Checks the hub's highest number of this device. A higher number or another message comes from another copy of this store."""
         self.high = max(self.high, high)
         message = self.outbox.get(high)
         if message and name and message.id != name:
@@ -350,7 +350,7 @@ class Room:
     # Presence
 
     def present(self, frame):
-        """Each node of the hub tells its own; `full` may hold what the next versions tell once more."""
+        """Each node of the hub reports its own members. `full` may repeat what later versions contain."""
         known = self.segments.get(frame["node"])
         is_same = known and known["incarnation"] == frame["incarnation"]
         version = frame.get("version", 0)
@@ -383,7 +383,7 @@ class Room:
 
 
 class Client:
-    """The connection, and all rooms."""
+    """The connection and all rooms."""
 
     def __init__(self, options):
         self.options, is_new = options, not os.path.exists(options.store)
@@ -401,7 +401,7 @@ class Client:
         self.outgoing.put_nowait(json.dumps(frame))
 
     def now(self):
-        """Milliseconds by the hub's clock."""
+        """Milliseconds of the hub's clock."""
         return int(time.time() * 1000) + self.offset
 
     def in_flight(self):
@@ -425,7 +425,7 @@ class Client:
             await asyncio.sleep(max(pause, self.not_before - time.monotonic()))
 
     def note_resume(self):
-        """A connection is over: did it end before all of its rooms had an answer?"""
+        """Checks at the end of a connection whether all its rooms had an answer."""
         unanswered = [room for room in self.rooms.values() if room.join_sent and not room.has_state]
         if self.is_resuming and not self.one_by_one:
             self.failed_resumes = self.failed_resumes + 1 if unanswered else 0
@@ -435,7 +435,7 @@ class Client:
         self.is_resuming = False
 
     def join_next(self):
-        """After too many resumes that failed each room is joined alone; those that have cost a connection wait."""
+        """After too many failed resumes rooms are joined one by one. Rooms that cost a connection wait."""
         rooms = list(self.rooms.values())
         if not self.one_by_one or not self.takes_publications or any(room.join_sent for room in rooms):
             return
@@ -498,11 +498,11 @@ class Client:
     def closed(self, code):
         if code is not None and 4100 <= code < 4200:
             raise SystemExit(f"the hub refuses us: {code}")
-        if code == 4000:  # another connection of this device; of ours, for there is no other process, so this app comes back
+        if code == 4000:  # another connection of this device, which must be our own, because no other process uses the store
             self.stay_away(2)
 
     def take(self, frame, text):
-        """One frame of the hub; whether the connection is to end."""
+        """Handles one frame of the hub. Returns whether the connection must end."""
         kind, room, ends = frame["t"], self.rooms.get(frame.get("room")), False
         if kind == "error":
             ends = self.error(frame, room)
@@ -518,7 +518,7 @@ class Client:
             self.takes_publications = False
             self.stay_away(frame.get("after", 0) / 1000)
         elif room is None:
-            pass  # a renewed token, or something of later versions
+            pass  # a renewed token, or a frame of a later version
         elif kind in ("state", "msg", "page"):
             {"state": room.state, "msg": room.messages, "page": room.page}[kind](frame, entries_of(text))
         elif kind == "ack":
@@ -529,11 +529,11 @@ class Client:
             room.join()
         elif kind == "members":
             room.present(frame)
-        # After a renewal what this connection still says is of the old device.
+        # After a renewal the rest of this connection belongs to the old device.
         return ends or self.is_over or self.has_renewed()
 
     def error(self, frame, room):
-        """Whether the connection is to end."""
+        """Returns whether the connection must end."""
         print(f"error: {frame}", file=sys.stderr, flush=True)
         retry, pause = frame["retry"], frame.get("after", 0) / 1000
         if retry == "reconnect":
@@ -543,28 +543,28 @@ class Client:
         elif room and "ref" in frame:
             room.asked_history = False
         elif room and frame["code"] in (1001, 4002):
-            pass  # of presence, typing or a signal: no join is answered so
+            pass  # an error of presence, typing or a signal, not of a join
         elif room and frame["code"] == 3001 and not room.join_sent:
-            room.join()  # rights are gone, perhaps all: the answer tells
+            room.join()  # some or all rights are gone, which the answer shows
         elif room:
             room.join_sent = None
-            if retry == "never" and frame["code"] == 4003:  # no limit is a verdict: others leave
+            if retry == "never" and frame["code"] == 4003:  # a limit is not permanent, because others leave
                 pause = 10
             elif retry == "never":
                 raise SystemExit(f"{room.name} is refused: {frame}")
             room.join_at = time.monotonic() + max(pause, 0.1)
-        elif retry == "after" and not self.takes_publications:  # refused before the welcome: the hub closes it
+        elif retry == "after" and not self.takes_publications:  # refused before the welcome, and the hub closes
             self.stay_away(pause)
         elif retry == "after":
             for each in self.rooms.values():
                 each.hold = time.monotonic() + pause
         return False
 
-    # Another device
+    # A new device
 
     def renew(self):
-        """The store or the log has gone back. First it is found out what the hub has under each number: a void of another name goes in the
-        place of each message, and its ack says what stands there. Only what the hub does not have, and never will, is numbered anew."""
+        """The store or the log was rewound. First the client finds out what the hub has at each number: it sends a void with another name
+        instead of each message, and the ack shows what is stored. Messages that the hub does not have and never will get new numbers."""
         if self.barrier:
             return
         self.barrier, self.settle_by = str(uuid.uuid4()), time.monotonic() + SETTLING
@@ -575,7 +575,7 @@ class Client:
             room.pump()
 
     def has_renewed(self):
-        """Takes another device once the fate of every message is known; whether it did."""
+        """Takes a new device when the outcome of every message is known. Returns whether it did."""
         if not self.barrier or any(room.unsettled() for room in self.rooms.values()):
             return False
         outboxes = {}
@@ -595,7 +595,7 @@ class Client:
 
 
 class App:
-    """Talks, and does what it is told to."""
+    """Sends messages and follows the orders."""
 
     def __init__(self, client, pause):
         self.client, self.pause, self.number = client, pause / 1000, 0
@@ -636,11 +636,11 @@ class App:
     def speak(self, room):
         text = f"{self.client.options.name} says {self.number} at {time.time()}"
         chance = random.random()
-        if chance < 0.01:  # too long, and not looked at before: the hub refuses it for good
+        if chance < 0.01:  # too long and not checked here: the hub refuses it permanently
             room.submit("chat.text", json.dumps({"text": "x" * (LIMITS["body"] + 1)}).encode(), False, checks=False)
         elif chance < 0.1:
             room.submit("blob", os.urandom(random.randrange(200)), True)
-        else:  # written as no other program would write it
+        else:  # JSON in an unusual form
             body = '{ "text" : "' + text + '", "n":[1.50e1, -0,\t1e+3], "s":"\\u00e9\\ud83d\\ude00é\\/" }'
             room.submit("chat.text", body.encode(), False)
 
@@ -655,7 +655,7 @@ async def main():
     for option in ("name", "rooms", "store", "history"):
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("--pause", type=float, default=20)
-    # A test of seconds cannot wait for the 30 s of the page.
+    # A test of seconds cannot wait for the page's 30 s.
     parser.add_argument("--longest", type=float, default=1, help="seconds between two connections, at the most; the page has 30")
     options = parser.parse_args()
     client = Client(options)

@@ -1,4 +1,4 @@
-"""What the client of client.py keeps: its rooms, entries and outbox, in SQLite. Each method is one transaction on disk."""
+"""The store of client.py: its rooms, entries and outbox, in SQLite. Each method is one transaction on disk."""
 import sqlite3
 import uuid
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NOWHERE = "0" * 16
 
 @dataclass
 class Message:
-    """A message in the outbox. Its state is `queued`, `burning` (refused for good, a void goes in its place) or `failed`."""
+    """A message in the outbox. Its state is `queued`, `burning` (permanently refused, a void takes its place) or `failed`."""
 
     cseq: int
     id: str
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass
 class Entry:
-    """An entry of a room's log, its payload as the bytes that came."""
+    """An entry of a room's log, with the received bytes of its payload."""
 
     seq: int
     id: str
@@ -43,11 +43,11 @@ class Entry:
 class Store:
     def __init__(self, path):
         self.file = sqlite3.connect(path, isolation_level=None)
-        # What the hub was told, and what an app was told, must not be undone by a power cut.
+        # A power cut must not undo what the hub or the app was told.
         self.file.execute("PRAGMA journal_mode = WAL")
         self.file.execute("PRAGMA synchronous = FULL")
         self.file.executescript(TABLES)
-        if "proof" not in [column[1] for column in self.file.execute("PRAGMA table_info(room)")]:  # of an earlier version
+        if "proof" not in [column[1] for column in self.file.execute("PRAGMA table_info(room)")]:  # from an earlier version
             self.file.execute("ALTER TABLE room ADD COLUMN proof TEXT")
         row = self.file.execute("SELECT device FROM store").fetchone()
         self.device = row[0] if row else uuid.uuid4().hex
@@ -55,7 +55,7 @@ class Store:
             self.write(("INSERT INTO store VALUES (?)", (self.device,)))
 
     def write(self, *changes):
-        """All of these statements, or none."""
+        """Runs all of these statements, or none."""
         self.file.execute("BEGIN IMMEDIATE")
         try:
             for statement, values in changes:
@@ -66,7 +66,7 @@ class Store:
             raise
 
     def room(self, name):
-        """The cursor (epoch, seq, proof), the first entry that is stored, the next cseq, and the outbox in order."""
+        """The cursor (epoch, seq, proof), the first stored entry, the next cseq, and the outbox in order."""
         self.file.execute("INSERT OR IGNORE INTO room VALUES (?, ?, 0, 1, 1, NULL)", (name, NOWHERE))
         row = self.file.execute("SELECT epoch, seq, proof, first, next FROM room WHERE name = ?", (name,)).fetchone()
         outbox = self.file.execute(
@@ -78,7 +78,7 @@ class Store:
         return [Entry(*row) for row in rows]
 
     def queue(self, room, message):
-        """The message and the number that it takes."""
+        """Stores the message and its number."""
         self.write(
             ("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (room, *vars(message).values())),
             ("UPDATE room SET next = ? WHERE name = ?", (message.cseq + 1, room)))
@@ -90,7 +90,7 @@ class Store:
         self.write(*(("DELETE FROM outbox WHERE room = ? AND cseq = ?", (room, cseq)) for cseq in numbers))
 
     def take(self, room, epoch, seq, proof, entries, proved, replaces=False):
-        """Entries and the cursor behind them with the hub's proof of it, and what they prove stored of the outbox."""
+        """Stores entries with the new cursor and its proof, and removes proven messages from the outbox."""
         changes = [("DELETE FROM entry WHERE room = ?", (room,))] if replaces else []
         changes += [
             ("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", (room, *vars(entry).values())) for entry in entries]
@@ -101,13 +101,13 @@ class Store:
         self.write(*changes)
 
     def prepend(self, room, entries):
-        """Older entries, right before the first one."""
+        """Adds older entries right before the first one."""
         self.write(
             *(("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", (room, *vars(entry).values())) for entry in entries),
             ("UPDATE room SET first = ? WHERE name = ?", (entries[0].seq, room)))
 
     def renew(self, device, outboxes):
-        """Another device, with these outboxes by room, numbered from 1."""
+        """Takes a new device, with these outboxes by room, numbered from 1."""
         changes = [("UPDATE store SET device = ?", (device,)), ("DELETE FROM outbox", ()), ("UPDATE room SET next = 1", ())]
         for room, messages in outboxes.items():
             changes += [

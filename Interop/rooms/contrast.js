@@ -1,4 +1,4 @@
-// What of the text in sight has too little contrast with what is behind it (WCAG 2.1, 1.4.3); evaluated in a page.
+// Finds visible text with too little contrast to its background (WCAG 2.1, 1.4.3). Evaluated in a page.
 (() => {
     const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
     const layer = (colour) => {
@@ -25,7 +25,7 @@
         const element = walker.currentNode.parentElement;
         const isSeen = element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
             && !element.closest(".unseen, noscript, .actions");
-        // WCAG leaves out what is disabled, and pictures: a letter in a coloured circle, beside the name.
+        // WCAG excludes disabled elements and pictures, such as a letter in a coloured circle beside the name.
         if (!isSeen || walker.currentNode.data.trim() === "" || element.closest("button:disabled, svg")) continue;
         const below = behind(element);
         const [a, b] = [light(over(layer(getComputedStyle(element).color), below)), light(below)].sort((x, y) => y - x);

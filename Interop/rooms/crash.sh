@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The stores of rooms, on real files: a process ends at each of the points where one may die, the next opens what it left, looks through it,
-# goes on, and ends at the next. Then logs of a hub whose process was killed, of whose files a byte flipped, or one was shorter, gone or an
-# older one when the next opened it (damage.py). Then small disks that run full, and disks that cannot be written. See ../README.md.
+# Tests the stores of rooms on real files. A process ends at each crash point. The next one opens what it left, checks it,
+# continues, and ends at the next point. Then come logs of a killed hub with changed, shortened, missing or older files (damage.py),
+# and finally small disks that become full, and read-only disks. See ../README.md.
 #
-#   Interop/rooms/crash.sh     (PASSES=12 deaths at each point)
+#   Interop/rooms/crash.sh     (PASSES=12 crashes at each point)
 #
-# SEED changes what is done between; HOLDFAST_BIN names a program with our peer's commands. Needs root and unshare for the disks.
+# SEED changes the actions in between. HOLDFAST_BIN names a program with our peer's commands. The disks need root and unshare.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=../../scripts/setup.sh
@@ -24,7 +24,7 @@ not_ok() {
     sed 's/^/        /' "$work/out"
 }
 
-# die_at DIR POINT PASS: a run looks through what the one before it left, and ends there.
+# die_at DIR POINT PASS: a run checks what the one before it left, and ends at this point.
 die_at() {
     local dir=$1 point=$2 pass=$3
     timeout 120 "$peer" store "crash-${point%%-*}" "$work/$dir" --point "$point" --pass "$pass" --seed $((seed + round + 1)) > "$work/out" 2>&1
@@ -34,14 +34,14 @@ for point in $("$peer" store points); do
     [ "${point%%-*}" = hub ] && last=hub-appended || last=client-queued
     wrong=
     for ((round = 0; round < passes && ${#wrong} == 0; round++)); do
-        # The first, the second, … time: early in the life of a file, and late.
+        # The first time, the second time and so on: early and late in the life of a file.
         case $point in
             hub-appends-partly) pass=$((round * 17 + 1)) ;;
             hub-renews) pass=1 ;;
             hub-trims | hub-trimmed | hub-copies*) pass=$((round % 4 + 1)) ;;
             *) pass=$((round * 3 % 29 + 1)) ;;
         esac
-        # There is nothing to renew before there is a backup.
+        # Nothing can be renewed before a backup exists.
         [ "$point" != hub-renews ] || [ -e "$work/$point/restored" ] || die_at "$point" hub-copies-marked 2
         die_at "$point" "$point" "$pass"
         [ $? = 86 ] || wrong="round $round, pass $pass"
@@ -65,7 +65,7 @@ while IFS='|' read -r wanted damage <&3; do
     else not_ok "$damage"; fi
 done 3< <(python3 Interop/rooms/damage.py list)
 
-# in_namespace COMMAND…: where disks can be mounted that nobody else sees.
+# in_namespace COMMAND…: runs it where disks can be mounted privately.
 in_namespace() { as_root unshare --mount --propagation private "$@" > "$work/out" 2>&1; }
 for kind in hub client; do
     mkdir -p "$work/disk-$kind"

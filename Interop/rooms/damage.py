@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What can become of a hub's directory while no hub has it: a byte that flips, a file that is shorter, gone or an older one.
+"""Damage to a hub's directory while no hub uses it: a flipped byte, a file that is shorter, missing or older.
 
-damage.py list          each damage, and what has to come of it: kept, renewed, or - (anything that keeps the promises)
-damage.py do DIR NAME   does it to DIR/log; older copies of its files are in DIR/old
+damage.py list          each damage, and its expected outcome: kept, renewed, or - (any that keeps the invariants)
+damage.py do DIR NAME   applies it to DIR/log; older copies of its files are in DIR/old
 """
 import os
 import shutil
@@ -10,7 +10,7 @@ import sys
 
 FILE, JOURNAL, INDEX, MARK = "rooms.sqlite", "rooms.sqlite-wal", "rooms.sqlite-shm", "high"
 FRAME = 24 + 4096
-# Parts of a journal's head, of a frame's head, and of a page, with a byte of each (https://sqlite.org/walformat.html).
+# Parts of a journal header, a frame header and a page, with a byte of each (https://sqlite.org/walformat.html).
 HEAD = {"magic": 3, "version": 5, "page size": 10, "sequence": 15, "salt 1": 17, "salt 2": 22, "checksum 1": 25, "checksum 2": 31}
 FRAME_HEAD = {"page number": 3, "size": 7, "salt 1": 9, "salt 2": 14, "checksum 1": 18, "checksum 2": 23}
 PAGE = {"kind": 0, "free block": 2, "cell count": 4, "cell place": 9, "middle": 2048, "end": 4090}
@@ -45,7 +45,7 @@ def flips():
 
 
 def changes():
-    """Name, expectation and what to do with the directory and the one of older copies."""
+    """Name, expected outcome, and the action on the directory and its older copy."""
     def flip(file, find):
         def act(log, _):
             with open(f"{log}/{file}", "r+b") as handle:
@@ -98,7 +98,7 @@ def changes():
     yield "older: journal", "-", lambda log, old: older(log, old, JOURNAL)
     yield "older: file", "-", lambda log, old: older(log, old, FILE)
     yield "older: index", "kept", lambda log, old: older(log, old, INDEX)
-    # As a power cut leaves it: it says no more than that nothing before it is missing.
+    # As after a power cut: the mark only says that no earlier entry is missing.
     yield "older: mark", "kept", lambda log, old: older(log, old, MARK)
     yield "older: file and journal", "renewed", lambda log, old: [older(log, old, file) for file in (FILE, JOURNAL, INDEX)]
     yield "directory copied away and back", "renewed", copied_back

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The frames of rooms beside Python's `json` and `protobuf`, in both directions.
+"""The frames of rooms against Python's `json` and `protobuf`, in both directions.
 
     frames.py PEER DESCRIPTORS SEED
 
-DESCRIPTORS is what protoc makes of rooms.proto. Every frame is made here at random, written here as JSON and as Protocol Buffers, read
-and written again by our peer in either encoding, and compared with what was meant.
+DESCRIPTORS is the output of protoc for rooms.proto. Every frame is random. It is written here as JSON and as Protocol Buffers, read
+and written again by our peer in either encoding, and compared with the original.
 """
 import base64
 import json
@@ -23,7 +23,7 @@ NUMBERS = [1, 2, 127, 128, 2**31, 2**32 + 1, 2**53 - 1]
 
 
 class Frames:
-    """Draws frames, as the objects that JSON has."""
+    """Random frames, as JSON objects."""
 
     def __init__(self, seed: int) -> None:
         self.source = random.Random(seed)
@@ -127,7 +127,7 @@ def snake(key: str) -> str:
 
 
 def fill(message, fields: dict) -> None:
-    """Puts the fields of an object of JSON into a message."""
+    """Copies the fields of a JSON object into a message."""
     for key, value in fields.items():
         name = snake(key)
         if key in HALVES:
@@ -161,7 +161,7 @@ def written(value: object) -> bytes:
 
 
 class Peer:
-    """Our side, a program that answers a line with a line."""
+    """Our peer, a program that answers each line with a line."""
 
     def __init__(self, program: str) -> None:
         self.process = subprocess.Popen([program, "room-frames"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -190,7 +190,7 @@ def messages(descriptors: str) -> dict:
 
 
 def difference(peer: Peer, kinds: dict, side: str, frame: dict) -> str | None:
-    """What is not as it should be after a way through our peer; None if all is."""
+    """Returns the difference after a round trip through our peer, or None."""
     type_name = frame["t"]
     message = kinds[side]()
     getattr(message, type_name).SetInParent()
@@ -201,7 +201,7 @@ def difference(peer: Peer, kinds: dict, side: str, frame: dict) -> str | None:
         back = json.loads(peer.recoded(side, source, "json", data))
         if back != frame:
             return f"{source} to json: {back}"
-        # A number that goes without saying is said.
+        # Default numbers are present.
         if kinds[side].FromString(peer.recoded(side, source, "protobuf", data)) != message:
             return f"{source} to protobuf: another message"
     return None

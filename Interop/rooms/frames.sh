@@ -1,9 +1,9 @@
 #!/bin/bash
-# The frames of rooms beside Python's `json` and `protobuf`, in both directions; see frames.py.
+# The frames of rooms against Python's `json` and `protobuf`, in both directions; see frames.py.
 #
 #   Interop/rooms/frames.sh [SEED]
 #
-# HOLDFAST_BIN names the program with our peer's commands; without it the release build is made first.
+# HOLDFAST_BIN names the program with our peer's commands. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"

@@ -1,4 +1,4 @@
-"""A hub of ours that can be killed, and a member who speaks its protocol through Python's websockets."""
+"""A hub of ours that can be killed, and a member that uses its protocol through Python's websockets."""
 import asyncio
 import contextlib
 import json
@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect  # noqa: E402
 
 
 class Hub(Program):
-    """`holdfast serve hub` on a directory and a port that stay the same over its lives."""
+    """`holdfast serve hub` on a directory and a port that stay the same over restarts."""
 
     def __init__(self, holdfast, directory, *options):
         port = free_port()
@@ -27,7 +27,7 @@ class Hub(Program):
 
 
 class Member:
-    """Somebody in a room; keeps no store, so it joins from the beginning each time."""
+    """A member of a room without a store, so it joins from the beginning each time."""
 
     def __init__(self, hub, room, name):
         self.hub, self.room, self.name = hub, room, name
@@ -82,7 +82,7 @@ class Member:
             self.changed.set()
 
     async def complete(self, state):
-        """A snapshot holds the last entries only: the ones before it are asked for."""
+        """A snapshot contains only the last entries, so the earlier ones are requested."""
         before, older = state["from"], []
         while before > 1:
             await self.say(t="hist", ref=before, room=self.room, before=before, limit=500)
@@ -102,7 +102,7 @@ class Member:
                 raise RuntimeError(f"{item['seq']} follows {len(self.entries)}")
 
     async def send(self, text, name=None):
-        """`name`: the id of the message, which nobody else should have used."""
+        """`name`: the id of the message, which must be unique."""
         number, self.next = self.next, self.next + 1
         message = {"type": "chat.text", "body": {"text": text}, "id": name or str(uuid.uuid4()), "at": int(1000 * time.time())}
         await self.say(t="pub", room=self.room, cseq=number, **message)
@@ -116,7 +116,7 @@ class Member:
 
 
 class Swift:
-    """Somebody in a room through our own client: `holdfast rooms tail` listens, `holdfast rooms send` speaks."""
+    """A member of a room through our own client: `holdfast rooms tail` receives, `holdfast rooms send` sends."""
 
     def __init__(self, hub, room, name):
         self.hub, self.ids, self.changed = hub, [], asyncio.Event()
@@ -138,7 +138,7 @@ class Swift:
     async def listen(self):
         async for line in self.process.stdout:
             entry = json.loads(line)
-            # What it had is replaced by a snapshot.
+            # A snapshot replaces the entries.
             if entry.get("replaced"):
                 self.ids.clear()
             elif "id" in entry:
@@ -166,6 +166,6 @@ async def until(changed, condition, seconds):
 
 
 async def log_of(hub, room):
-    """All that the hub has of a room, asked for afresh."""
+    """All entries of a room, requested anew."""
     async with Member(hub, room, "auditor") as auditor:
         return auditor.entries

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Puts one bug after another into a copy of the page's client: units.mjs has to see each. Prints `ok NAME` or `not ok NAME: why`.
+// Puts each bug into a copy of the page's client. units.mjs must detect it. Prints `ok NAME` or `not ok NAME: why`.
 //
-//   mutants.mjs [TEXT]    only those with TEXT in their name
+//   mutants.mjs [TEXT]    only bugs with TEXT in their name
 
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,12 +11,12 @@ import { fileURLToPath } from "node:url";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const page = path.join(here, "../../Sources/Server/HoldfastHub/Page");
-/** Worlds that each bug is looked for in, after the rules one by one. */
+/** The number of simulated worlds for each bug, after the single rules. */
 const worlds = 20;
 
 /**
- * By file: what is wrong then, and where. `⟦this→that⟧` has that instead of this; what is around it stands there once, and any white space
- * is as good as any other.
+ * By file: the effect of the bug, and its place. `⟦this→that⟧` replaces this with that. The context must occur exactly once, and any
+ * white space matches any other.
  */
 const mutants = {
     "entries.mjs": {
@@ -33,20 +33,20 @@ const mutants = {
         "a hub that stops gets new messages": "⟦link.isEnding || →⟧!room.hasState",
         "messages go before the room's state": "link.isEnding⟦ || !room.hasState→⟧",
         "the window is not kept": "⟦if (free <= 0 || all <= 0) break;→⟧",
-        "what waited too long is risked": '⟦row.state === "queued" && row.at < oldest && row.cseq > room.high→false⟧',
+        "a message that waited too long is sent": '⟦row.state === "queued" && row.at < oldest && row.cseq > room.high→false⟧',
         "a restored store sends messages, not questions": '⟦renewal.isProving && row.state === "queued" && row.cseq > room.high→false⟧',
-        "a restored store asks about what cannot be there": "⟦if (renewal.isProving && !room.mustProve(row)) break;→⟧",
-        "a page of what was missed sends all again": "⟦→room.rewind(); ⟧this.#pump(room); return this.#client.renewal.goOn();",
+        "a restored store asks about messages that the hub cannot have": "⟦if (renewal.isProving && !room.mustProve(row)) break;→⟧",
+        "a page of missed entries sends all messages again": "⟦→room.rewind(); ⟧this.#pump(room); return this.#client.renewal.goOn();",
         "a hole is not filled": "⟦room.rewind(); this.#pump(room);→⟧ }",
         "a rewound log is not seen by its hole": "⟦if (expected < oldest) return this.#client.renewal.begin();→⟧",
-        "silence is not answered by sending again": "if (⟦room.mustResend(now, times.resend)→false⟧) {",
-        "what no hub can read is queued": '⟦if (wrong !== undefined) throw new OutboxError("malformed", wrong);→⟧',
-        "what no frame of the hub holds is sent": '⟦row.state === "queued" && lengthOf(frame) > (limits.frame ?? 1_048_576)→false⟧',
+        "a message is not sent again after silence": "if (⟦room.mustResend(now, times.resend)→false⟧) {",
+        "an unreadable message is queued": '⟦if (wrong !== undefined) throw new OutboxError("malformed", wrong);→⟧',
+        "a message above the frame limit is sent": '⟦row.state === "queued" && lengthOf(frame) > (limits.frame ?? 1_048_576)→false⟧',
         "what is given up is read again beside what is queued":
             "this.#burn(room, cseq, failure)⟦→)⟧.catch((error) => this.#client.storeFailed(error))⟦)→⟧;",
     },
     "protocol.mjs": {
-        "a burnt number keeps its message": '⟦if (row.state === "burning") return { t: "pub", room, cseq, id, void: true };→⟧',
+        "a voided number keeps its message": '⟦if (row.state === "burning") return { t: "pub", room, cseq, id, void: true };→⟧',
     },
     "room.mjs": {
         "a backup is not seen": "if (⟦high >= this.next || →⟧(row",
@@ -60,7 +60,7 @@ const mutants = {
             '⟦for (const cseq of proved) await tx.delete("outbox", [room, cseq]); →⟧await tx.put("rooms", room, '
                 + '{ ...record, seq, first, proof });',
         "the cursor is not stored": 'await tx.put("rooms", room, { ...record, ⟦seq, →⟧first, proof });',
-        "the read marker outlives what it was of": "record.epoch === epoch⟦ && seq >= record.seq→⟧ ? record.read",
+        "the read marker stays after its entries are gone": "record.epoch === epoch⟦ && seq >= record.seq→⟧ ? record.read",
         "a renewed store keeps its device": '⟦await tx.put("meta", "device", hexadecimal(16)); →⟧const next',
     },
     "turns.mjs": {
@@ -72,42 +72,42 @@ const mutants = {
                 + "this.joining.greeting()); ⟦});→⟧",
     },
     "joining.mjs": {
-        "a bad room keeps all others out": "this.#oneByOne = ⟦this.#failed >= most.resumes→false⟧;",
-        "a word that one may not say costs the room": "if (⟦refusal.code === codes.rights && !room.isJoining→false⟧) {",
+        "a bad room blocks all others": "this.#oneByOne = ⟦this.#failed >= most.resumes→false⟧;",
+        "a refused frame ends the room": "if (⟦refusal.code === codes.rights && !room.isJoining→false⟧) {",
         "a room that costs the connection is forgotten with the next state": "⟦if (!this.#oneByOne || isLast) →⟧this.#failed = 0;",
-        "a device of somebody else is kept": "⟦ return renewal.begin();→⟧",
-        "a hub that takes no device is asked for ever": "⟦ && this.#foreignDevices < most.foreignDevices→⟧;",
+        "a device of another user is kept": "⟦ return renewal.begin();→⟧",
+        "a hub that refuses every device is asked forever": "⟦ && this.#foreignDevices < most.foreignDevices→⟧;",
     },
     "people.mjs": {
-        "who may not be seen says how": 'room.wantsPresence⟦ && room.may("p")→⟧) this.#client.link.say({ t: "pres"',
+        "a client without the presence right sends presence": 'room.wantsPresence⟦ && room.may("p")→⟧) this.#client.link.say({ t: "pres"',
     },
     "renewal.mjs": {
-        "what was never taken counts as uncertain": "⟦ && !isForeign(room)→⟧) ||",
+        "a message that was never accepted counts as uncertain": "⟦ && !isForeign(room)→⟧) ||",
     },
     "link.mjs": {
-        "a token that has ended is tried for ever": '⟦if (isExpired && token === this.#token) return this.#stop("refused");→⟧',
-        "no other token is asked for": "⟦if (now >= this.#renewAt) this.renewToken();→⟧",
-        "a hub that welcomes and drops is asked as often as ever": "⟦if (now - this.#upSince >= times.steady) →⟧this.#failures = 0;",
-        "a replaced client comes back": '⟦if (code === closings.replaced) return this.#stop("replaced");→⟧',
-        "a silent hub is waited for": "⟦(this.isUp && isSilent)→false⟧",
-        "a hub that stops is asked too early": "⟦Math.max(→⟧backoff(this.#failures++, this.#client.random)⟦, this.#notBefore - now)→⟧",
+        "an expired token is retried forever": '⟦if (isExpired && token === this.#token) return this.#stop("refused");→⟧',
+        "no new token is requested": "⟦if (now >= this.#renewAt) this.renewToken();→⟧",
+        "a hub that drops after the welcome is retried without backoff": "⟦if (now - this.#upSince >= times.steady) →⟧this.#failures = 0;",
+        "a replaced client reconnects": '⟦if (code === closings.replaced) return this.#stop("replaced");→⟧',
+        "a silent hub is not given up": "⟦(this.isUp && isSilent)→false⟧",
+        "a stopping hub is retried too early": "⟦Math.max(→⟧backoff(this.#failures++, this.#client.random)⟦, this.#notBefore - now)→⟧",
     },
     "history.mjs": {
         "an old page of history is taken for this epoch's":
             '⟦if (epoch !== room.epoch) return this.#end(ref, new Error("The room has a new log."));→⟧',
     },
     "conversation.mjs": {
-        "anybody's id stands for our message": "⟦if (user !== this.#user) return;→⟧",
+        "an entry of another user with our id counts as ours": "⟦if (user !== this.#user) return;→⟧",
     },
     "timeline.mjs": {
-        "what is trimmed takes later edits with it": "⟦if (seq < first) →⟧notes.delete(seq);",
+        "trimming also removes later edits": "⟦if (seq < first) →⟧notes.delete(seq);",
     },
     "tabs.mjs": {
-        "what failed in a closed tab is dropped": "⟦if (left.failed.length > 0) await adopt(left.failed);→⟧",
+        "failed messages of a closed tab are dropped": "⟦if (left.failed.length > 0) await adopt(left.failed);→⟧",
     },
 };
 
-/** A file's text with the bug in it; throws if the code has moved on, and so must the list. */
+/** A file's text with the bug. Throws if the context no longer matches, so the list must be updated. */
 function broken(text, bug) {
     const marks = /⟦(.*?)→(.*?)⟧/g;
     const words = bug.replace(marks, "$1").trim().split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
@@ -116,10 +116,10 @@ function broken(text, bug) {
     return parts.join(bug.replace(marks, "$2"));
 }
 
-/** How long the checks may take: many times what they take of the page as it is, which has to pass. Some bugs hang. */
+/** The time limit of the checks, a multiple of the time for the unchanged page. Some bugs hang. */
 let patience = 600_000;
 
-/** The first check that fails, or null if all hold. */
+/** The first check that fails, or null if all pass. */
 function judged(folder) {
     return new Promise((done) => {
         const child = spawn(process.execPath, [path.join(here, "units.mjs")], {

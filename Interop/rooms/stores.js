@@ -1,4 +1,4 @@
-// The same changes, drawn from a seed, in IndexedDB and in the plain store: null if both hold the same in the end; evaluated in a page.
+// Applies the same random changes to IndexedDB and the plain store. Returns null if both are equal at the end. Evaluated in a page.
 async (seed) => {
     const { IndexedBackend, MemoryBackend, Store } = await import("/page/store.mjs");
     let state = seed * 7919;
@@ -31,7 +31,7 @@ async (seed) => {
                 case 0: case 1: await both((store) => store.enqueue(room, { id, at: step, type: "chat.text", body: { text: id } })); break;
                 case 2: case 3: {
                     const proved = rows.slice(0, random(2)).map(({ cseq }) => cseq);
-                    // Now and then one that does not follow, which changes nothing.
+                    // Sometimes an entry that does not follow, which changes nothing.
                     await both((store) => store.append(room, record.epoch, items(record.seq + 1 + (step % 9 === 0)), proved));
                     break;
                 }

@@ -1,4 +1,4 @@
-"""JSON Web Tokens (RFC 7519), signed as RFC 7515 says for HS256."""
+"""JSON Web Tokens (RFC 7519), signed with HS256 as in RFC 7515."""
 import base64
 import hashlib
 import hmac

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Tries the page's client without a browser; prints `ok NAME` or `not ok NAME: why` for each.
+// Tests the page's client without a browser. Prints `ok NAME` or `not ok NAME: why` for each test.
 //
-//   units.mjs [SEED]    with a seed, that one run of the simulation alone
+//   units.mjs [SEED]    with a seed, only that run of the simulation
 //
-// In the environment: RUNS, how many seeds (150); STOP=1, to end with the first failure; PAGE, the folder with the page.
+// Environment: RUNS, the number of seeds (150); STOP=1, to end at the first failure; PAGE, the folder with the page.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import {
 const room = "abc";
 const text = (words) => ({ type: "chat.text", body: { text: words } });
 
-/** A world with these people in it, all joined. */
+/** A world with these people, all joined. */
 async function world(...names) {
     const clock = new Clock();
     const random = chance(1);
@@ -41,12 +41,12 @@ async function world(...names) {
 const said = (items) => items.map(({ body }) => body.text);
 const shown = (person) => said(person.shown.get(room) ?? []);
 
-/** What a client knows of a room of which it knows nothing. */
+/** A client's state of an unknown room. */
 const nothing = { seq: 0, outbox: [], failed: [], markers: new Map(), rights: "rwp" };
 const entry = (seq, user, id) => ({ seq, id, user, device: user, cseq: seq, at: seq, type: "chat.text", body: { text: `by ${user}` } });
 
 const tests = {
-    async "A message reaches all, and its sender learns its place"() {
+    async "A message reaches all, and its sender learns its position"() {
         const { people: [ann, bob], calm } = await world("ann", "bob");
         const row = await ann.client.send(room, text("hi"));
         assert.deepEqual([row.cseq, row.state], [1, "queued"]);
@@ -54,7 +54,7 @@ const tests = {
         assert.deepEqual([shown(ann), shown(bob), ann.stored.get(row.id)], [["hi"], ["hi"], 1]);
         assert.equal(ann.client.waiting, 0);
     },
-    async "What is said offline is kept over the death of the page, and sent in order"() {
+    async "Messages sent offline survive the end of the page, and are sent in order"() {
         const { people: [ann, bob], calm } = await world("ann", "bob");
         ann.client.offline();
         for (const words of ["1", "2", "3", "4", "5", "6", "7"]) await ann.client.send(room, text(words));
@@ -73,7 +73,7 @@ const tests = {
         await calm();
         assert.deepEqual([shown(ann), shown(bob), ann.client.waiting], [["once"], ["once"], 0]);
     },
-    async "A hub that loses what it took is told again after 10 s"() {
+    async "A message that the hub has lost is sent again after 10 s"() {
         const { people: [ann], calm, hub } = await world("ann");
         await ann.client.send(room, text("again"));
         ann.link.deliverUp();
@@ -83,7 +83,7 @@ const tests = {
         await calm(7);
         assert.deepEqual(shown(ann), ["again"]);
     },
-    async "A refused message is kept as failed, and those behind it follow"() {
+    async "A refused message is kept as failed, and later messages are sent"() {
         const { people: [ann, bob], calm } = await world("ann", "bob");
         for (const words of ["good", "bad", "better"]) await ann.client.send(room, text(words));
         await calm(3);
@@ -93,7 +93,7 @@ const tests = {
         await ann.client.discard(room, failed[0].id);
         assert.deepEqual(ann.client.room(room).failed, []);
     },
-    async "A message that is too new for the hub's clock waits until that is known, and is sent"() {
+    async "A message that is too new for the hub's clock waits until the clock is known, and is sent"() {
         const { people: [ann, bob], calm, hub } = await world("ann", "bob");
         hub.behind = 2 * 86_400_000;
         await ann.client.send(room, text("hi"));
@@ -114,7 +114,7 @@ const tests = {
         assert.deepEqual(log().map(({ id, cseq }) => [id, cseq]), [[row.id, 2]]);
         assert.deepEqual(ann.client.room(room).failed, []);
     },
-    async "After a gap nothing is shown until it is filled"() {
+    async "Entries after a gap are not shown until it is filled"() {
         const { people: [ann, bob], calm, hub } = await world("ann", "bob");
         for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
         for (let count = 0; count < 3; count++) ann.link.deliverUp(), hub.flush();
@@ -126,7 +126,7 @@ const tests = {
         await calm();
         assert.deepEqual([shown(bob), bob.troubles], [["1", "2", "3"], []]);
     },
-    async "A gap within a frame ends what is taken of it"() {
+    async "Entries after a gap within a frame are not taken"() {
         const { people: [ann, bob], calm, log, hub } = await world("ann", "bob");
         for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
         for (let count = 0; count < 3; count++) ann.link.deliverUp(), hub.flush();
@@ -138,7 +138,7 @@ const tests = {
         await calm();
         assert.deepEqual([shown(bob), bob.troubles], [["1", "2", "3"], []]);
     },
-    async "An entry of another epoch is not taken, and the room is asked for again"() {
+    async "An entry of another epoch is not taken, and the room is joined again"() {
         const { people: [ann, bob], calm, log } = await world("ann", "bob");
         await ann.client.send(room, text("1"));
         await calm();
@@ -147,7 +147,7 @@ const tests = {
         await settle();
         assert.deepEqual([shown(bob), bob.link.up.map(({ t }) => t), bob.troubles], [["1"], ["join"], []]);
     },
-    async "An entry of ours takes its message out of the outbox, on disk too"() {
+    async "An own entry removes its message from the outbox, also on disk"() {
         const { people: [ann], hub } = await world("ann");
         await ann.client.send(room, text("1"));
         ann.link.deliverUp();
@@ -157,7 +157,7 @@ const tests = {
         await settle();
         assert.deepEqual([ann.client.waiting, (await new Store(ann.backend).load()).outbox, ann.stored.size], [0, [], 1]);
     },
-    async "Nothing is published before the room's state, and no more than the windows allow"() {
+    async "Messages are published after the room's state, within the windows"() {
         const { people: [ann] } = await world("ann");
         const published = () => ann.link.sent.filter(({ t }) => t === "pub").map(({ room, cseq }) => `${room} ${cseq}`);
         for (let count = 0; count < 6; count++) await ann.client.send(room, text(`${count}`));
@@ -170,14 +170,14 @@ const tests = {
         await settle();
         assert.deepEqual(published().slice(4), ["xyz 1", "xyz 2"]);
     },
-    async "What is missing to the hub is sent again from there, at once"() {
+    async "After a hole the messages from there are sent again at once"() {
         const { people: [ann], calm, log } = await world("ann");
         for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
         ann.link.up.splice(1, 1);
         await calm(1);
         assert.deepEqual(said(log()), ["1", "2", "3"]);
     },
-    async "A hub that asks for what it has acked has another log, and gets what waits from a new device"() {
+    async "A hub that asks for an acked message was rewound, and gets waiting messages from a new device"() {
         const { people: [ann], calm, log } = await world("ann");
         for (const words of ["1", "2"]) await ann.client.send(room, text(words));
         await calm();
@@ -189,7 +189,7 @@ const tests = {
         assert.deepEqual([said(log()), ann.client.waiting], [["1", "2", "3"], 0]);
         assert.notEqual(ann.client.device, device);
     },
-    async "Hello waits for what is being written, for its cursors are those of what is stored"() {
+    async "Hello waits for pending writes, because its cursors must be stored"() {
         const { people: [ann], clock } = await world("ann");
         let open = () => {};
         ann.backend.beforeCommit = () => new Promise((done) => (open = done));
@@ -206,7 +206,7 @@ const tests = {
         await settle();
         assert.deepEqual(ann.link.sent.map(({ t, joins }) => [t, joins[0].next]), [["hello", 2]]);
     },
-    async "A page of another epoch is no history of this one"() {
+    async "A page of another epoch is ignored"() {
         const { people: [ann], calm } = await world("ann");
         for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
         await calm();
@@ -221,7 +221,7 @@ const tests = {
         eve.link.deliverDown();
         await assert.rejects(loading, /new log/);
     },
-    async "An entry that comes again is dropped, and nothing is asked for"() {
+    async "A repeated entry is dropped without a request"() {
         const { people: [ann, bob], calm, log, hub } = await world("ann", "bob");
         for (const words of ["1", "2"]) await ann.client.send(room, text(words));
         await calm();
@@ -233,7 +233,7 @@ const tests = {
         assert.deepEqual([shown(bob), bob.client.room(room).isLive], [["1", "2"], true]);
         assert.equal(link.sent.filter(({ t }) => t === "join").length, asked);
     },
-    async "An ack without a place is no proof that the message is stored"() {
+    async "An ack without a position does not prove that the message is stored"() {
         const { people: [ann] } = await world("ann");
         const { id } = await ann.client.send(room, text("where"));
         ann.link.up = [];
@@ -243,7 +243,7 @@ const tests = {
         assert.deepEqual([ann.stored.size, ann.client.waiting], [0, 0]);
         assert.deepEqual(ann.client.room(room).failed.map(({ failure }) => failure), [failures.uncertain]);
     },
-    async "A page of what was missed does not make the outbox go out again"() {
+    async "A page of missed entries does not send the outbox again"() {
         const { people: [ann], calm } = await world("ann");
         await ann.client.send(room, text("1"));
         ann.link.deliverUp();
@@ -254,7 +254,7 @@ const tests = {
         await calm();
         assert.deepEqual([shown(ann), ann.link.sent.filter(({ t }) => t === "pub").length], [["1"], 1]);
     },
-    async "A hub that knows more numbers of ours than we gave out is believed"() {
+    async "A hub may know more numbers of this device than the store"() {
         const { people: [ann], calm, hub, log } = await world("ann");
         const { device } = ann.client;
         hub.room(room).marks.set(device, { cseq: 7, id: "of a life that was undone" });
@@ -265,7 +265,7 @@ const tests = {
         await calm();
         assert.deepEqual(log().map(({ cseq, body }) => [cseq, body.text]), [[1, "anew"]]);
     },
-    async "What the hub cannot have, for a number before it is missing there, is not asked about"() {
+    async "Messages after a number that the hub lacks are not asked about"() {
         const { people: [ann], calm, hub, log } = await world("ann");
         for (const words of ["1", "2", "3"]) await ann.client.send(room, text(words));
         await calm();
@@ -279,7 +279,7 @@ const tests = {
         const published = ann.links.slice(before).flatMap(({ sent }) => sent.filter(({ t }) => t === "pub"));
         assert.deepEqual(published.map(({ cseq, void: isVoid = false }) => [cseq, isVoid]), [[1, false]]);
     },
-    async "A device that somebody else has used in a room is given up, and nothing with it"() {
+    async "A device that another user has used in a room is replaced, and no message is lost"() {
         const { people: [ann], calm, hub, log } = await world("ann");
         const { device } = ann.client;
         await ann.client.send(room, text("before"));
@@ -295,7 +295,7 @@ const tests = {
         assert.deepEqual([said(log()), said(hub.room("xyz").entries.map(({ entry }) => entry))], [["before", "here"], ["there"]]);
         assert.deepEqual([ann.client.room("xyz").phase, ann.client.room("xyz").failed], ["live", []]);
     },
-    async "A hub to which no device is good enough is not asked for ever"() {
+    async "A hub that refuses every device is not asked forever"() {
         const { people: [ann], calm, hub } = await world("ann");
         hub.foreign.has = (name) => name.startsWith("xyz ");
         await ann.client.join("xyz");
@@ -303,13 +303,13 @@ const tests = {
         assert.deepEqual([ann.client.room("xyz").phase, ann.client.room(room).phase], ["refused", "live"]);
         assert.ok(ann.links.length <= 7, `${ann.links.length} connections`);
     },
-    async "A name is shown with what nobody would see"() {
+    async "Invisible characters of a name are shown"() {
         assert.equal(shownName("ann"), "ann");
         assert.equal(shownName("\u202Enna\u200B\u{E0041}"), "‹U+202E›nna‹U+200B›‹U+E0041›");
         assert.equal(shownName("ann\u00A0a\u3000\u2800"), "ann‹U+00A0›a‹U+3000›‹U+2800›");
         assert.equal(shownName("王小明 é"), "王小明 é");
     },
-    async "A room that the hub has no place for is joined later, whatever the hub says"() {
+    async "A room above the hub's limit is joined later, whatever the retry advice"() {
         const { people: [ann], calm, hub } = await world("ann");
         hub.crowded = "full";
         await ann.client.join("full");
@@ -321,7 +321,7 @@ const tests = {
         await calm(30);
         assert.deepEqual([ann.client.room("full").phase, ann.client.room(room).phase], ["live", "live"]);
     },
-    async "Who may not be seen stays in the room when its tab is hidden"() {
+    async "A client without the presence right stays in the room when its tab is hidden"() {
         const { people: [ann], calm, hub } = await world("ann");
         hub.rights = "rw";
         ann.link.cut();
@@ -332,7 +332,7 @@ const tests = {
         assert.deepEqual([ann.client.room(room).phase, ann.client.room(room).rights], ["live", "rw"]);
         const said = ann.link.sent.slice(before).filter(({ t }) => t === "pres" || t === "join");
         assert.deepEqual(said, []);
-        // Nor is it said after the next join.
+        // It is not sent after the next join either.
         ann.link.say({ t: "lag", room, head: 0 });
         await calm(2);
         assert.deepEqual(ann.link.sent.filter(({ t }) => t === "pres"), []);
@@ -345,7 +345,7 @@ const tests = {
         await calm(1);
         assert.deepEqual(ann.link.sent.filter(({ t }) => t === "typ" || t === "sig" || t === "read"), []);
     },
-    async "A word that one may not say costs no room, and rights that are gone cost it"() {
+    async "A refused frame keeps the room, and revoked rights end it"() {
         const { people: [ann], calm, hub } = await world("ann");
         const { link } = ann;
         const refuse = () => link.say({ t: "error", code: 3001, retry: "never", room, text: "no" });
@@ -359,7 +359,7 @@ const tests = {
         await calm(2);
         assert.deepEqual([ann.client.room(room).phase, joins() - before], ["refused", 2]);
     },
-    async "A hub that welcomes and drops is asked less and less often"() {
+    async "A hub that drops after the welcome is retried with backoff"() {
         const { people: [ann], clock, calm, hub } = await world("ann");
         await calm(12);
         const before = ann.links.length;
@@ -379,13 +379,13 @@ const tests = {
         }
         const asked = ann.links.length - before;
         assert.ok(asked >= 5 && asked <= 12, `asked ${asked} times in a minute`);
-        // What lasts ends that.
+        // A connection that lasts ends the backoff.
         await calm(45);
         ann.link.cut();
         await calm(1);
         assert.equal(ann.client.state, "welcomed");
     },
-    async "What an earlier connection brought last does not end the next one"() {
+    async "A late frame of an earlier connection does not end the next one"() {
         const { people: [ann], clock } = await world("ann");
         let open = () => {};
         ann.backend.beforeCommit = () => new Promise((done) => (open = done));
@@ -403,7 +403,7 @@ const tests = {
         await settle();
         assert.deepEqual([ann.links.length, next.readyState], [2, 0]);
     },
-    async "What is queued while all is read again is not forgotten"() {
+    async "A message queued during a reload of the store is kept"() {
         const { people: [ann], calm, clock, log } = await world("ann");
         ann.client.offline();
         await ann.client.send(room, text("old"));
@@ -415,7 +415,7 @@ const tests = {
         ann.link.deliverUp();
         ann.link.deliverDown();
         await settle();
-        // That the old one is given up cannot be written; then all is read, slowly.
+        // The removal of the old message cannot be written. Then the store is read again, slowly.
         ann.backend.beforeCommit = () => {
             ann.backend.beforeCommit = undefined;
             throw new Error("not written");
@@ -429,7 +429,7 @@ const tests = {
         await calm(5);
         assert.deepEqual([said(log()), ann.client.waiting], [["new"], 0]);
     },
-    async "A token that has ended is not tried again, and another one is, with all that waits"() {
+    async "An expired token is not used again, and a new one sends the waiting messages"() {
         const { people: [ann], calm, log } = await world("ann");
         ann.link.say({ t: "error", code: 2002, retry: "reconnect", text: "the token has ended" });
         ann.link.deliverDown();
@@ -445,7 +445,7 @@ const tests = {
         await calm(60);
         assert.deepEqual([ann.client.state, ann.link.sent[0].token], ["welcomed", "new:ann"]);
     },
-    async "Before its token ends another one is asked for, and told on the same connection"() {
+    async "Before its token ends the client requests another, and sends it on the same connection"() {
         const { people: [ann], calm, hub } = await world("ann");
         hub.tokenLife = 100_000;
         ann.link.cut();
@@ -467,7 +467,7 @@ const tests = {
         await calm(4);
         assert.deepEqual([told(), ann.links.at(-1) === link], [["dev:ann 2", "dev:ann 3"], true]);
     },
-    async "What a closed tab left is sent, and what failed of it is told to the one that is open"() {
+    async "Waiting messages of a closed tab are sent, and failed ones move to the open tab"() {
         const { people: [ann, other], calm, log } = await world("ann", "other");
         other.client.offline();
         for (const words of ["left", "bad"]) await other.client.send(room, text(words));
@@ -487,7 +487,7 @@ const tests = {
         await ann.ready;
         assert.deepEqual(ann.client.room(room).failed.map(({ body }) => body.text), ["bad"]);
     },
-    "Who borrows the id of a message takes nothing from it"() {
+    "A message with the id of another does not replace it"() {
         const conversation = new Conversation("ann");
         const row = { id: "waits", cseq: 2, state: "queued", at: 5, type: "chat.text", body: { text: "mine" } };
         const state = { ...nothing, seq: 3, outbox: [row] };
@@ -498,7 +498,7 @@ const tests = {
         assert.deepEqual(views.map(({ user, id }) => `${user} ${id}`), names);
         assert.equal(new Set(views.map(({ key }) => key)).size, 6);
     },
-    "A message of ours stays the same one when its entry comes, and stands there once"() {
+    "An own message keeps its element when its entry arrives, and is shown once"() {
         const conversation = new Conversation("ann");
         const row = { id: "mine", cseq: 1, state: "queued", at: 5, type: "chat.text", body: { text: "hi" } };
         const waiting = conversation.views({ ...nothing, outbox: [row] });
@@ -508,11 +508,11 @@ const tests = {
         const placed = conversation.views({ ...nothing, seq: 7, failed: [{ ...row, state: "failed" }] });
         assert.deepEqual([waiting, acked, placed].map((views) => views.map(({ key, stage }) => `${key} ${stage}`)),
             [["own mine queued"], ["own mine stored"], ["own mine stored"]]);
-        // One that was sent again though it had been stored is there twice, and has two elements.
+        // A message that was sent again although it was stored appears twice and has two elements.
         conversation.take([entry(8, "ann", "mine")]);
         assert.deepEqual(conversation.views(nothing).map(({ key }) => key), ["own mine", "seq 8"]);
     },
-    "Only what has changed is made anew"() {
+    "Only changed elements are rebuilt"() {
         const conversation = new Conversation("ann");
         conversation.take([entry(1, "ann", "a"), entry(2, "bob", "b"), entry(3, "ann", "c")]);
         const before = conversation.views(nothing);
@@ -538,7 +538,7 @@ const tests = {
         anew({ markers });
         assert.deepEqual(before.map(({ own }) => own), [false, true, false]);
     },
-    "A long conversation keeps its end, and what is loaded again is as it was"() {
+    "A long conversation keeps its end, and reloaded messages are unchanged"() {
         const conversation = new Conversation("ann");
         const all = Array.from({ length: 700 }, (_, index) => entry(index + 1, "bob", `${index}`));
         conversation.take(all);
@@ -577,7 +577,7 @@ const tests = {
         assert.deepEqual(said(log()), ["1", "new"]);
         assert.deepEqual([shown(ann), shown(bob)], [["1", "new"], ["1", "new"]]);
     },
-    async "A store restored from a backup takes a new device, and says nothing twice"() {
+    async "A store restored from a backup takes a new device, and sends no message twice"() {
         const { people: [ann, bob], calm, log } = await world("ann", "bob");
         await ann.client.send(room, text("1"));
         await calm();
@@ -599,7 +599,7 @@ const tests = {
         assert.notEqual(ann.client.device, device);
         assert.deepEqual([shown(bob), ann.client.waiting], [["1", "2", "3", "4"], 0]);
     },
-    async "A number that the hub has without knowing what it was is not sent again by itself"() {
+    async "A number whose message the hub no longer knows is not sent again automatically"() {
         const { people: [ann], calm, hub, log } = await world("ann");
         await ann.client.send(room, text("old"));
         ann.link.deliverUp();
@@ -610,7 +610,7 @@ const tests = {
         assert.deepEqual([said(log()), ann.client.waiting], [["old"], 0]);
         assert.deepEqual(ann.client.room(room).failed.map(({ failure }) => failure), [failures.uncertain]);
     },
-    async "A number that was burnt after a backup does not make the message a stored one"() {
+    async "A number voided after a backup does not count as a stored message"() {
         const { people: [ann], calm, log } = await world("ann");
         ann.client.offline();
         await ann.client.send(room, text("bad"));
@@ -624,7 +624,7 @@ const tests = {
         assert.deepEqual([log(), ann.client.waiting, ann.stored.size], [[], 0, 0]);
         assert.equal(ann.client.room(room).failed.length, 1);
     },
-    async "A message that waited longer than the hub remembers is not risked"() {
+    async "A message that waited longer than the hub remembers is not sent"() {
         const { people: [ann], calm, clock, log } = await world("ann");
         ann.client.offline();
         await ann.client.send(room, text("old"));
@@ -635,7 +635,7 @@ const tests = {
         assert.deepEqual(log(), []);
         assert.deepEqual(ann.client.room(room).failed.map(({ failure }) => failure.code), [4004]);
     },
-    async "One bad room does not keep the others out"() {
+    async "One bad room does not block the others"() {
         const { people: [ann], calm, hub } = await world("ann");
         hub.badRoom = "bad";
         ann.client.cut();
@@ -644,7 +644,7 @@ const tests = {
         assert.equal(ann.client.room(room).phase, "live");
         assert.equal(ann.client.room("bad").phase, "refused");
     },
-    async "What the browser cannot store is refused, and not sent"() {
+    async "A message that the browser cannot store is refused, and not sent"() {
         const { people: [ann], calm, log } = await world("ann");
         ann.faults = 1;
         await assert.rejects(ann.client.send(room, text("lost")), (error) => error instanceof OutboxError && error.reason === "storage");
@@ -657,7 +657,7 @@ const tests = {
         for (let number = 0; number < 1_000; number += 1) await ann.client.send(room, text("waits"));
         await assert.rejects(ann.client.send(room, text("one more")), (error) => error.reason === "tooMany");
     },
-    async "What no hub can read, or none takes, is not taken into the outbox"() {
+    async "A message that no hub can read or accept is not queued"() {
         const { people: [ann], calm } = await world("ann");
         const { links: { length } } = ann;
         const deep = (levels) => (levels === 0 ? 1 : [deep(levels - 1)]);
@@ -679,7 +679,7 @@ const tests = {
         await calm();
         assert.deepEqual([ann.client.waiting, ann.client.state, ann.links.length, ann.stored.size], [0, "welcomed", length, 1]);
     },
-    async "What no frame of the hub holds is not sent, whenever that is known"() {
+    async "A message above the frame limit is not sent, whenever the limit becomes known"() {
         const { people: [ann, bob], calm, hub } = await world("ann", "bob");
         ann.client.offline();
         await ann.client.send(room, text("x".repeat(5_000)));
@@ -733,7 +733,7 @@ const tests = {
         await calm();
         assert.deepEqual(shown(bob), ["28", "29", "30"]);
     },
-    async "A log that went back unseen is found by a client that has more, and all begin anew"() {
+    async "A log rewound without detection is found by a client with more entries, and all start again"() {
         const { people: [ann, bob], calm, hub, log } = await world("ann", "bob");
         for (let count = 1; count <= 5; count++) await ann.client.send(room, text(`${count}`));
         await calm();
@@ -765,7 +765,7 @@ const tests = {
         await calm();
         assert.equal(hub.counts.proved, 1);
     },
-    async "A snapshot that ends earlier in the same epoch is taken, and the read marker begins anew"() {
+    async "A snapshot that ends earlier in the same epoch is taken, and the read marker is reset"() {
         const { people: [ann, bob], calm, hub } = await world("ann", "bob");
         for (let count = 1; count <= 5; count++) await ann.client.send(room, text(`${count}`));
         await calm();
@@ -777,14 +777,14 @@ const tests = {
         assert.deepEqual([shown(bob), hub.counts.proved, bob.client.room(room).seq], [["1", "2", "3"], 0, 3]);
         assert.equal(bob.client.room(room).read, 0);
     },
-    async "A hub that says nothing any more is given up"() {
+    async "A silent hub is given up"() {
         const { people: [ann], clock } = await world("ann");
         const { link } = ann;
         await clock.advance(17_000);
         assert.equal(link.readyState, 3);
         assert.notEqual(ann.client.state, "welcomed");
     },
-    async "A replaced client stays away until it is asked"() {
+    async "A replaced client reconnects only on request"() {
         const { people: [ann], calm } = await world("ann");
         ann.link.cut(4000);
         await calm(60);
@@ -793,13 +793,13 @@ const tests = {
         await calm();
         assert.equal(ann.client.state, "welcomed");
     },
-    async "A client that is refused as a whole stays away"() {
+    async "A client that is refused completely does not reconnect"() {
         const { people: [ann], calm } = await world("ann");
         ann.link.cut(4101);
         await calm(60);
         assert.deepEqual([ann.client.state, ann.links.length], ["refused", 1]);
     },
-    async "A hub that stops is left alone as long as it said, and gets nothing new meanwhile"() {
+    async "A stopping hub is retried after its delay, and gets no new messages before"() {
         const { people: [ann], calm, log } = await world("ann");
         ann.link.say({ t: "goaway", after: 20_000, drain: 500 });
         ann.link.deliverDown();
@@ -811,7 +811,7 @@ const tests = {
         await calm(10);
         assert.deepEqual(said(log()), ["later"]);
     },
-    async "Two writers of one store cannot both go on"() {
+    async "Two writers of one store cannot both continue"() {
         const store = new Store(new MemoryBackend());
         const entry = (seq) => ({ seq, id: `${seq}`, device: "d", cseq: seq, user: "u" });
         await store.replace(room, "e", 0, [], []);
@@ -819,14 +819,14 @@ const tests = {
         await store.setRead(room, 1);
         await store.replace(room, "e", 1, [entry(1)], []);
         assert.equal((await store.load()).rooms[0].read, 1);
-        // What was read is not there any more.
+        // The messages read before are gone.
         await store.replace(room, "e", 0, [], []);
         assert.equal((await store.load()).rooms[0].read, 0);
         await store.append(room, "e", [entry(1)], []);
         await assert.rejects(store.append(room, "e", [entry(1)], []), StaleError);
         await assert.rejects(store.append(room, "f", [entry(2)], []), StaleError);
     },
-    async "In a hostile world nothing is lost, nothing doubled, and all agree"() {
+    async "In a simulation with faults no message is lost or doubled, and all clients agree"() {
         const all = Array.from({ length: Number(process.env.RUNS ?? 150) }, (_, index) => index + 1);
         const runs = process.argv[2] === undefined ? all : [Number(process.argv[2])];
         const sum = {};
@@ -839,7 +839,7 @@ const tests = {
             }
         }
         if (runs.length >= 150) {
-            // No run passes empty.
+            // Every kind of event must occur.
             for (const [name, least] of Object.entries({
                 sent: 2_000, dup: 100, hole: 50, snapshot: 100, refused: 50, cuts: 200, deaths: 100, kills: 100, restores: 10, renewals: 10,
                 rewinds: 5, unwritten: 100, proved: 10,
@@ -867,7 +867,7 @@ async function copied(backend) {
     return copy;
 }
 
-/** Three people in two rooms, and everything that may happen to them. */
+/** Three people in two rooms, with every possible event. */
 async function simulate(seed) {
     const clock = new Clock();
     const random = chance(seed);
@@ -925,7 +925,7 @@ async function simulate(seed) {
         } else if (dice < 0.97 && backups.has(person)) {
             const { backend, device, ids } = backups.get(person);
             backups.delete(person);
-            // A backup of an earlier device than the last may hold what was sent under that one: nobody can know.
+            // A backup of a device before the last may contain messages that were sent under that device. Their outcome is unknown.
             if (device === person.client.device) {
                 note();
                 person.die();
@@ -936,12 +936,12 @@ async function simulate(seed) {
                 await birth(person);
             }
         } else if (dice < 0.975 && mayRewind) {
-            // What has been received is told first: it is lost to the log, and nobody's fault.
+            // Received frames are handled first, because the rewound log loses them without any fault.
             for (let count = 0; count < 10; count++) await settle();
             note();
             const sets = [acked, ...mine.values(), ...[...backups.values()].map(({ ids }) => ids), ...people.map(({ stored }) => stored)];
             for (const { entry } of hub.room(room).entries.slice(-3)) for (const set of sets) set.delete(entry.id);
-            // One that nobody sees is found by the proofs of those who have more.
+            // A rewind without detection is found by the proofs of clients with more entries.
             hub.rewind(room, 3, random() < 0.5);
             counts.rewinds++;
         } else if (dice < 0.98 && mayTrim) hub.trim(pick(rooms), 6);
@@ -967,10 +967,10 @@ async function simulate(seed) {
     const everything = [...logs.values()].flatMap(({ entries }) => entries.map(({ entry }) => entry));
     const ids = everything.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length, "something is stored twice");
-    for (const id of acked) assert.ok(ids.includes(id), "what was said to be stored is not");
+    for (const id of acked) assert.ok(ids.includes(id), "an acked message is not stored");
     for (const person of people) {
         const { client } = person;
-        // What does not follow is not even tried: the store's own check is the last resort.
+        // Entries that do not follow are not even written. The store's own check is the last resort.
         assert.deepEqual(person.troubles.filter((text) => !text.includes("not written")), []);
         assert.equal(client.waiting, 0, `${person.name} still waits: ${client.state}, ${rooms.map((name) => client.room(name)?.phase)}`);
         const failed = new Set(rooms.flatMap((name) => client.room(name).failed.map(({ id }) => id)));

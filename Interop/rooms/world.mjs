@@ -1,8 +1,8 @@
-// A small world for the page's client: a model of a hub, links, crashes and a clock, all drawn from one seed.
+// A small world for the page's client: a model of a hub, links, crashes and a clock, all random from one seed.
 
 import { pathToFileURL } from "node:url";
 
-// PAGE in the environment: another folder with the page, such as one with a bug in it.
+// PAGE in the environment: another folder with the page, such as one with a bug.
 const own = new URL("../../Sources/Server/HoldfastHub/Page/", import.meta.url);
 const page = process.env.PAGE === undefined ? own : pathToFileURL(`${process.env.PAGE}/`);
 export const { RoomsClient, OutboxError, failures } = await import(new URL("rooms.mjs", page));
@@ -12,20 +12,20 @@ export const { subjectOf } = await import(new URL("identity.mjs", page));
 export const { empty } = await import(new URL("tabs.mjs", page));
 export const { shownName } = await import(new URL("messages.mjs", page));
 
-/** Numbers from 0 to below 1, the same for the same seed. */
+/** Random numbers from 0 to below 1, the same for the same seed. */
 export function chance(seed) {
     let state = (seed * 7_919 + 12_345) % 2_147_483_647;
     return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
-/** Lets everything that is ready run. */
+/** Runs everything that is ready. */
 export const settle = () => new Promise((done) => setImmediate(done));
 
 export class Clock {
     milliseconds = 1_700_000_000_000;
     #timers = new Set();
 
-    /** The time as a program sees it that may die. */
+    /** The clock of a program that may die. */
     for(program) {
         return {
             now: () => this.milliseconds,
@@ -51,12 +51,12 @@ export class Clock {
     }
 }
 
-/** A WebSocket whose other end is the hub; what is under way waits in two queues. */
+/** A WebSocket whose other end is the hub. Frames in flight wait in two queues. */
 export class Link {
     readyState = 0;
     up = [];
     down = [];
-    /** All that was ever sent up. */
+    /** All frames that were sent to the hub. */
     sent = [];
 
     constructor(hub) {
@@ -79,7 +79,7 @@ export class Link {
         this.onopen?.();
     }
 
-    /** The network loses it, and both ends learn of it. */
+    /** The network cuts it, and both ends notice. */
     cut(code = 1006) {
         if (this.readyState === 3) return;
         this.readyState = 3;
@@ -102,7 +102,7 @@ export class Link {
     }
 }
 
-/** A hub as docs/rooms-protocol.md has it, without presence; all have the same rights. */
+/** A hub as in docs/rooms-protocol.md, without presence. All users have the same rights. */
 export class ModelHub {
     links = new Set();
     rooms = new Map();
@@ -110,11 +110,11 @@ export class ModelHub {
     counts = { dup: 0, hole: 0, snapshot: 0, refused: 0, proved: 0 };
     limits = { frame: 1 << 20, body: 65_536, roomWindow: 4, window: 6, rooms: 100, page: 5 };
     #epochs = 0;
-    /** Whether its key is another one than that of the proofs. */
+    /** Whether its key differs from the key of the proofs. */
     forgetsProofs = false;
-    /** What everybody may do, as it says in states. */
+    /** The rights of every user, as in states. */
     rights = "rwp";
-    /** How far its clock is behind, in milliseconds. */
+    /** The delay of its clock in milliseconds. */
     behind = 0;
 
     constructor(clock, random) {
@@ -128,9 +128,9 @@ export class ModelHub {
         return this.rooms.get(name);
     }
 
-    /** Rooms in which somebody else has used a device, and this. */
+    /** Rooms and devices that another user has used. */
     foreign = new Set();
-    /** How long tokens last; without it they do not end. */
+    /** The lifetime of tokens. With 0 they do not end. */
     tokenLife = 0;
 
     get #expires() {
@@ -146,13 +146,13 @@ export class ModelHub {
         for (const room of this.rooms.values()) room.members.delete(link);
     }
 
-    /** What was not on disk is gone. */
+    /** Drops everything that was not on disk. */
     kill() {
         for (const room of this.rooms.values()) room.pending = [];
         for (const link of [...this.links]) link.cut();
     }
 
-    /** The log loses its last entries: another incarnation, unless nobody sees it. */
+    /** The log loses its last entries. It gets another epoch, unless the rewind is not detected. */
     rewind(name, count, isUnseen = false) {
         this.kill();
         const room = this.room(name);
@@ -187,7 +187,7 @@ export class ModelHub {
         for (const join of joins) this.#join(link, join);
     }
 
-    /** What stands at a place, in words that only this hub reads. */
+    /** The proof of a position, in a form that only this hub reads. */
     #proof({ epoch, entries }, seq) {
         return seq > 0 && seq <= entries.length ? `${epoch}.${seq}.${entries[seq - 1].entry.id}.${entries[seq - 1].entry.at}` : undefined;
     }
@@ -229,7 +229,7 @@ export class ModelHub {
         const pending = room.pending.filter(({ device }) => device === link.device);
         const high = pending.at(-1)?.cseq ?? room.marks.get(link.device)?.cseq ?? 0;
         if (cseq <= high) {
-            // It is on its way to the disk: who asks again gets its ack, too.
+            // The message is being written. A repeated publication gets the ack too.
             const underWay = pending.find((publication) => publication.cseq === cseq);
             if (underWay !== undefined) return underWay.links.add(link);
             this.counts.dup++;
@@ -256,7 +256,7 @@ export class ModelHub {
         room.pending.push({ device: link.device, user: link.user, cseq, id, frame, links: new Set([link]) });
     }
 
-    /** Without the right to say so. */
+    /** Answers frames that need another right. */
     #hear(link, { t, room }) {
         const right = { pres: "p", read: "r" }[t] ?? "w";
         if (!this.rights.includes(right)) link.say({ t: "error", code: 3001, retry: "never", room, text: "no right to do that" });
@@ -266,7 +266,7 @@ export class ModelHub {
         if (this.links.has(link)) link.say({ t: "ack", room: name, epoch: room.epoch, acks: [ack] });
     }
 
-    /** Everything that waits for the disk is on it. */
+    /** Writes everything that waits for the disk. */
     flush() {
         for (const [name, room] of this.rooms) {
             const items = [];
@@ -304,7 +304,7 @@ export class ModelHub {
     }
 }
 
-/** A page that can die at any moment and come back on its store. */
+/** A page that can die at any moment and restart on its store. */
 export class Program {
     constructor(name, clock, hub, random, backend = new MemoryBackend()) {
         Object.assign(this, { name, clock, hub, random, backend });
@@ -319,7 +319,7 @@ export class Program {
         this.troubles ??= [];
         this.shown = new Map();
         this.token = `dev:${this.name}`;
-        // A transaction of a page that died never ends.
+        // A transaction of a dead page never ends.
         const mortal = {
             transaction: async (stores, isWriting, work) => {
                 const value = await this.backend.transaction(stores, isWriting, async (tx) => {

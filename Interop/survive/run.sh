@@ -1,11 +1,11 @@
 #!/bin/bash
-# Sessions against Node `ws`, Python `websockets` and our server, over bad links and with the server killed, ended and frozen; then
-# thousands of them that open and close. See ../README.md.
+# Sessions against Node `ws`, Python `websockets` and our server, over faulty links, and with the server killed, ended and frozen. Then
+# thousands of sessions that open and close. See ../README.md.
 #
 #   Interop/survive/run.sh [share]     (no argument: all of it, minutes)
 #
-# CUTS, ROUNDS, CYCLES and SEED change how much; SERVERS names some of node, python and holdfast.
-# HOLDFAST_BIN names a program with our peer's commands; without it the release build is made first.
+# CUTS, ROUNDS, CYCLES and SEED set the amounts. SERVERS names some of node, python and holdfast.
+# HOLDFAST_BIN names a program with our peer's commands. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../../scripts/setup.sh
 source "$(dirname "$0")/../../scripts/setup.sh"
@@ -32,7 +32,7 @@ declare -A command=(
 read -ra servers <<< "$SERVERS"
 for server in "${servers[@]}"; do [ -n "${command[$server]:-}" ] || die "unknown server '$server'"; done
 
-# A server ends with the program that started it, however that ends; one that is frozen has to be thawed for it.
+# A server ends with the program that started it. A frozen one must be continued first.
 running=()
 stop_all() {
     local pid
@@ -41,7 +41,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# run NAME COMMAND…: in the background; what it prints goes into NAME.txt, with a line more if it does not end well.
+# run NAME COMMAND…: runs in the background. Its output goes to NAME.txt, with an extra line if it fails.
 run() {
     local name=$1
     shift
@@ -58,11 +58,11 @@ part=0
 for server in "${servers[@]}"; do
     part=$((part + 1))
     names+=("$server")
-    # What is left over goes to the first.
+    # The first server gets the remainder.
     cuts=$((CUTS / ${#servers[@]} + (part <= CUTS % ${#servers[@]})))
     # shellcheck disable=SC2086
     run "$server" survive ${command[$server]} --cuts "$cuts" --rounds "$ROUNDS" --seed "$((SEED + part))"
-    # The share is quick, the whole is measured: one after the other.
+    # The share is quick. The whole run is measured, so one server after the other.
     [ "${1:-}" = share ] || wait
 done
 names+=(cycles)
@@ -76,7 +76,7 @@ for name in "${names[@]}"; do
     bad=$(grep -c '^not ok' "$reports/$name.txt" || true)
     if [ $((good + bad)) = 0 ]; then
         bad=1
-        echo 'not ok said nothing' >> "$reports/$name.txt"
+        echo 'not ok printed nothing' >> "$reports/$name.txt"
     fi
     echo "$name: $good ok, $bad not ok$(sed -n 's/^seed/, seed/p' "$reports/$name.txt")"
     grep '^not ok' "$reports/$name.txt" | sed 's/^/    /' || true

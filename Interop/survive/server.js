@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Node `ws` as a server that is treated badly; see ../README.md.
+// Node `ws` as the server for the runs with faults; see ../README.md.
 //   server.js survive-server --port N
 'use strict';
 const fs = require('fs');
@@ -8,7 +8,7 @@ const WebSocket = require('ws');
 
 const SLOWNESS = 700; // milliseconds for each message on the path /slow
 const port = Number(process.argv[process.argv.indexOf('--port') + 1]);
-// At once and whole: the next moment may be the last.
+// Written at once, because the process may be killed.
 const say = (line) => fs.writeSync(1, `${line}\n`);
 const newest = new Map(); // client → its newest connection
 
@@ -16,7 +16,7 @@ function serve(socket, path, client) {
     const older = newest.get(client);
     newest.set(client, socket);
     if (older) older.once('pong', () => say(`double ${client}`)).ping();
-    socket.on('error', () => {}); // a violation, or a link that broke: `close` follows
+    socket.on('error', () => {}); // after a violation or a broken link `close` follows
     socket.on('close', () => {
         if (newest.get(client) === socket) newest.delete(client);
     });
@@ -47,4 +47,4 @@ process.on('SIGTERM', () => {
     for (const socket of sockets.clients) socket.close(1001);
     setTimeout(() => process.exit(0), 2000).unref();
 });
-process.stdin.on('end', () => process.exit(0)).resume(); // whoever started it is gone
+process.stdin.on('end', () => process.exit(0)).resume(); // the parent process is gone

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Python `websockets` as a server that is treated badly; see ../README.md.
+"""Python `websockets` as the server for the runs with faults; see ../README.md.
 
 server.py survive-server --port N
 """
@@ -18,7 +18,7 @@ newest = {}  # client → its newest connection
 
 
 def say(line):
-    # At once and whole: the next moment may be the last.
+    # Written at once, because the process may be killed.
     os.write(1, f"{line}\n".encode())
 
 
@@ -41,7 +41,7 @@ async def accuse_if_alive(older, client):
         await (await older.ping())
         say(f"double {client}")
     except ConnectionClosed:
-        pass  # as it should be: it was gone, and only this side had not noticed
+        pass  # the older connection was gone, and only this side had not noticed
 
 
 async def echo(connection):
@@ -68,9 +68,9 @@ async def main():
     port = int(sys.argv[sys.argv.index("--port") + 1])
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # blocked in the thread that started this process
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])  # the thread that started this process has blocked it
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_reader(0, lambda: os.read(0, 1) or os._exit(0))  # whoever started it is gone
+    loop.add_reader(0, lambda: os.read(0, 1) or os._exit(0))  # the parent process is gone
     async with serve(echo, "127.0.0.1", port, process_request=admit):
         say(f"listening {port}")
         await stop.wait()

@@ -3,13 +3,13 @@
 #
 #   certificates.sh DIRECTORY
 #
-# root → between → ecdsa, rsa, old (expired), early (not valid yet), address; root → other, client; self (signed by itself);
-# stranger → strange. NAME.pem is a certificate, NAME-chain.pem that and the authority between, NAME.key its key.
+# root → between → ecdsa, rsa, old (expired), early (not valid yet), address; root → other, client; self (self-signed);
+# stranger → strange. NAME.pem is a certificate, NAME-chain.pem is it with the intermediate, NAME.key is its key.
 set -eEuo pipefail
 cd "$1"
 ec=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
 
-# authority NAME: one that signs itself.
+# authority NAME: a self-signed authority.
 authority() { openssl req -x509 -days 3 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" "${ec[@]}"; }
 
 # request NAME EXTENSION KEY-OPTION…
@@ -54,6 +54,6 @@ request strange 'extendedKeyUsage=clientAuth' "${ec[@]}"
 issue strange stranger
 openssl pkcs8 -topk8 -in client.key -out client-locked.key -passout pass:sesame
 openssl pkcs12 -export -in client.pem -inkey client.key -out client.p12 -passout pass:sesame
-# As Keychain and older Windows write it.
+# The format of Keychain and older Windows.
 openssl pkcs12 -export -legacy -certpbe PBE-SHA1-RC2-40 -keypbe PBE-SHA1-3DES -macalg sha1 -in client.pem -inkey client.key \
     -out client-old.p12 -passout pass:sesame

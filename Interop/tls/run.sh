@@ -1,10 +1,10 @@
 #!/bin/bash
-# Lets `holdfast connect` and `holdfast pin` meet TLS that we did not write, good and bad: nginx in front of Python `websockets`, Python
-# itself for client certificates, and websocketd, whose TLS is Go's. The certificates are made for the run.
+# Runs `holdfast connect` and `holdfast pin` against other TLS implementations, valid and invalid: nginx in front of Python `websockets`,
+# Python itself for client certificates, and websocketd with Go's TLS. The certificates are made for the run.
 #
-#   Interop/tls/run.sh [--texts]     (--texts shows what the tool says to each failure)
+#   Interop/tls/run.sh [--texts]     (--texts shows the tool's text for each failure)
 #
-# HOLDFAST names the tool; without it the release build is made first.
+# HOLDFAST names the tool. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
@@ -14,7 +14,7 @@ here=$ROOT/Interop
 shows_texts=${1:-}
 export NO_COLOR=1
 
-# free_ports COUNT: as many, all different.
+# free_ports COUNT: this number of different free ports.
 free_ports() {
     python3 -c '
 import socket, sys
@@ -23,14 +23,14 @@ for each in sockets: each.bind(("127.0.0.1", 0))
 print(*(each.getsockname()[1] for each in sockets))' "$1"
 }
 
-# tool COMMAND URL OPTION…: leaves $work/output and $status behind.
+# tool COMMAND URL OPTION…: runs the tool. Its output is in $work/output, its status in $status.
 tool() {
     status=0
     timeout 120 "$HOLDFAST" "$@" > "$work/output" 2>&1 || status=$?
 }
 hello() { tool connect "$@" -x 'over the hills' --wait "${patience:-0.1}"; }
 
-# opens NAME URL OPTION…: what is sent comes back, if not at once then to one who has time, for the machine may be busy.
+# opens NAME URL OPTION…: a message comes back. The check is repeated with more time, because the machine may be busy.
 opens() {
     local name=$1 result=1 patience
     shift
@@ -45,7 +45,7 @@ opens() {
     report $result "$name"
 }
 
-# fails NAME STATUS TEXT… -- URL OPTION…: the tool ends with this status, and says all of the texts.
+# fails NAME STATUS TEXT… -- URL OPTION…: the tool ends with this status, and prints all of the texts.
 fails() {
     local name=$1 wanted=$2 texts=() result=0 text
     shift 2
@@ -71,7 +71,7 @@ key_pin() {
     openssl x509 -in "$files/$1.pem" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | openssl base64 -A
 }
 
-# --- nginx: one process, a port for each case, and behind all of them the same echo
+# --- nginx: one process, a port for each case, and one echo server behind all
 declare -A at
 read -ra free <<< "$(free_ports 13)"
 start python "$PYTHON" "$here/peers/python.py" echo-server
@@ -106,7 +106,7 @@ server() {
 } > "$work/nginx.conf"
 start nginx bash -c "echo listening ${at[self]}; PATH=\$PATH:/usr/sbin exec nginx -p '$work' -c '$work/nginx.conf' -e stderr"
 
-# to CASE [HOST]: its URL.
+# to CASE [HOST]: the URL of a case.
 to() { echo "wss://${2:-localhost}:${at[$1]}/"; }
 ca=(--ca "$files/root.pem")
 
@@ -114,33 +114,33 @@ for version in 1.2 1.3; do
     for kind in ecdsa rsa; do opens "nginx, TLS $version, $kind over an intermediate" "$(to "$kind $version")" "${ca[@]}"; done
 done
 opens 'nginx, TLS 1.3 and nothing older' "$(to 'ecdsa 1.3')" "${ca[@]}" --tls-min 1.3
-fails 'nginx has TLS 1.2 only, and 1.3 is wanted' 5 'not support TLS 1.3 or later' 'update it' 'is the option --tls-min' \
+fails 'nginx has only TLS 1.2, and 1.3 is required' 5 'not support TLS 1.3 or later' 'update it' 'is the option --tls-min' \
     -- "$(to 'ecdsa 1.2')" "${ca[@]}" --tls-min 1.3
 fails 'nginx has TLS 1.1 only' 5 'not support TLS 1.2 or later; update it' -- "$(to 'tls 1.1')" "${ca[@]}"
 fails 'Python has no TLS, and hangs up' 2 'look whether it speaks TLS at all' -- "wss://localhost:$upstream/" "${ca[@]}"
 
-fails 'the intermediate is left out' 5 'no trusted authority vouches for `ecdsa`' '`between`, which issued it' 'send the whole chain' \
+fails 'the intermediate is missing' 5 'no trusted authority vouches for `ecdsa`' '`between`, which issued it' 'send the whole chain' \
     -- "$(to incomplete)" "${ca[@]}"
 fails 'expired' 5 '`old` expired on 2021-02-03' 'renew it on the server, or set the clock right' -- "$(to old)" "${ca[@]}"
 fails 'not valid yet' 5 '`early` is not valid before 2090-01-01' 'set the clock right' -- "$(to early)" "${ca[@]}"
 fails 'for another host' 5 'is for other.example, not for localhost' 'is the option --server-name' -- "$(to other)" "${ca[@]}"
-opens 'for another host, which is asked for' "$(to other)" "${ca[@]}" --server-name other.example
-fails 'another host is asked for' 5 'is for localhost, not for other.example' -- "$(to 'ecdsa 1.3')" "${ca[@]}" --server-name other.example
+opens 'for another host, with --server-name' "$(to other)" "${ca[@]}" --server-name other.example
+fails 'the wrong --server-name' 5 'is for localhost, not for other.example' -- "$(to 'ecdsa 1.3')" "${ca[@]}" --server-name other.example
 opens 'for the address' "$(to address 127.0.0.1)" "${ca[@]}"
-fails 'for the address that the name leads to' 5 'is for other.example, 127.0.0.1, not for localhost' -- "$(to address)" "${ca[@]}"
-fails 'signed by itself' 5 '`self` is self-signed' 'is the option --ca, with a PEM file' -- "$(to self)"
-opens 'signed by itself, and trusted' "$(to self)" --ca "$files/self.pem"
-fails 'signed by itself and trusted, for another host' 5 'is for localhost, not for 127.0.0.1' -- "$(to self 127.0.0.1)" --ca "$files/self.pem"
-fails 'an authority that the system does not know' 5 'no trusted authority vouches for `between`' 'is the option --ca, with a PEM file' \
+fails 'for the address instead of the name' 5 'is for other.example, 127.0.0.1, not for localhost' -- "$(to address)" "${ca[@]}"
+fails 'self-signed' 5 '`self` is self-signed' 'is the option --ca, with a PEM file' -- "$(to self)"
+opens 'self-signed, and trusted' "$(to self)" --ca "$files/self.pem"
+fails 'self-signed and trusted, for another host' 5 'is for localhost, not for 127.0.0.1' -- "$(to self 127.0.0.1)" --ca "$files/self.pem"
+fails 'an authority unknown to the system' 5 'no trusted authority vouches for `between`' 'is the option --ca, with a PEM file' \
     -- "$(to 'ecdsa 1.3')"
 fails 'another authority is trusted' 5 'no trusted authority vouches for' -- "$(to 'rsa 1.2')" --ca "$files/stranger.pem"
 opens 'expired, with all checks off' "$(to old)" --insecure
-says 'which is warned of' 'NOT checked'
+says '--insecure warns' 'NOT checked'
 
-# --- Pins, as the tool prints them
+# --- Pins as the tool prints them
 tool pin "$(to 'ecdsa 1.3')" "${ca[@]}"
 mapfile -t pins < <(grep -o 'sha256/[^"]*' "$work/output")
-same 'pin prints what openssl says of the server, the intermediate and the root' "${pins[*]}" \
+same 'pin prints the same pins as openssl for the server, the intermediate and the root' "${pins[*]}" \
     "sha256/$(key_pin ecdsa) sha256/$(key_pin between) sha256/$(key_pin root)"
 tool pin "$(to 'ecdsa 1.3')" "${ca[@]}" --json
 whole=$(grep -om 1 'cert-sha256/[^"]*' "$work/output")
@@ -154,11 +154,11 @@ for version in 1.2 1.3; do
         -- "$url" "${ca[@]}" --pin "$nobody" --bearer sesame
     same "TLS $version, none of the pins: nginx got no request" "$(cat "$access")" ''
     opens "TLS $version, none of the pins, to be reported only" "$url" "${ca[@]}" --pin "$nobody" --pin-report-only
-    says "TLS $version, which is warned of" 'WARNING: the chain of localhost has none of the pins'
+    says "TLS $version, --pin-report-only warns" 'WARNING: the chain of localhost has none of the pins'
 done
 opens 'the pin of a whole certificate' "$(to 'ecdsa 1.2')" "${ca[@]}" --pin "$whole"
-fails 'a pin alone makes no authority' 5 'no trusted authority vouches for' -- "$(to 'ecdsa 1.3')" --pin "${pins[0]}"
-fails 'a pin is no name' 5 'is for other.example' -- "$(to other)" "${ca[@]}" --pin "sha256/$(key_pin other)"
+fails 'a pin does not replace an authority' 5 'no trusted authority vouches for' -- "$(to 'ecdsa 1.3')" --pin "${pins[0]}"
+fails 'a pin does not replace the host name' 5 'is for other.example' -- "$(to other)" "${ca[@]}" --pin "sha256/$(key_pin other)"
 
 # --- Client certificates
 mine=(--cert "$files/client.pem" --key "$files/client.key")
@@ -180,7 +180,7 @@ for version in 1.2 1.3; do
     for kind in client client-old; do
         HOLDFAST_PASSPHRASE=sesame opens "Python, TLS $version, one in PKCS#12, $kind" "$url" "${ca[@]}" --cert "$files/$kind.p12"
     done
-    # Python's asyncio hangs up without the alert that says why.
+    # Python's asyncio closes without the alert that gives the reason.
     fails "Python, TLS $version, no client certificate" 2 'it had asked for a client certificate and got none' 'is the option --cert, and --key' \
         -- "$url" "${ca[@]}"
     fails "Python, TLS $version, a client certificate of another authority" 2 'look whether TLSOptions.identity is what it accepts' \
@@ -189,7 +189,7 @@ for version in 1.2 1.3; do
     port=$(free_ports 1)
     start openssl bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -tls${version/./_} -Verify 2 \
         -verify_return_error -CAfile '$files/root.pem' -cert '$files/ecdsa.pem' -cert_chain '$files/between.pem' -key '$files/ecdsa.key'"
-    # With TLS 1.3 we have sent the request by then, and a reset may overtake the alert: then it is a lost connection (2).
+    # With TLS 1.3 the request is already sent, and a reset may overtake the alert. Then the connection counts as lost (2).
     refusal='5' advice='ask its operator which authority must have issued it'
     if [ "$version" = 1.3 ]; then refusal='[25]' advice='client certificate'; fi
     fails "OpenSSL, TLS $version, no client certificate" "$refusal" 'client certificate' 'give it one in TLSOptions.identity' \
@@ -198,23 +198,23 @@ for version in 1.2 1.3; do
         -- "wss://localhost:$port/" "${ca[@]}" "${strange[@]}"
 done
 HOLDFAST_PASSPHRASE=hush fails 'a wrong passphrase' 64 'incorrect password; are passphrase and key right?' -- "$url" "${ca[@]}" --cert "$files/client.p12"
-same 'which is not printed' "$(grep -c hush "$work/output" || true)" 0
+same 'the password is not printed' "$(grep -c hush "$work/output" || true)" 0
 fails 'the key of another certificate' 64 'does the key belong to the client certificate' -- "$url" "${ca[@]}" --cert "$files/client.pem" \
     --key "$files/strange.key"
 
-# --- Our own servers, asked by OpenSSL, which would take anything
-# agrees PORT VERSION: whether a server speaks this version, as OpenSSL names it.
+# --- Our own servers, tested with OpenSSL, which accepts everything
+# agrees PORT VERSION: whether a server supports this version in OpenSSL's notation.
 agrees() {
     timeout 20 openssl s_client -connect "127.0.0.1:$1" "-$2" -cipher DEFAULT@SECLEVEL=0 < /dev/null > "$work/output" 2>&1
 }
-# An OpenSSL without TLS 1.0 and 1.1 would call every server good.
+# An OpenSSL without TLS 1.0 and 1.1 would pass every server.
 for version in tls1 tls1_1; do
     port=$(free_ports 1)
     start lenient bash -c "echo listening $port; exec openssl s_server -quiet -www -accept 127.0.0.1:$port -$version -cipher DEFAULT@SECLEVEL=0 \
         -cert '$files/ecdsa.pem' -cert_chain '$files/between.pem' -key '$files/ecdsa.key'"
     result=0
     agrees "$port" $version || result=1
-    report $result "OpenSSL speaks $version with one who allows it"
+    report $result "OpenSSL speaks $version with a server that allows it"
 done
 for kind in echo quotes wamp hub; do
     for minimum in 1.2 1.3; do
@@ -229,12 +229,12 @@ for kind in echo quotes wamp hub; do
             if [[ $version < tls1_2 || ( $minimum = 1.3 && $version = tls1_2 ) ]]; then wanted=1; fi
             agrees "$port" $version || result=1
             if [ $wanted = $result ]; then result=0; else result=1; fi
-            report $result "serve $kind from TLS $minimum on: $version is $([ $wanted = 0 ] && echo spoken || echo refused)"
+            report $result "serve $kind from TLS $minimum on: $version is $([ $wanted = 0 ] && echo accepted || echo refused)"
         done
     done
 done
 
-# --- Another TLS
+# --- Another TLS implementation
 port=$(free_ports 1)
 start websocketd bash -c "echo listening $port; exec websocketd --address=127.0.0.1 --port=$port --ssl --sslcert='$files/ecdsa-chain.pem' \
     --sslkey='$files/ecdsa.key' --loglevel=error cat"

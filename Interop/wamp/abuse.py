@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What one client of a live router does to others, and to its memory: nobody loses a session or a procedure for what another sends, and
-what is kept is bounded. Prints `ok NAME` or `not ok NAME: why`, and `memory NAME: …` for what an attack costs.
+"""Attacks of one client on others at a live router, and on its memory. No attack may end another session or take its procedures, and
+memory must stay limited. Prints `ok NAME` or `not ok NAME: why`, and `memory NAME: …` for the cost of an attack.
 
 abuse.py HOLDFAST DIRECTORY [PART…]     (no part: all)
 """
@@ -30,7 +30,7 @@ def report(good, name, why=""):
 
 class Router:
     def __init__(self, *options, files=None):
-        """files: how many the process may have open at first, and how many it may ask for."""
+        """files: the initial and the maximum number of open files of the process."""
         self.options, self.files = options, files
 
     async def __aenter__(self):
@@ -50,7 +50,7 @@ class Router:
         return await Peer(self.port, source=source).join(**options)
 
     def memory(self, field="VmRSS"):
-        """Bytes."""
+        """The memory in bytes."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
             return int(re.search(rf"{field}:\s*(\d+)", file.read())[1]) * 1024
 
@@ -61,7 +61,7 @@ class Router:
 
 
 async def flood(peer, chunk, count):
-    """Sends as fast as the router takes it; how much of it was sent before the router took no more for so long."""
+    """Sends as fast as the router accepts. Returns the number sent before the router stopped accepting."""
     for number in range(count):
         try:
             peer.writer.write(chunk(number))
@@ -73,7 +73,7 @@ async def flood(peer, chunk, count):
 
 
 async def read_on(peer, heard, pause=0.0):
-    """Reads, with a pause for each message, until the router closes: then tells the code."""
+    """Reads, with a pause per message, until the router closes. Returns the close code."""
     try:
         while True:
             message = await peer.listen()
@@ -88,7 +88,7 @@ async def read_on(peer, heard, pause=0.0):
 
 
 async def callees():
-    """A flood of calls: their callee stays, and keeps its procedure."""
+    """A flood of calls: the callee stays connected, and keeps its procedure."""
     async with Router() as router:
         callee, caller, honest = await router.join(), await router.join(), await router.join()
         await callee.ask(REGISTER, {}, "com.app.work")
@@ -98,11 +98,11 @@ async def callees():
         sent = await flood(caller, lambda _: b"".join(
             frame([CALL, caller.next(), {}, "com.app.work", [KILOBYTE * 20]]) for _ in range(20)), 50)
         answer = await honest.ask(CALL, {}, "com.app.work", ["hello"])
-        report(answer[0] == RESULT or answer[4] == UNAVAILABLE, "beside a flood of calls another one is answered", answer)
-        report(not reading.done(), "a callee that is called faster than it works is not cut off", reading.done() and reading.result())
+        report(answer[0] == RESULT or answer[4] == UNAVAILABLE, "a call of another client is answered during a flood of calls", answer)
+        report(not reading.done(), "a callee that is called faster than it works stays connected", reading.done() and reading.result())
         answer = await caller_or_new(router, REGISTER, {}, "com.app.work")
-        report(answer[0] == ERROR, "who floods a callee cannot take its procedure", answer)
-        report(len(heard) > 100, "it went on working meanwhile", (len(heard), sent))
+        report(answer[0] == ERROR, "a client that floods a callee cannot take its procedure", answer)
+        report(len(heard) > 100, "the callee worked during the flood", (len(heard), sent))
         for task in (reading, answering):
             task.cancel()
         router.tell_memory("calls that come too fast", before)
@@ -110,7 +110,7 @@ async def callees():
             answer = await caller_or_new(router, CALL, {}, "wamp.session.kill" + name, arguments)
             report(answer[0] == ERROR and answer[4] == "wamp.error.not_authorized", f"nobody ends it by wamp.session.kill{name}", answer)
 
-        # One that reads nothing: whoever calls it is told.
+        # A callee that does not read. Its callers get an error.
         deaf, caller = await router.join(), await router.join()
         await deaf.ask(REGISTER, {}, "com.app.deaf")
         answers = []
@@ -119,9 +119,9 @@ async def callees():
         async with asyncio.timeout(PATIENCE):
             while not any(answer[0] == ERROR and answer[4] == UNAVAILABLE for answer in answers):
                 await asyncio.sleep(0.05)
-        report(not answering.done(), "a call for which its callee has no room is answered unavailable")
+        report(not answering.done(), "a call to a callee with a full queue is answered unavailable")
         answer = await caller_or_new(router, REGISTER, {}, "com.app.deaf")
-        report(answer[0] == ERROR, "and the callee keeps its procedure all the same", answer)
+        report(answer[0] == ERROR, "the callee keeps its procedure", answer)
         answering.cancel()
 
 
@@ -130,7 +130,7 @@ async def caller_or_new(router, *request):
 
 
 async def topics():
-    """A flood of events: who publishes waits, who takes them at a fair speed stays."""
+    """A flood of events: the publisher waits, and a subscriber of fair speed stays connected."""
     async with Router() as router:
         subscriber, publisher = await router.join(), await router.join()
         await subscriber.ask(SUBSCRIBE, {}, "com.app.ticks")
@@ -143,24 +143,24 @@ async def topics():
         async with asyncio.timeout(PATIENCE):
             while not reading.done() and len(heard) < sent * 10:
                 await asyncio.sleep(0.05)
-        report(not reading.done(), "a subscriber that takes events slower than they are published is not cut off", len(heard))
-        report(len(heard) == count * 10, "and gets all of them", (sent, len(heard)))
+        report(not reading.done(), "a subscriber slower than its publisher stays connected", len(heard))
+        report(len(heard) == count * 10, "it gets all events", (sent, len(heard)))
         reading.cancel()
         router.tell_memory("events that come too fast", before)
 
-        # One that reads nothing is cut off, and the publisher goes on.
+        # A subscriber that does not read is disconnected, and the publisher continues.
         deaf = await router.join()
         await deaf.ask(SUBSCRIBE, {}, "com.app.more")
         started = time.monotonic()
         sent = await flood(publisher, lambda _: frame([PUBLISH, publisher.next(), {}, "com.app.more", [KILOBYTE * 100]]), 200)
         took = time.monotonic() - started
-        report(sent == 200 and took < 12, "a subscriber that reads nothing holds its publisher for seconds only", (sent, took))
+        report(sent == 200 and took < 12, "a subscriber that does not read delays its publisher only for seconds", (sent, took))
         code = await read_on(deaf, [])
-        report(code in (1013, 1006), "and is cut off itself", code)
+        report(code in (1013, 1006), "it is disconnected", code)
 
 
 async def stalls():
-    """A subscriber that stalls and catches up by turns: who publishes goes on."""
+    """A subscriber that stalls and catches up in turn. The publisher continues."""
     async with Router() as router:
         reader, publisher = await router.join(), await router.join()
         await reader.ask(SUBSCRIBE, {}, "com.app.ticks")
@@ -168,7 +168,7 @@ async def stalls():
         async def stall():
             while True:
                 await asyncio.sleep(4)
-                # A quarter of a megabyte a second: less than four times what the router calls slowest.
+                # A quarter of a megabyte a second, less than four times the router's minimum.
                 for _ in range(20):
                     await reader.listen()
 
@@ -180,15 +180,15 @@ async def stalls():
             publisher.writer.write(chunk)
             await publisher.drain()
             took = time.monotonic() - before
-            # Less is work, and not waiting.
+            # Shorter times are work, not waiting.
             waited += took if took > 0.25 else 0
-        report(waited < 15, "a subscriber that stalls by turns holds its publisher for some of 40 s only", f"{waited:.1f} s")
+        report(waited < 15, "a subscriber that stalls in turn delays its publisher only for a part of 40 s", f"{waited:.1f} s")
         print(f"held: {waited:.1f} s of 40", flush=True)
         stalling.cancel()
 
 
 async def parts():
-    """A flood of progressive results: their caller stays."""
+    """A flood of progressive results: the caller stays connected."""
     async with Router() as router:
         callee, caller = await router.join(), await router.join()
         await callee.ask(REGISTER, {}, "com.app.parts")
@@ -203,14 +203,14 @@ async def parts():
         async with asyncio.timeout(PATIENCE):
             while not reading.done() and not (heard and (heard[-1][0] == ERROR or heard[-1][2] == {})):
                 await asyncio.sleep(0.05)
-        report(not reading.done(), "a caller that takes results slower than they come is not cut off", len(heard))
-        report(len(heard) == count * 10 + 1 and heard[-1][0] == RESULT, "and gets all of them", (sent, len(heard)))
+        report(not reading.done(), "a caller slower than its results stays connected", len(heard))
+        report(len(heard) == count * 10 + 1 and heard[-1][0] == RESULT, "it gets all results", (sent, len(heard)))
         reading.cancel()
         router.tell_memory("results that come too fast", before)
 
 
 async def kept():
-    """What stays when its publisher has left: the events that topics retain, testaments and histories."""
+    """Data that stays after its publisher has left: retained events, testaments and histories."""
     async with Router("--history", "1000") as router:
         honest = await router.join()
         await honest.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.honest.state", ["kept"])
@@ -222,15 +222,15 @@ async def kept():
                 answer = await peer.ask(PUBLISH, {"retain": True, "acknowledge": True}, f"com.app.s{session}.n{number}", [MEGABYTE])
                 refused += answer[0] == ERROR and answer[4] == UNAVAILABLE
             peer.close()
-            # It is alive, and answers pings.
+            # The session is alive, and answers pings.
             await honest.ask(CALL, {}, "wamp.session.count")
-        report(refused > 300, "a publication that would keep too much is refused, and its publisher told", refused)
-        report(before + (300 << 20) > router.memory(), "500 retained events of 1 MB by those who left take no more than the budget",
+        report(refused > 300, "a publication above the budget of retained events is refused with an error", refused)
+        report(before + (300 << 20) > router.memory(), "500 retained events of 1 MB of ended sessions stay within the budget",
                router.memory())
         other = await router.join()
         answer = await other.ask(SUBSCRIBE, {"get_retained": True}, "com.honest.state")
-        report(answer[0] == SUBSCRIBED and (await other.hear())[0] == EVENT, "what one who is present retains stays meanwhile", answer)
-        # Histories: a thousand events of 1 MB, and testaments.
+        report(answer[0] == SUBSCRIBED and (await other.hear())[0] == EVENT, "retained events of a present session stay", answer)
+        # Histories of a thousand events of 1 MB, and testaments.
         reader, writer = await router.join(), await router.join()
         await reader.ask(SUBSCRIBE, {}, "com.app.long")
         reading = asyncio.create_task(read_on(reader, []))
@@ -243,13 +243,13 @@ async def kept():
             for _ in range(10):
                 answer = await peer.ask(CALL, {}, "wamp.session.add_testament", ["com.app.end", [MEGABYTE], {}])
                 refused += answer[0] == ERROR and answer[4] == UNAVAILABLE
-        report(refused > 50, "testaments that would keep too much are refused", refused)
+        report(refused > 50, "testaments above the budget are refused", refused)
         peak, _ = router.tell_memory("what is kept", before)
-        report(peak < 400 << 20, "and memory stays within the budget of all realms", peak)
+        report(peak < 400 << 20, "memory stays within the budget of all realms", peak)
 
 
 async def holders():
-    """Sessions that stay: one address, and one user, do not fill a realm."""
+    """Sessions that stay: neither one address nor one user can fill a realm."""
     async def fill(peers):
         refusals = []
         for peer in peers:
@@ -264,10 +264,10 @@ async def holders():
         report(len(refusals) > 40 and "this address" in refusals[-1],
                "twenty sessions of an address that stay fill no realm", refusals[-1:])
         refused = await fill([await router.join(source="127.0.0.2")])
-        report(len(refused) <= 1, "and another address has room", refused)
+        report(len(refused) <= 1, "another address can still join", refused)
         reader = await router.join(source="127.0.0.3")
         answer = await reader.ask(SUBSCRIBE, {}, "com.app.ticks")
-        report(answer[0] == SUBSCRIBED, "also for subscriptions", answer)
+        report(answer[0] == SUBSCRIBED, "another address can still subscribe", answer)
     async with Router("--user", "eve:sesame", "--anonymous") as router:
         peers = []
         for number in range(8):
@@ -283,23 +283,23 @@ async def holders():
 
 
 async def readers():
-    """A hundred clients of an address that ask for more than they read: what waits for all of them has a bound."""
+    """A hundred clients of an address that request more than they read. The waiting data of all has a limit."""
     async with Router() as router:
         publisher, size, count = await router.join(source="127.0.0.2"), 200_000, 20
         await publisher.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.app.big", ["x" * size])
         before = router.memory()
         deaf = [await router.join() for _ in range(100)]
         for peer in deaf:
-            # Nothing more of it is read but what the kernel takes.
+            # Only the kernel's buffers are filled from here.
             peer.writer.transport.pause_reading()
             for _ in range(count):
                 peer.say(SUBSCRIBE, peer.next(), {"get_retained": True}, "com.app.big")
             await peer.drain()
         reader = await router.join(source="127.0.0.3")
         answer = await reader.ask(SUBSCRIBE, {"get_retained": True}, "com.app.big")
-        report(answer[0] == SUBSCRIBED and (await reader.hear())[0] == EVENT, "another address has what it asks for", answer)
+        report(answer[0] == SUBSCRIBED and (await reader.hear())[0] == EVENT, "another address gets its answer", answer)
         peak, _ = router.tell_memory("clients that read nothing", before)
-        # What their address may make wait, and for each 64 KiB, a message that is being sent, and a connection.
+        # The limit of an address, and for each client 64 KiB, a message that is being sent, and a connection.
         bound = (64 << 20) + len(deaf) * (size + (192 << 10))
         report(peak < bound, "what waits for a hundred clients that read nothing has a bound", (peak, bound, len(deaf) * count * size))
         for peer in deaf:
@@ -307,7 +307,7 @@ async def readers():
 
 
 async def patterns():
-    """One publication that a thousand patterns of its publisher match is not written a thousand times; lists are not made of very many."""
+    """A publication that matches a thousand patterns of its publisher is not written a thousand times. Very long lists are refused."""
     async with Router() as router:
         greedy, honest = await router.join(), await router.join()
         topic = "a" * 1000
@@ -322,7 +322,7 @@ async def patterns():
             await honest.ask(CALL, {}, "wamp.session.count")
         waited = time.monotonic() - started
         print(f"wait beside a publication that a thousand patterns match: {waited:.2f} s", flush=True)
-        report(waited < 2, "a publication that a thousand patterns match holds nobody up", waited)
+        report(waited < 2, "a publication that a thousand patterns match delays no other client", waited)
         peers = [await router.join() for _ in range(3)]
         for peer in peers:
             for number in range(4000):
@@ -331,11 +331,11 @@ async def patterns():
             answers = [await peer.hear() for _ in range(4000)]
             assert answers[-1][0] == SUBSCRIBED, answers[-1]
         answer = await honest.ask(CALL, {}, "wamp.subscription.list")
-        report(answer[0] == ERROR and answer[4] == UNAVAILABLE, "a list of very many subscriptions is not made", answer[:5])
+        report(answer[0] == ERROR and answer[4] == UNAVAILABLE, "a list of very many subscriptions is refused", answer[:5])
 
 
 async def errors():
-    """A callee that answers with endless error names cuts off none of its callers."""
+    """A callee that answers with very long error names must not disconnect its callers."""
     async with Router() as router:
         callee, caller = await router.join(), await router.join()
         await callee.ask(REGISTER, {}, "com.app.fail")
@@ -354,7 +354,7 @@ async def errors():
 
 
 async def realms():
-    """One address makes only so many realms, and what others retain in theirs stays."""
+    """One address can make a limited number of realms, and the retained events of other realms stay."""
     async with Router() as router:
         honest = await router.join(realm="honest", source="127.0.0.2")
         await honest.ask(PUBLISH, {"retain": True, "acknowledge": True}, "com.honest.state", ["kept"])
@@ -366,14 +366,14 @@ async def realms():
             await peer.open()
             answer = await peer.hello(realm=f"realm.n{number}")
             reasons += [answer[2]] if answer[0] == ABORT else []
-        report(len(reasons) == 36 and set(reasons) == {UNAVAILABLE}, "an address makes so many realms and no more", reasons)
+        report(len(reasons) == 36 and set(reasons) == {UNAVAILABLE}, "the realms of an address are limited", reasons)
         other = await router.join(realm="honest", source="127.0.0.2")
         await other.ask(SUBSCRIBE, {"get_retained": True}, "com.honest.state")
-        report((await other.hear())[0] == EVENT, "a realm of another address keeps what it has")
+        report((await other.hear())[0] == EVENT, "a realm of another address keeps its retained events")
 
 
 async def salts(users):
-    """What names are shown, on the list and not: the same after a restart."""
+    """The salts of known and unknown names, which must be the same after a restart."""
     shown = []
     for _ in range(2):
         async with Router("--users", users) as router:
@@ -385,15 +385,15 @@ async def salts(users):
                 seen[name] = (answer[2]["salt"], answer[2]["iterations"])
                 peer.close()
             shown.append(seen)
-    report(shown[0] == shown[1] and len(set(shown[0].values())) == 10, "salts are the same after a restart, on the list or not", shown)
+    report(shown[0] == shown[1] and len(set(shown[0].values())) == 10, "salts of all names are the same after a restart", shown)
     lengths = {(len(salt), set(salt) <= set("0123456789abcdef"), count) for salt, count in shown[0].values()}
-    report(len(lengths) == 1, "and look alike", lengths)
+    report(len(lengths) == 1, "salts of known and unknown users have the same length", lengths)
     mode = os.stat(users + ".key").st_mode & 0o777
-    report(mode == 0o600, "their key is for its owner alone", oct(mode))
+    report(mode == 0o600, "only its owner can read the key of the salts", oct(mode))
 
 
 async def proxies():
-    """Behind a proxy: each client has its own address."""
+    """Behind a proxy each client has its own address."""
     async with Router("--user", "ann:sesame", "--behind-proxy", "--address-connections", "30") as router:
         async def login(name, ticket, forwarded):
             peer = Peer(router.port, forwarded=forwarded)
@@ -407,14 +407,14 @@ async def proxies():
             peer.close()
             return answer
 
-        # Whoever guesses says what it likes; what counts is what the proxy adds.
+        # The attacker may send any header. Only the proxy's part counts.
         for number in range(24):
             answer = await login(f"x{number}", "wrong", f"10.9.9.{number}, 10.0.0.1")
-        report(answer[0] == ABORT, "who guesses is refused", answer)
+        report(answer[0] == ABORT, "guesses are refused", answer)
         started = time.monotonic()
         answer = await login("ann", "sesame", "10.0.0.2")
         took = time.monotonic() - started
-        report(answer[0] not in (ABORT, 429) and took < 2, "and another client of the same proxy logs in meanwhile", (answer, took))
+        report(answer[0] not in (ABORT, 429) and took < 2, "another client of the same proxy logs in meanwhile", (answer, took))
         peers = [Peer(router.port, forwarded="10.0.0.3") for _ in range(31)]
         statuses = [await peer.open() for peer in peers]
         report(statuses == [101] * 30 + [429],
@@ -424,7 +424,7 @@ async def proxies():
 
 
 async def logins():
-    """Guesses: slow, and without a hint whether there is such a user."""
+    """Guesses are slow, and do not reveal whether a user exists."""
     async with Router("--user", "ann:sesame", "--cra", "bob:hush") as router:
         peer = Peer(router.port)
         await peer.open()
@@ -453,7 +453,7 @@ async def logins():
             peer.close()
         rate = guesses / (time.monotonic() - started)
         print(f"guesses: {rate:.1f} a second", flush=True)
-        report(guesses < 40, "one address guesses a few tickets a second", (guesses, waits))
+        report(guesses < 40, "one address can guess only a few tickets a second", (guesses, waits))
     users = f"{DIRECTORY}/users"
     with open(users, "w", encoding="ascii") as file:
         file.write("salted ann sesame\nsalted cat hush\n")
@@ -461,20 +461,20 @@ async def logins():
 
 
 async def addresses():
-    """One address has so many connections."""
+    """The number of connections of an address is limited."""
     async with Router("--address-connections", "50") as router:
         peers = []
         for _ in range(50):
             peers.append(await router.join())
         late = Peer(router.port)
         status = await late.open()
-        report(status == 0, "one more connection of an address than it may have is closed", status)
+        report(status == 0, "a connection above the limit of an address is closed", status)
         peers.pop().close()
         async with asyncio.timeout(PATIENCE):
             while await Peer(router.port).open() != 101:
                 await asyncio.sleep(0.05)
-        report(True, "and there is room again when one has gone")
-    # As many files as a process has by default: the router asks for more, or lets one address have half of what there is.
+        report(True, "a closed connection makes room for another")
+    # With the default limit of files the router raises it, or gives one address half of it.
     for files, least in (((1024, 4096), 999), ((1024, 1024), 100)):
         async with Router(files=files) as router:
             peers = []
@@ -491,7 +491,7 @@ async def addresses():
 
 
 async def commands():
-    """A command for each call: so many at once."""
+    """A command for each call, with a limit of concurrent ones."""
     async with Router() as router:
         tool = await asyncio.create_subprocess_exec(
             HOLDFAST, "wamp", "register", f"ws://127.0.0.1:{router.port}/ws", "realm1", "com.app.exec", "--exec", "sleep 600",
@@ -510,7 +510,7 @@ async def commands():
 
 
 def children(pid):
-    """How many processes a process has started, whichever of its threads did."""
+    """The number of child processes of a process, of all its threads."""
     count = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:

@@ -1,9 +1,9 @@
 #!/bin/bash
-# What one client of a live router of ours does to others and to its memory, by a client in Python; see ../README.md.
+# Attacks of one client on others at our live router, and on its memory, with a client in Python; see ../README.md.
 #
 #   Interop/wamp/abuse.sh [PART…]     (no argument: all)
 #
-# HOLDFAST names the tool; without it the release build is made first.
+# HOLDFAST names the tool. Without it the release build is made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Crossbar as a test's router.
+# Crossbar as the router of a test.
 #
 #   crossbar.sh start|stop|kill|restart NODE-DIRECTORY     CROSSBAR names the program
 #
-# The directory holds a configuration of crossbar_config.py's; the log is log.txt in it.
+# The directory contains a configuration of crossbar_config.py. Its log is log.txt.
 set -euo pipefail
 command=$1 node=$2
 log=$node/log.txt
@@ -13,7 +13,7 @@ end() {
     local pid
     pid=$(cat "$node/pid" 2> /dev/null || true)
     [ -n "$pid" ] || return 0
-    # Each is the leader of its own group; stopped in peace, the controller stops its workers.
+    # Each leads its own process group. After SIGTERM the controller stops its workers.
     if [ "$1" = KILL ]; then kill -KILL -- "-$pid" 2> /dev/null || true; else kill "-$1" "$pid" 2> /dev/null || true; fi
     for _ in {1..100}; do
         if [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status" 2> /dev/null; then

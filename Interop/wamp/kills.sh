@@ -1,7 +1,7 @@
 #!/bin/bash
-# kills.sh RESTART STORM…: whenever all storms say that all works, the router is killed and started again; a line for each check.
+# kills.sh RESTART STORM…: kills and restarts the router whenever all storms report that everything works. Prints a line for each check.
 #
-# Each argument is a command. A storm puts the router under load, says `loaded` three times, once more after each loss, and ends.
+# Each argument is a command. A storm loads the router, prints `loaded` three times, each time after a loss is repaired, and ends.
 set -euo pipefail
 restart=$1
 shift

@@ -1,6 +1,6 @@
-"""partner.py URL REALM [SERIALIZER]: the other party of a suite, an app of autobahn-python that does what it is asked for over WAMP.
+"""partner.py URL REALM [SERIALIZER]: the other party of a suite, an app of autobahn-python that is controlled over WAMP.
 
-Prints `ready`, and ends when its input does.
+Prints `ready`, and ends with its standard input.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Partner:
         async with self.news:
             self.news.notify_all()
 
-    # What is called.
+    # The procedures.
 
     def add2(self, a, b):
         return a + b
@@ -54,7 +54,7 @@ class Partner:
             raise
 
     async def begun(self, count):
-        """How often `slow` has begun, once that is so often."""
+        """How often `slow` has begun. Waits until this count."""
         await self.until(lambda: self.beginnings >= count)
         return self.beginnings
 
@@ -68,10 +68,10 @@ class Partner:
     def me(self):
         return self.session.details.session
 
-    # What it does itself.
+    # The actions of the partner.
 
     async def relay(self, uri, args=(), kwargs=None, timeout=None, cancel_after=None):
-        """Calls a procedure; what comes of that is the result."""
+        """Calls a procedure. The result describes the outcome."""
         parts = []
         options = CallOptions(on_progress=lambda *part: parts.append(list(part)), timeout=timeout)
         call = asyncio.ensure_future(self.session.call(uri, *args, options=options, **(kwargs or {})))
@@ -80,7 +80,7 @@ class Partner:
             call.cancel()
         try:
             result = await asyncio.wait_for(call, 10)
-            # Autobahn gives one value as it is, several in an object, none as None.
+            # Autobahn returns a single value as it is, several in an object, and none as None.
             if not isinstance(result, CallResult):
                 result = CallResult() if result is None else CallResult(result)
             return {"args": list(result.results or []), "kwargs": result.kwresults or {}, "parts": parts}
@@ -90,7 +90,7 @@ class Partner:
             return {"error": "cancelled", "args": [], "kwargs": {}, "parts": parts}
 
     async def publish(self, topic, args=(), kwargs=None, count=1, **options):
-        """Publishes, so many times; with more than one, the number of each is its first argument."""
+        """Publishes `count` times. With more than one, the number of each is its first argument."""
         publication = None
         for number in range(count):
             own = [number, *args] if count > 1 else args

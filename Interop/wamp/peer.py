@@ -1,4 +1,4 @@
-"""A session of autobahn-python (asyncio), for the other programs here."""
+"""A session of autobahn-python (asyncio) for the other programs here."""
 
 import asyncio
 import ssl
@@ -23,11 +23,11 @@ SERIALIZERS = {
 
 
 class Refused(Exception):
-    """The router did not let the session join; the first argument is the URI."""
+    """The router refused the session. The first argument is the URI."""
 
 
 class Peer(Session):
-    """A session that tells when it has joined, and why it has left."""
+    """A session that reports when it has joined, and why it has left."""
 
     def __init__(self, realm):
         super().__init__(ComponentConfig(realm))
@@ -56,7 +56,7 @@ class Peer(Session):
 
 
 async def join(url, realm, serializer="msgpack", method=None, patience=10, **secrets):
-    """A session that has joined."""
+    """Returns a joined session."""
     place = urlparse(url)
     session = Peer(realm)
     if method:
@@ -70,6 +70,6 @@ async def join(url, realm, serializer="msgpack", method=None, patience=10, **sec
 
 
 async def leave(session):
-    """Says goodbye, and waits until that is answered."""
+    """Sends GOODBYE, and waits for the answer."""
     session.leave()
     return await asyncio.wait_for(session.left, 5)

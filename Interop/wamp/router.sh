@@ -1,5 +1,5 @@
 #!/bin/bash
-# Our router as a test's router.
+# Our router as the router of a test.
 #
 #   router.sh kill DIRECTORY
 #   router.sh start|restart DIRECTORY PORT [OPTION…]     HOLDFAST names the tool; the options are those of `holdfast serve wamp`
@@ -15,7 +15,7 @@ end() {
     [ -n "$pid" ] || return 0
     rm -f "$node/pid"
     kill -KILL "$pid" 2> /dev/null || true
-    # Its port is free once it is gone; who had started it may not have taken note of that.
+    # Its port is free once it is gone. The parent may not have waited for it.
     while [ -e "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2> /dev/null; do sleep 0.02; done
 }
 

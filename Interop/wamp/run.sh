@@ -1,13 +1,13 @@
 #!/bin/bash
-# WAMP with routers and clients that nobody here wrote; see ../README.md.
+# WAMP with routers and clients of others; see ../README.md.
 #
-#   Interop/wamp/run.sh [PART…]     (no argument: auth lists missed kills, and beside them sloppy ours storms)
+#   Interop/wamp/run.sh [PART…]     (no argument: auth lists missed kills, and in parallel sloppy ours storms)
 #
-# HOLDFAST names the tool, HOLDFAST_BIN a program with our peer's commands; without them the release builds are made first.
+# HOLDFAST names the tool, HOLDFAST_BIN a program with our peer's commands. Without them the release builds are made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
-# Those with Crossbar wait a lot until it has started: the others can do their work meanwhile.
+# The parts with Crossbar wait long for its start, so the others run meanwhile.
 CROSSBAR_PARTS=(auth lists missed kills)
 OTHER_PARTS=(sloppy ours storms)
 PARTS=("${CROSSBAR_PARTS[@]}" "${OTHER_PARTS[@]}")
@@ -34,7 +34,7 @@ end() {
 trap end EXIT
 crossbar=
 
-# need_crossbar_running: Crossbar with the test's configuration; its port is $crossbar, the key of its user client01 $seed.
+# need_crossbar_running: starts Crossbar with the test's configuration. Its port is $crossbar, the key of its user client01 is $seed.
 need_crossbar_running() {
     [ -z "$crossbar" ] || return 0
     crossbar=$(free_port)
@@ -43,7 +43,7 @@ need_crossbar_running() {
     "$HERE/crossbar.sh" start "$node"
 }
 
-# our_router NAME OPTION…: ours; its URL is $router, and $restart kills it and starts it again.
+# our_router NAME OPTION…: starts our router. Its URL is $router, and $restart kills and restarts it.
 our_router() {
     local port words
     port=$(free_port)
@@ -54,7 +54,7 @@ our_router() {
     "$HERE/router.sh" start $words
 }
 
-# calls NAME STATUS PATTERN ARGUMENT…: the tool calls, ends with the status, and what it says has the pattern.
+# calls NAME STATUS PATTERN ARGUMENT…: the tool calls, ends with the status, and its output matches the pattern.
 calls() {
     local name=$1 wanted=$2 pattern=$3 status=0
     shift 3
@@ -63,7 +63,7 @@ calls() {
     report $status "$name"
 }
 
-# with_partner URL REALM SERIALIZER COMMAND…: a suite of ours, and an app of autobahn-python at the same router.
+# with_partner URL REALM SERIALIZER COMMAND…: runs our suite with an app of autobahn-python at the same router.
 with_partner() {
     local line
     coproc PARTNER { exec "$WAMP_PYTHON" "$HERE/partner.py" "$1" "$2" "$3" 2> "$work/partner.errors"; }
@@ -92,7 +92,7 @@ auth() {
     }
 }
 
-# Each serialization of ours meets another one at the other side.
+# Each of our serializations meets another one at the other side.
 lists() {
     need_crossbar_running
     local ours
@@ -101,7 +101,7 @@ lists() {
         with_partner "ws://127.0.0.1:$crossbar/ws" realm1 "$theirs" \
             "$PEER" wamp suite "ws://127.0.0.1:$crossbar/$path" realm1 "$serialization" --router crossbar
     done
-    # What our router is held to is what Crossbar does.
+    # Our router must behave as Crossbar does.
     tally "$WAMP_PYTHON" "$HERE/suite.py" "ws://127.0.0.1:$crossbar/ws" realm.history json,msgpack,cbor --crossbar --history
 }
 
@@ -110,7 +110,7 @@ missed() {
     with_partner "ws://127.0.0.1:$crossbar/ws" realm.history msgpack "$PEER" wamp history "ws://127.0.0.1:$crossbar/ws" realm.history
 }
 
-# Crossbar is killed while calls and events are under way, and started again.
+# Crossbar is killed and restarted during calls and events.
 kills() {
     need_crossbar_running
     tally "$HERE/kills.sh" "$HERE/crossbar.sh restart $node" "$PEER wamp storm ws://127.0.0.1:$crossbar/ws realm1"
@@ -123,7 +123,7 @@ sloppy() {
     with_partner "$url" realm1 json "$PEER" wamp suite "$url" realm1 messagePack --router xconn
 }
 
-# Our router: autobahn-python at both ends, then at one.
+# Our router with autobahn-python at both ends, then at one end.
 ours() {
     local each
     our_router lists --realm realm1 --allow-kill --anonymous --user 'joe:secret!!!' --cra peter:secret123 --history 20
@@ -134,7 +134,7 @@ ours() {
     with_partner "$router" realm1 msgpack "$PEER" wamp history "$router" realm1
 }
 
-# Our router is killed under the load of our clients and of autobahn-python's, and started again.
+# Our router is killed and restarted under the load of our clients and of autobahn-python's.
 storms() {
     our_router storms --realm realm1
     tally "$HERE/kills.sh" "$restart" "$PEER wamp storm $router realm1" "$WAMP_PYTHON $HERE/storm.py $router realm1"

@@ -1,4 +1,4 @@
-"""sloppy.py PORT REALM: xconn's router, which knows calls and events, and little of what may go wrong. Prints `listening PORT`."""
+"""sloppy.py PORT REALM: xconn's router, which handles calls and events but few errors. Prints `listening PORT`."""
 
 import asyncio
 import sys

@@ -1,7 +1,7 @@
-"""storm.py URL REALM: autobahn-python's calls and events without a pause, while somebody kills the router and starts it again.
+"""storm.py URL REALM: autobahn-python's calls and events without a pause, while a script kills and restarts the router.
 
-As `HoldfastPeer wamp storm` does, prints `loaded` whenever all of it works again, so many times; the last time, it stops and says whether
-anything was left hanging. Autobahn leaves joining again to the app.
+As `HoldfastPeer wamp storm` does, it prints `loaded` in each round when everything works again. After the last round it stops and checks
+that nothing is pending. Autobahn leaves rejoining to the app.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from peer import Refused, join
 
 ROUNDS = 3
 CALLERS = 4
-# How much has to work after a loss.
+# How many results and events must arrive after a loss.
 ENOUGH = 100
 PASSING = ("wamp.error.no_such_procedure", "wamp.error.canceled")
 
@@ -35,7 +35,7 @@ class Storm:
             await asyncio.sleep(0.02)
 
     async def perform(self, party, make):
-        """Makes a request of the party's session; true if it is answered. One that is not, though the session lives, hangs."""
+        """Makes a request of the party's session. Returns whether it is answered. Without an answer in a live session it hangs."""
         session = party.session
         if session is None:
             await asyncio.sleep(0.02)
@@ -53,7 +53,7 @@ class Storm:
         except (TransportLost, asyncio.CancelledError):
             self.lost += 1
         except ApplicationError as error:
-            # The callee is not back yet, or was lost with the call.
+            # The callee has not returned yet, or was lost with the call.
             if error.error in PASSING:
                 self.refused += 1
             else:
@@ -79,7 +79,7 @@ class Storm:
 
 
 class Party:
-    """A session that joins again whenever it is lost."""
+    """A session that rejoins after every loss."""
 
     def __init__(self, storm, prepare):
         self.storm, self.prepare = storm, prepare
@@ -104,7 +104,7 @@ async def main():
     storm = Storm(sys.argv[1], sys.argv[2])
     callee = Party(storm, lambda session: session.register(lambda a, b: a + b, "com.python.add"))
     caller = Party(storm, lambda session: session.subscribe(storm.hear, "com.python.tick"))
-    # Kept, since the loop itself holds tasks weakly.
+    # Stored, because the loop holds tasks weakly.
     storm.parties = [asyncio.ensure_future(party.stay()) for party in (callee, caller)]
     tasks = [asyncio.ensure_future(storm.call(caller, number)) for number in range(CALLERS)]
     tasks.append(asyncio.ensure_future(storm.publish(callee)))
@@ -120,7 +120,7 @@ async def main():
             await asyncio.sleep(0.02)
     storm.is_over = True
     _, hanging = await asyncio.wait(tasks, timeout=10)
-    print("not ok" if hanging else "ok", "autobahn: nothing is left hanging")
+    print("not ok" if hanging else "ok", "autobahn: no request is left pending")
     print("not ok" if storm.strange else "ok", f"autobahn: calls end with results or as lost: {storm}", flush=True)
     os._exit(1 if hanging or storm.strange else 0)
 

@@ -1,6 +1,6 @@
-"""suite.py URL REALM [SERIALIZER,…] [--crossbar] [--auth] [--history]: autobahn-python at both ends of a router; a line for each check.
+"""suite.py URL REALM [SERIALIZER,…] [--crossbar] [--auth] [--history]: autobahn-python at both ends of a router. Prints a line per check.
 
-With --crossbar, habits of Crossbar's are expected where they differ, and what its configuration here says. With --auth, the router also
+With --crossbar, Crossbar's own behaviour and its configuration here are expected. With --auth, the router also
 knows joe by a ticket (secret!!!) and peter by WAMP-CRA (secret123). With --history, it keeps the last events of com.history.exact.
 """
 
@@ -44,7 +44,7 @@ def check(name, where=everywhere):
 
 
 class Heard:
-    """A subscription, and what came of it."""
+    """A subscription and its events."""
 
     def __init__(self):
         self.events = asyncio.Queue()
@@ -66,7 +66,7 @@ async def subscribe(session, topic, **options):
 
 
 async def refusal(awaitable):
-    """The URI of the error that a request ends with."""
+    """The URI of the error of a request."""
     try:
         result = await awaitable
     except ApplicationError as error:
@@ -76,7 +76,7 @@ async def refusal(awaitable):
 
 @contextmanager
 def disclosing(wish):
-    """What is sent within has the option `disclose_me`, for which autobahn itself has no word; None: it has not."""
+    """Messages sent within have the option `disclose_me`, which autobahn does not offer. None: without the option."""
     plain = {kind: kind.marshal_options for kind in (message.Call, message.Publish)}
     for kind, marshal in plain.items():
         if wish is not None:
@@ -111,7 +111,7 @@ class World:
         await asyncio.gather(leave(self.one), leave(self.two), leave(self.partner.session))
 
 
-@check("a call brings its result")
+@check("a call returns its result")
 async def call(w):
     equal(await w.one.call("com.partner.add2", 23, 7), 30)
 
@@ -128,7 +128,7 @@ async def binary(w):
         equal(await w.one.call("com.partner.echo", value), value)
 
 
-@check("arguments by place and by name come back together")
+@check("positional and keyword arguments return together")
 async def keywords(w):
     result = await w.one.call("com.partner.echo", 1, 2, a=3, b=[4])
     equal((list(result.results), result.kwresults), ([1, 2], {"a": 3, "b": [4]}))
@@ -139,7 +139,7 @@ async def large(w):
     equal(await w.one.call("com.partner.echo", "x" * 1_000_000), "x" * 1_000_000)
 
 
-@check("an error of the callee's brings its URI and arguments")
+@check("an error of the callee has its URI and arguments")
 async def failure(w):
     try:
         await w.one.call("com.partner.fail", 1, "two")
@@ -148,12 +148,12 @@ async def failure(w):
         equal((error.error, list(error.args), error.kwargs), ("com.partner.error.refused", [1, "two"], {"hint": "never"}))
 
 
-@check("a procedure that nobody offers is told")
+@check("a call of an unregistered procedure is an error")
 async def nobody(w):
     equal(await refusal(w.one.call("com.nobody.here")), "wamp.error.no_such_procedure")
 
 
-@check("a hundred calls at once each get their own result")
+@check("a hundred concurrent calls get their own results")
 async def many(w):
     results = await asyncio.gather(*[w.one.call("com.partner.add2", number, 1000) for number in range(100)])
     equal(results, [number + 1000 for number in range(100)])
@@ -188,7 +188,7 @@ async def caller_lost(w):
 
 
 # Crossbar only forwards the timeout.
-@check("a call ends when its time is over", elsewhere)
+@check("a call ends at its timeout", elsewhere)
 async def timeout(w):
     equal(await refusal(w.one.call("com.partner.slow", options=CallOptions(timeout=200))), "wamp.error.timeout")
 
@@ -209,7 +209,7 @@ async def callee_leaves(w):
     assert error.startswith("wamp.error."), error
 
 
-@check("a procedure is offered once, and free again after it is given up")
+@check("a procedure is registered once, and free after its unregistration")
 async def registration(w):
     own = await w.one.register(lambda: 1, "com.once")
     equal(await refusal(w.two.register(lambda: 2, "com.once")), "wamp.error.procedure_already_exists")
@@ -220,13 +220,13 @@ async def registration(w):
     await other.unregister()
 
 
-@check("procedures by prefix and by pattern are told what was called")
+@check("procedures with a prefix or a pattern learn which URI was called")
 async def patterns_of_procedures(w):
     equal((await w.one.call("com.partner.family.a.b"))[2], "com.partner.family.a.b")
     equal((await w.one.call("com.partner.happy.ending"))[2], "com.partner.happy.ending")
 
 
-@check("those who share a registration are called in turn")
+@check("shared registrations are called in turn")
 async def sharing(w):
     options = RegisterOptions(invoke="roundrobin")
     own = [await w.one.register(lambda: "one", "com.shared", options), await w.two.register(lambda: "two", "com.shared", options)]
@@ -237,7 +237,7 @@ async def sharing(w):
         await each.unregister()
 
 
-@check("a caller is disclosed only where it wishes that", elsewhere)
+@check("a caller is disclosed only on its request", elsewhere)
 async def callers(w):
     for wish in (None, False, True):
         with disclosing(wish):
@@ -245,7 +245,7 @@ async def callers(w):
         equal((await told)[:2], [w.one.details.session, w.one.details.authid] if wish else [None, None])
 
 
-@check("a publisher is disclosed only where it wishes that", elsewhere)
+@check("a publisher is disclosed only on its request", elsewhere)
 async def publishers(w):
     heard = await subscribe(w.two, "com.confession")
     for wish in (None, False, True):
@@ -255,7 +255,7 @@ async def publishers(w):
         equal((await heard.next())[2].publisher, w.one.details.session if wish else None)
 
 
-@check("callers and publishers are disclosed only where that is configured", at_crossbar)
+@check("callers and publishers are disclosed only if configured", at_crossbar)
 async def granted(w):
     for uri, told in [("com.partner.caller", None), ("com.disclosed.caller", w.one.details.session)]:
         equal((await w.one.call(uri))[0], told)
@@ -272,14 +272,14 @@ async def events(w):
     equal(await heard.take(200), [[number] for number in range(200)])
 
 
-@check("an event brings arguments by place and by name")
+@check("an event has positional and keyword arguments")
 async def event_arguments(w):
     heard = await subscribe(w.one, "com.arguments")
     await w.partner.publish("com.arguments", [1, [2]], {"three": {"four": 5}})
     equal((await heard.next())[:2], ([1, [2]], {"three": {"four": 5}}))
 
 
-@check("an event does not come back to its publisher, unless that is wished")
+@check("an event does not come back to its publisher, unless requested")
 async def exclusion(w):
     heard = await subscribe(w.one, "com.own")
     await w.one.publish("com.own", 1, options=PublishOptions(acknowledge=True))
@@ -287,7 +287,7 @@ async def exclusion(w):
     equal(await heard.take(1), [[2]])
 
 
-@check("an event keeps from those who are excluded, and comes to those who are eligible")
+@check("an event reaches eligible sessions, and not excluded ones")
 async def audience(w):
     one, two = await subscribe(w.one, "com.audience"), await subscribe(w.two, "com.audience")
     first, second = w.one.details.session, w.two.details.session
@@ -302,7 +302,7 @@ async def audience(w):
     equal(await two.take(4), [[1], [3], [5], [7]])
 
 
-@check("topics by prefix and by pattern are heard, and told")
+@check("subscriptions with a prefix or a pattern get events with their topics")
 async def patterns_of_topics(w):
     prefix = await subscribe(w.one, "com.news.", match="prefix")
     wildcard = await subscribe(w.two, "com..today", match="wildcard")
@@ -313,7 +313,7 @@ async def patterns_of_topics(w):
         equal([(await heard.next())[2].topic for _ in wanted], wanted)
 
 
-@check("a subscription that is given up hears no more")
+@check("an ended subscription gets no events")
 async def unsubscribing(w):
     first, second = await subscribe(w.one, "com.gone"), await subscribe(w.two, "com.gone")
     await first.subscription.unsubscribe()
@@ -323,7 +323,7 @@ async def unsubscribing(w):
     assert first.events.empty()
 
 
-@check("an event that is kept comes to those who subscribe later and ask for it")
+@check("a retained event reaches later subscribers that request it")
 async def retained(w):
     await w.partner.publish("com.kept", [1], retain=True)
     await w.partner.publish("com.kept", [2], retain=True)
@@ -341,7 +341,7 @@ async def history(w):
         await w.partner.publish("com.history.exact", [number], {"in": w.serializer})
     await heard.take(3)
     past = await w.two.call("wamp.subscription.get_events", heard.subscription.id, limit=20)
-    # As the arguments and the oldest first by the specification; Crossbar has a list, the newest first.
+    # By the specification as arguments, the oldest first. Crossbar returns a list, the newest first.
     past = past[::-1] if w.crossbar else list(past.results)
     equal([(event["args"], event["kwargs"]) for event in past[-3:]], [([number], {"in": w.serializer}) for number in range(3)])
 
@@ -352,12 +352,12 @@ async def meta_sessions(w):
     assert {w.one.details.session, w.two.details.session} <= set(ids), ids
     equal(await w.one.call("wamp.session.count"), len(ids))
     equal((await w.one.call("wamp.session.get", w.two.details.session))["session"], w.two.details.session)
-    # Crossbar looks for it in the realm's store, too, where there is one for the history, and fails over that.
+    # With a history store Crossbar also searches there, and fails.
     unknown = "wamp.error.runtime_error" if w.crossbar and w.history else "wamp.error.no_such_session"
     equal(await refusal(w.one.call("wamp.session.get", 1)), unknown)
 
 
-@check("the meta API tells who joins and who leaves")
+@check("the meta API reports sessions that join and leave")
 async def meta_events(w):
     joined, left = await subscribe(w.one, "wamp.session.on_join"), await subscribe(w.one, "wamp.session.on_leave")
     guest = await w.join()
@@ -378,7 +378,7 @@ async def meta_others(w):
     equal(await w.one.call("wamp.registration.list_callees", registration), [w.partner.session.details.session])
 
 
-@check("a session that is killed is told")
+@check("a killed session gets the reason")
 async def kill(w):
     guest = await w.join()
     await w.one.call("wamp.session.kill", guest.details.session, reason="com.test.because", message="because")
@@ -400,7 +400,7 @@ async def goodbye(w):
     assert reason in ("wamp.close.goodbye_and_out", "wamp.close.normal"), reason
 
 
-@check("right secrets are let in, and wrong ones are not", lambda w: w.auth)
+@check("right secrets are accepted, and wrong ones refused", lambda w: w.auth)
 async def authentication(w):
     for method, secrets in [("ticket", {"authid": "joe", "ticket": "secret!!!"}), ("wampcra", {"authid": "peter", "secret": "secret123"})]:
         session = await w.join(method=method, **secrets)
@@ -416,7 +416,7 @@ async def authentication(w):
 
 
 async def run(world):
-    """How many checks fail."""
+    """Returns the number of failed checks."""
     await world.begin()
     failed = 0
     for name, where, function in checks:
@@ -438,7 +438,7 @@ async def run(world):
 async def main():
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     url, realm, serializers = words[0], words[1], words[2] if len(words) > 2 else "msgpack"
-    # Autobahn complains of sessions that end while something is under way, which is what some checks do.
+    # Autobahn logs sessions that end with pending requests, which some checks cause.
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     failed = 0
     for serializer in serializers.split(","):

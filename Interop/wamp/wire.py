@@ -1,11 +1,11 @@
-"""A WAMP client that does what it is told message by message: WebSocket and JSON by hand, so that it can flood, stall and break off."""
+"""A WAMP client that sends single messages: WebSocket and JSON by hand, so that it can flood, stall and disconnect."""
 import asyncio
 import base64
 import json
 import os
 import struct
 
-PATIENCE = 60  # seconds; bounds failures only
+PATIENCE = 60  # seconds; limits failures only
 ROLES = {
     "publisher": {}, "subscriber": {}, "caller": {"features": {"call_canceling": True, "progressive_call_results": True}},
     "callee": {"features": {"call_canceling": True, "progressive_call_results": True}},
@@ -16,7 +16,7 @@ ROLES = {
 
 
 class Ended(Exception):
-    """The router closed: with this code, 1006 for none."""
+    """The router closed with this code, 1006 for none."""
 
     def __init__(self, code):
         super().__init__(code)
@@ -38,12 +38,12 @@ def frame(message):
 
 class Peer:
     def __init__(self, port, buffer=1 << 16, source=None, forwarded=None):
-        """source: the address to come from; forwarded: whom it speaks for, as a proxy."""
+        """source: the address to connect from; forwarded: the client address that it sends as a proxy."""
         self.port, self.buffer, self.request, self.session = port, buffer, 0, None
         self.source, self.forwarded = source, forwarded
 
     async def open(self):
-        """Connects; the status of the answer, 0 for none."""
+        """Connects. Returns the status of the answer, 0 for none."""
         self.reader, self.writer = await asyncio.open_connection(
             "127.0.0.1", self.port, limit=self.buffer, local_addr=self.source and (self.source, 0))
         forwarded = f"X-Forwarded-For: {self.forwarded}\r\n" if self.forwarded else ""
@@ -59,7 +59,7 @@ class Peer:
         return int(head.split(b" ")[1])
 
     async def hello(self, realm="realm1", **details):
-        """Says hello; the router's answer."""
+        """Sends HELLO. Returns the router's answer."""
         self.say(HELLO, realm, {"roles": ROLES, **details})
         return await self.hear()
 
@@ -79,7 +79,7 @@ class Peer:
         return self.request
 
     async def drain(self, seconds=PATIENCE):
-        """Waits until the router takes more; whether it did in time."""
+        """Waits until the router accepts more. Returns whether it did in time."""
         try:
             async with asyncio.timeout(seconds):
                 await self.writer.drain()
@@ -88,7 +88,7 @@ class Peer:
             return False
 
     async def hear(self):
-        """The next message, which must come in time."""
+        """The next message, which must arrive in time."""
         async with asyncio.timeout(PATIENCE):
             return await self.listen()
 
@@ -115,7 +115,7 @@ class Peer:
             raise Ended(1006) from None
 
     async def ask(self, kind, *rest):
-        """Sends a request and returns what answers it; events and the like in between are skipped."""
+        """Sends a request and returns its answer. Events and the like in between are skipped."""
         request = self.next()
         self.say(kind, request, *rest)
         while True:

@@ -3,7 +3,7 @@ import HoldfastProtocols
 import HoldfastTesting
 import Testing
 
-/// What can happen to a client of boards, in every order.
+/// All events of a client of boards, in every order.
 @Suite struct BoardExplorationTests {
     // snippet.EXPLORE
     /// The rules, and what was seen of them so far.

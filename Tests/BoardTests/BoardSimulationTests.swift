@@ -3,15 +3,15 @@ import HoldfastProtocols
 import HoldfastTesting
 import Testing
 
-/// A client of boards over connections that are cut.
+/// A client of boards over connections that are lost.
 @Suite struct BoardSimulationTests {
     // snippet.SERVER
-    /// A board as it should be, in a few lines.
+    /// A minimal server of boards.
     struct Server: SimulatedServer {
         typealias Client = BoardRules
         var texts: [String] = []
         var seen: Set<UInt64> = []
-        /// What is followed on this connection: of each id, how many items were sent.
+        /// The subscriptions of this connection, with the number of items sent for each.
         var followed: [UInt64: Int] = [:]
 
         mutating func open() -> [BoardReply] {
@@ -60,7 +60,7 @@ import Testing
     }
     // snippet.end
 
-    @Test(arguments: 1...UInt64(100)) func `who leaves and follows again has what it asked for, and no connection is blamed`(seed: UInt64) {
+    @Test(arguments: 1...UInt64(100)) func `a client that leaves and follows again gets all items on healthy connections`(seed: UInt64) {
         var world = ProtocolSimulation(BoardRules(name: "me", seed: seed), Server(), greeting: nil, seed: seed)
         for number in 1...60 {
             world.perform(.post(RequestID(UInt64(number)), channel: "news", text: "text \(number)", patience: nil))
@@ -79,7 +79,7 @@ import Testing
         #expect(world.server.followed.count <= 1)
     }
 
-    @Test func `a board that says nothing is left, and another connection tried`() {
+    @Test func `a silent server is left, and another connection is tried`() {
         struct Silent: SimulatedServer {
             typealias Client = BoardRules
             mutating func open() -> [BoardReply] { [] }

@@ -3,7 +3,7 @@ import HoldfastProtocols
 import HoldfastTesting
 import Testing
 
-/// The whole client over a server in memory, by a clock that the test moves.
+/// The whole client with a server in memory and a manual clock.
 @Suite(.timeLimit(.minutes(1))) struct BoardStageTests {
     // snippet.STAGE
     @Test func `a post whose answer is lost is sent again on the next connection`() async throws {

@@ -5,35 +5,35 @@ import Testing
 
 @Suite struct CorpusTests {
     @Test(arguments: FuzzTarget.allCases)
-    func `no input of the corpus breaks a rule`(target: FuzzTarget) throws {
+    func `no input of the corpus violates an invariant`(target: FuzzTarget) throws {
         let inputs = try corpus(of: target)
         #expect(!inputs.isEmpty)
         for input in inputs { try check(input.bytes, target, input.name) }
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func `no small change to an input of the corpus breaks a rule`(target: FuzzTarget) throws {
+    func `no mutation of a corpus input violates an invariant`(target: FuzzTarget) throws {
         var random = SplitMix64(seed: 2026)
         let inputs = try corpus(of: target)
         for round in 0..<(2000 / inputs.count) {
             for input in inputs {
-                try check(changed(input.bytes, inputs.randomElement(using: &random)!.bytes, &random), target, "\(input.name) #\(round)")
+                try check(mutated(input.bytes, inputs.randomElement(using: &random)!.bytes, &random), target, "\(input.name) #\(round)")
             }
         }
     }
 
-    private struct Broken: Error, CustomStringConvertible { let description: String }
+    private struct Violation: Error, CustomStringConvertible { let description: String }
 
     private func check(_ bytes: [UInt8], _ target: FuzzTarget, _ name: String) throws {
         do {
             try bytes.withUnsafeBytes { try target.run($0) }
         } catch {
-            throw Broken(description: "\(target.rawValue)/\(name): \(error)\n\(Data(bytes).base64EncodedString())")
+            throw Violation(description: "\(target.rawValue)/\(name): \(error)\n\(Data(bytes).base64EncodedString())")
         }
     }
 
-    /// A few of libFuzzer's mutations, the same in every run.
-    private func changed(_ bytes: [UInt8], _ other: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
+    /// Some of libFuzzer's mutations, the same in every run.
+    private func mutated(_ bytes: [UInt8], _ other: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let place = Int.random(in: 0...bytes.count, using: &random)

@@ -2,9 +2,12 @@ import HoldfastProtocols
 import MachineCore
 import ProtocolCore
 
-/// A protocol for tests: what is asked is sent as it is, and each answer names its request.
+/// A protocol for tests.
 ///
-/// `hello` is answered with `welcome`, perhaps `rest`; `+7` and `-7` are events of request 7, the second its last; what is neither is for everybody.
+/// Requests are sent as they are, and each answer names its request.
+///
+/// The server answers `hello` with `welcome`, and may send `rest`. `+7` and `-7` are events of request 7, and `-7` is the last one.
+/// Other texts are events without a request.
 struct EchoRules: ProtocolMachine, Hashable {
     typealias Received = String
     typealias Sent = String
@@ -19,11 +22,11 @@ struct EchoRules: ProtocolMachine, Hashable {
         var text: String
     }
     private(set) var isReady = false
-    /// How often nothing was read for a consumer.
+    /// How often reading was paused for a consumer.
     private(set) var pauses = 0
     private(set) var cancelled: [RequestID] = []
-    /// The server wants to be left alone once this connection is lost.
-    private var rests = false
+    /// Whether the client must wait before it reconnects after this connection.
+    private var mustWait = false
     private var waiting: [String] = []
 
     var deadline: Moment? { nil }
@@ -35,8 +38,8 @@ struct EchoRules: ProtocolMachine, Hashable {
         case .lost(let unsent):
             isReady = false
             effects.append(.event(Event(text: "lost \(unsent.count)")))
-            if rests { effects.append(.end(.reconnect(after: .seconds(30), .goingAway, reason: "the server rests"))) }
-            rests = false
+            if mustWait { effects.append(.end(.reconnect(after: .seconds(30), .goingAway, reason: "the server mustWait"))) }
+            mustWait = false
         case .paused: pauses += 1
         case .resumed: break
         case .received("welcome"):
@@ -44,7 +47,7 @@ struct EchoRules: ProtocolMachine, Hashable {
             effects.append(.ready)
             for text in waiting { effects.append(.send(text)) }
             waiting = []
-        case .received("rest"): rests = true
+        case .received("rest"): mustWait = true
         case .received("bad"): effects.append(.end(.reject(.protocolError, reason: "that was bad")))
         case .received(let text):
             let id = text.first == "+" || text.first == "-" ? UInt64(text.dropFirst()).map { RequestID($0) } : nil

@@ -10,7 +10,7 @@ import WebSocketRuntime
 @Suite(.timeLimit(.minutes(1))) struct OutgoingQueueTests {
     private struct Unwritable: Error {}
     private let near: MemoryTransport
-    /// Nobody reads here.
+    /// This side is not read.
     private let far: MemoryTransport
     private let queue: OutgoingQueue<String>
     private let ends = LockedValue<[ConnectionEnd]>([])
@@ -28,11 +28,11 @@ import WebSocketRuntime
     }
 
     private func put(_ messages: String...) { for message in messages { queue.put(.message(message)) } }
-    private var told: [ConnectionEnd] { ends.withLockedValue(\.self) }
+    private var reported: [ConnectionEnd] { ends.withLockedValue(\.self) }
 
-    @Test func `what a connection that has ended does not take was never sent, and keeps nobody waiting`() async {
+    @Test func `messages that an ended connection does not accept count as unsent, and do not block`() async {
         near.cut()
-        // The end is known a moment before the connection refuses what it is given.
+        // The end is known a moment before the connection refuses messages.
         while (try? await near.send(.text("0"))) != nil {}
         put("1", "2")
         queue.drain()
@@ -43,7 +43,7 @@ import WebSocketRuntime
         #expect(queue.close().unsent == [])
     }
 
-    @Test func `what a connection has taken was sent, whatever becomes of it`() async {
+    @Test func `messages that a connection accepted count as sent, also after its loss`() async {
         put("1")
         queue.drain()
         near.cut()
@@ -51,7 +51,7 @@ import WebSocketRuntime
         #expect(queue.close().unsent == [])
     }
 
-    @Test func `a message that waits for a connection when that ends was never sent, and no more were those behind it`() async throws {
+    @Test func `a message that waits when the connection ends counts as unsent, and so do later ones`() async throws {
         try fill()
         put("1", "2")
         queue.drain()
@@ -59,20 +59,20 @@ import WebSocketRuntime
         queue.drain()
         near.cut()
         _ = await near.ended()
-        // Nothing tells when the message that waited has come back.
+        // No event says that the waiting message has returned.
         while queue.count < 3, !Task.isCancelled { await Task.yield() }
         #expect(queue.close().unsent == ["1", "2", "3"])
     }
 
-    @Test func `an end does not wait for the messages before it that the connection does not take`() throws {
+    @Test func `an end does not wait for earlier messages that the connection does not accept`() throws {
         try fill()
         put("1")
         queue.put(.end(.stop))
         queue.drain()
-        #expect(told == [.stop])
+        #expect(reported == [.stop])
     }
 
-    @Test func `a stop that waits is known when the connection is gone`() throws {
+    @Test func `a waiting stop is known after the connection is closed`() throws {
         put("1")
         queue.put(.end(.reconnect(after: .zero, .normal, reason: "")))
         #expect(!queue.close().stops)
@@ -81,33 +81,33 @@ import WebSocketRuntime
         #expect(other.close().stops)
     }
 
-    @Test func `a message that cannot be written ends the connection, and the others leave`() async throws {
+    @Test func `a message that cannot be encoded ends the connection, and the others are sent`() async throws {
         put("1", "", "2")
         queue.drain()
-        #expect(told == [.reject(.internalError, reason: "a message cannot be written")])
+        #expect(reported == [.reject(.internalError, reason: "a message cannot be written")])
         var messages = WebSocketConnection(far).messages.makeAsyncIterator()
         #expect(try await messages.next() == .text("1"))
         #expect(try await messages.next() == .text("2"))
     }
 
-    @Test func `a peer that takes nothing is cut once too much waits, and no more is kept`() throws {
+    @Test func `a peer that accepts nothing is cut when too many messages wait, and later ones are dropped`() throws {
         try fill()
         put("first")
         queue.drain()
         for _ in 0..<OutgoingLimits.all + 10 { put("x") }
         queue.drain()
-        #expect(told == [.cut(reason: "the peer accepts nothing, and too many messages wait")])
+        #expect(reported == [.cut(reason: "the peer accepts nothing, and too many messages wait")])
         #expect(queue.count == OutgoingLimits.all)
     }
 
-    @Test func `much that is ordered at once is no reason to cut a connection that was not asked yet`() {
+    @Test func `many messages at once do not cut a connection that was not tried yet`() {
         for _ in 0..<OutgoingLimits.all + 10 { put("x") }
         queue.put(.end(.stop))
         queue.drain()
-        #expect(told == [.stop] && queue.count >= OutgoingLimits.all)
+        #expect(reported == [.stop] && queue.count >= OutgoingLimits.all)
     }
 
-    @Test func `waiting for room ends at its moment`() async throws {
+    @Test func `waiting for capacity ends at its deadline`() async throws {
         try fill()
         put("1")
         queue.drain()
@@ -119,7 +119,9 @@ import WebSocketRuntime
         #expect(queue.count == 0)
     }
 
-    /// Leaves no room in the connection, and nobody reads at the other end.
+    /// Fills the connection.
+    ///
+    /// The other end is not read.
     private func fill() throws {
         let long = Message.text(String(repeating: "x", count: 100))
         near.stall()

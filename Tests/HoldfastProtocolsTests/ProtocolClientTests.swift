@@ -22,7 +22,7 @@ import WebSocketCore
 
     private func client() -> Client { Client(EchoRules(), over: socket, clock: clock) { _ in EchoCoding() } }
 
-    /// The server's end of the next connection, after its hello.
+    /// The server's end of the next connection, after the client's hello.
     private func peer(isReady: Bool = true) async throws -> (MemoryTransport, WebSocketMessages.AsyncIterator) {
         let peer = try #require(await server.nextAttempt()).accept()
         var messages = WebSocketConnection(peer).messages.makeAsyncIterator()
@@ -36,7 +36,7 @@ import WebSocketCore
         clock.advance(by: duration)
     }
 
-    @Test func `a pause that the rules ask for after the connection is gone is kept all the same`() async throws {
+    @Test func `a wait that the machine requests after the loss is respected`() async throws {
         let client = client()
         async let answer = client.request { .ask($0, "a") }
         let (peer, _) = try await peer()
@@ -45,7 +45,7 @@ import WebSocketCore
         peer.cut()
         for await state in client.states { if case .waiting = state { break } }
         await pause()
-        // The socket has heard nothing of the pause: the connection is ended before anything is said over it.
+        // The socket did not learn of the wait yet, so this connection is ended before any message.
         let early = try #require(await server.nextAttempt()).accept()
         var messages = WebSocketConnection(early).messages.makeAsyncIterator()
         #expect(try await messages.next() == nil)
@@ -57,7 +57,7 @@ import WebSocketCore
 
     // MARK: - Requests
 
-    @Test func `a request waits for its last event, and gets that one`() async throws {
+    @Test func `a request gets its last event`() async throws {
         let client = client()
         async let answer = client.request { .ask($0, "a") }
         var (peer, messages) = try await peer()
@@ -66,7 +66,7 @@ import WebSocketCore
         #expect(try await answer == EchoRules.Event(request: RequestID(1), text: "-1"))
     }
 
-    @Test func `requests have ids of their own`() async throws {
+    @Test func `each request has its own id`() async throws {
         let client = client()
         async let one = client.request { .ask($0, "a") }
         async let other = client.request { .ask($0, "b") }
@@ -76,7 +76,7 @@ import WebSocketCore
         #expect(try await Set([one.text, other.text]) == ["-1", "-2"])
     }
 
-    @Test func `a cancelled request fails at once, and the rules hear of it`() async throws {
+    @Test func `a cancelled request fails at once, and the machine gets the cancel command`() async throws {
         let client = client()
         let task = Task { try await client.request({ .ask($0, "a") }, cancel: { .cancel($0) }) }
         var (_, messages) = try await peer()
@@ -86,7 +86,7 @@ import WebSocketCore
         #expect(client.read(\.cancelled) == [RequestID(1)])
     }
 
-    @Test func `a request of a cancelled task is not begun`() async throws {
+    @Test func `a request of a cancelled task does not start`() async throws {
         let client = client()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -97,7 +97,7 @@ import WebSocketCore
         #expect(client.read(\.cancelled) == [])
     }
 
-    @Test func `what waits when the client is closed hears that, and so does what comes later`() async throws {
+    @Test func `pending and later requests fail when the client is closed`() async throws {
         let client = client()
         async let answer = code { _ = try await client.request { .ask($0, "a") } }
         var (_, messages) = try await peer()
@@ -110,7 +110,7 @@ import WebSocketCore
         #expect(try await events.next() == nil)
     }
 
-    @Test func `when the rules stop, the socket closes, and all that waits ends`() async throws {
+    @Test func `when the machine stops, the socket closes and pending requests end`() async throws {
         let client = client()
         async let answer = code { _ = try await client.request { .ask($0, "a") } }
         let (_, messages) = try await peer()
@@ -119,7 +119,7 @@ import WebSocketCore
         client.perform(.stop)
         #expect(await answer == .closed)
         for await state in client.states { if case .closed(nil) = state { return } }
-        Issue.record("the client did not say that it is closed")
+        Issue.record("the client did not become closed")
     }
 
     private func code(_ body: () async throws -> Void) async -> WebSocketError.Code? {
@@ -127,7 +127,7 @@ import WebSocketCore
         return nil
     }
 
-    @Test func `what is ephemeral is left out rather than sent late`() async throws {
+    @Test func `a late ephemeral message is dropped`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (64, 64)
         let server = MemoryServer(configuration: configuration, clock: clock)
@@ -151,7 +151,7 @@ import WebSocketCore
 
     // MARK: - Streams
 
-    @Test func `a stream has the events of its request until the last`() async throws {
+    @Test func `a stream gets the events of its request up to the last`() async throws {
         let client = client()
         let events = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
         let (peer, _) = try await peer()
@@ -161,7 +161,7 @@ import WebSocketCore
         #expect(texts == ["+1", "+1", "-1"])
     }
 
-    @Test func `when nobody wants a stream any more, the rules hear of it`() async throws {
+    @Test func `when the last reference to a stream is gone, the machine gets the cancel command`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
         _ = try await peer()
@@ -171,7 +171,7 @@ import WebSocketCore
         #expect(client.read(\.cancelled) == [RequestID(1)])
     }
 
-    @Test func `a stream that has ended is not cancelled`() async throws {
+    @Test func `an ended stream is not cancelled`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.stream({ .ask($0, "a") }, cancel: { .cancel($0) })
         let (peer, _) = try await peer()
@@ -181,7 +181,7 @@ import WebSocketCore
         #expect(client.read(\.cancelled) == [])
     }
 
-    @Test func `everybody who follows has the events that are about no request`() async throws {
+    @Test func `every subscriber gets the events without a request`() async throws {
         let client = client()
         let (one, other) = (client.events(), client.events(delivery: .latest))
         let (peer, _) = try await peer()
@@ -195,7 +195,7 @@ import WebSocketCore
         #expect(try await newest.next() == nil)
     }
 
-    @Test func `while a consumer is full nothing is read, and what follows comes when it has taken some`() async throws {
+    @Test func `reading pauses while a consumer is full, and resumes when it has taken some events`() async throws {
         let client = client()
         let events = client.events(delivery: .everyMessage(capacity: 2))
         let (peer, _) = try await peer()
@@ -207,7 +207,7 @@ import WebSocketCore
         #expect(try await answer.text == "-1")
     }
 
-    @Test func `a full consumer that is gone holds nobody up`() async throws {
+    @Test func `a full consumer that is released blocks no other`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.events(delivery: .everyMessage(capacity: 1))
         var (peer, messages) = try await peer()
@@ -220,7 +220,7 @@ import WebSocketCore
         #expect(try await answer.text == "-1")
     }
 
-    @Test func `the last event of a full stream that nobody reads holds nobody up`() async throws {
+    @Test func `the last event of a full stream that is not read blocks no other`() async throws {
         let client = client()
         var events: ProtocolEvents? = client.stream(delivery: .everyMessage(capacity: 1), { .ask($0, "a") }, cancel: { .cancel($0) })
         var (peer, messages) = try await peer()
@@ -234,7 +234,7 @@ import WebSocketCore
         #expect(try await answer.text == "-2")
     }
 
-    @Test func `a consumer that waits for an answer before it takes more gets it`() async throws {
+    @Test func `a full consumer that waits for an answer gets it`() async throws {
         let client = client()
         let events = client.events(delivery: .everyMessage(capacity: 2))
         var (peer, messages) = try await peer()
@@ -248,7 +248,7 @@ import WebSocketCore
         for number in 0..<10 { #expect(try await iterator.next()?.text == "news \(number)") }
     }
 
-    @Test func `the end of the socket is heard though a consumer is full, and what came before is not lost`() async throws {
+    @Test func `the socket ends although a consumer is full, and earlier events are delivered`() async throws {
         let client = client()
         let events = client.events(delivery: .everyMessage(capacity: 2))
         let (peer, _) = try await peer()
@@ -261,7 +261,7 @@ import WebSocketCore
         #expect(texts == ["news 0", "news 1", "news 2", "news 3", "news 4", "lost 0"])
     }
 
-    @Test func `a task that runs a client closes it with 1001 when it is cancelled`() async throws {
+    @Test func `a cancelled task closes its client with 1001`() async throws {
         let client = client()
         let (peer, _) = try await peer()
         try await client.ready()
@@ -274,7 +274,7 @@ import WebSocketCore
 
     // MARK: - Connections
 
-    @Test func `nothing of a connection counts that the rules have ended`() async throws {
+    @Test func `messages after the machine ended the connection are ignored`() async throws {
         let client = client()
         let events = client.events()
         let (peer, _) = try await peer()
@@ -286,7 +286,7 @@ import WebSocketCore
         for text in ["a", "lost 0", "c"] { #expect(try await iterator.next()?.text == text) }
     }
 
-    @Test func `it is ready once the rules say so, and waits when the connection is lost`() async throws {
+    @Test func `the client is ready when the machine says so, and waits after a loss`() async throws {
         let client = client()
         let (peer, _) = try await peer(isReady: false)
         #expect(client.state.isConnecting)
@@ -302,7 +302,7 @@ import WebSocketCore
         try await client.ready()
     }
 
-    @Test func `waiting to be ready ends in time`() async throws {
+    @Test func `waiting for readiness ends at its timeout`() async throws {
         let client = client()
         async let outcome = code { try await client.ready(within: .seconds(7)) }
         _ = try await peer(isReady: false)
@@ -310,7 +310,7 @@ import WebSocketCore
         #expect(await outcome == .timedOut)
     }
 
-    @Test func `connections that the rules give up are followed by longer and longer waits, however ready they were`() async throws {
+    @Test func `connections that the machine rejects are followed by growing waits, also if they were ready`() async throws {
         let client = client()
         for wait in [1, 2, 4] {
             let (peer, _) = try await peer()
@@ -322,7 +322,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a connection that is lost when it was ready is followed by the next one soon, each time`() async throws {
+    @Test func `a ready connection that is lost is followed by the next one soon, each time`() async throws {
         let client = client()
         for _ in 0..<4 {
             let (peer, _) = try await peer()
@@ -332,7 +332,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `what cannot be decoded is told to the rules, and what says nothing to this version is left out`() async throws {
+    @Test func `undecodable messages are reported to the machine, and unknown ones are ignored`() async throws {
         let client = client()
         let events = client.events()
         let (peer, _) = try await peer()
@@ -345,7 +345,7 @@ import WebSocketCore
         #expect(client.complaint == "Unreadable()")
     }
 
-    @Test func `a connection whose coding cannot be made is ended as that says`() async throws {
+    @Test func `a connection whose coding cannot be created ends with that error`() async throws {
         let client = Client(EchoRules(), over: socket, clock: clock) { opening throws(ConnectionEnd) in
             guard opening.subprotocol == "echo" else { throw .stop }
             return EchoCoding()
@@ -354,14 +354,14 @@ import WebSocketCore
         #expect(await code { try await client.ready() } == .closed)
     }
 
-    @Test func `the last reference ends it`() async throws {
+    @Test func `the client ends with its last reference`() async throws {
         var client: Client? = client()
         let (peer, _) = try await peer()
         weak let gone = client
         withExtendedLifetime(client) {}
         client = nil
         #expect(gone == nil)
-        // The test holds the socket, so the connection stays; the rules hear of it no more.
+        // The test holds the socket, so the connection stays. The machine gets no more messages.
         try await peer.send(.text("bad"))
         #expect(socket.isConnected)
     }
@@ -374,7 +374,7 @@ extension ProtocolState {
 }
 
 extension MemoryTransport {
-    /// Closes in peace, which is the end of the client.
+    /// Closes with 1000, which ends the client.
     fileprivate func closeAndWait(for client: ProtocolClient<EchoRules>) async {
         _ = await close(CloseFrame(.normal))
         for await state in client.states { if case .closed = state { return } }

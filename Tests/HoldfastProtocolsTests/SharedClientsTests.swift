@@ -19,7 +19,7 @@ import Testing
 
     private func welcome() async throws { try await #require(await server.nextAttempt()).accept().send(.text("welcome")) }
 
-    @Test func `the client is made for its first user, and closed a while after the last is gone`() async throws {
+    @Test func `the client is created for its first lease, and closed a while after the last one`() async throws {
         var one: ClientLease<ProtocolClient<EchoRules>>? = clients.lease("a")
         let client = try #require(one?.client)
         try await welcome()
@@ -32,13 +32,13 @@ import Testing
         two = nil
         #expect(clients.leaseCount("a") == 0)
         #expect(await grace.nextSleep() == .seconds(5))
-        guard case .ready = client.state else { return #expect(Bool(false), "it stays for a while") }
+        guard case .ready = client.state else { return #expect(Bool(false), "the client stays for a while") }
         grace.advance(by: .seconds(5))
         for await state in client.states { if case .closed(let error) = state { #expect(error == nil) } }
         #expect(clients.lease("a").client !== client)
     }
 
-    @Test func `a user that comes in time keeps the client`() async throws {
+    @Test func `a new lease within the grace time keeps the client`() async throws {
         var one: ClientLease<ProtocolClient<EchoRules>>? = clients.lease("a")
         let client = try #require(one?.client)
         try await welcome()
@@ -49,23 +49,23 @@ import Testing
         let two = clients.lease("a")
         grace.advance(by: .seconds(60))
         #expect(two.client === client && clients.leaseCount("a") == 1)
-        guard case .ready = client.state else { return #expect(Bool(false), "it is still needed") }
+        guard case .ready = client.state else { return #expect(Bool(false), "the client is still leased") }
     }
 
-    @Test func `each key has a client of its own`() {
+    @Test func `each key has its own client`() {
         let (one, other, again) = (clients.lease("a"), clients.lease("b"), clients.lease("a"))
         #expect(one.client !== other.client && one.client === again.client)
         #expect((clients.leaseCount("a"), clients.leaseCount("b"), clients.leaseCount("c")) == (2, 1, 0))
     }
 
-    @Test func `a client that has ended by itself is replaced with the next lease`() async {
+    @Test func `a client that ended by itself is replaced at the next lease`() async {
         let one = clients.lease("a")
         await one.client.close()
         let two = clients.lease("a")
         #expect(two.client !== one.client && clients.leaseCount("a") == 2)
     }
 
-    @Test func `a grace for ever is no longer than the system's clocks can wait`() async {
+    @Test func `an infinite grace time is limited to the range of the system's clocks`() async {
         let clients = SharedClients<String, String>(closingAfter: .seconds(Int64.max), clock: grace) { key in
             key
         } isOver: { _ in

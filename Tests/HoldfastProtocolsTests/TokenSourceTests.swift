@@ -13,31 +13,31 @@ import WebSocketRuntime
         TokenSource(within: .seconds(8), on: LinkTime(clock), secrets: secrets, provider)
     }
 
-    @Test func `a token is given, and hidden where the app shows what was said`() async throws {
+    @Test func `a token is returned, and hidden in logs`() async throws {
         #expect(try await source { "t0ken" }.token() == "t0ken")
         #expect(!secrets.hiding("refused: t0ken").contains("t0ken"))
     }
 
-    @Test func `what an error of the app's says is not told, only its type`() async throws {
+    @Test func `an app's error is reported by its type only`() async throws {
         do {
             _ = try await source { throw NoService() }.token()
-            Issue.record("there was a token")
+            Issue.record("a token was returned")
         } catch {
             guard case .failed("NoService") = error else { throw error }
         }
     }
 
-    @Test func `a provider may say that asking again cannot help`() async throws {
+    @Test func `a provider can report that a retry cannot help`() async throws {
         do {
             _ = try await source { throw CredentialUnavailable(isRetryable: false, "sign in again") }.token()
-            Issue.record("there was a token")
+            Issue.record("a token was returned")
         } catch {
             guard case .refused(let unavailable) = error else { throw error }
             #expect("\(unavailable)".contains("sign in again"))
         }
     }
 
-    @Test func `one that takes too long is cancelled`() async throws {
+    @Test func `a provider that takes too long is cancelled`() async throws {
         let ended = AsyncStream.makeStream(of: Bool.self)
         let source = source {
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
@@ -52,14 +52,14 @@ import WebSocketRuntime
         }()
         #expect(await clock.nextSleep() == .seconds(8))
         clock.advance(by: .seconds(8))
-        if case .timedOut? = await failure {} else { Issue.record("it has not timed out") }
+        if case .timedOut? = await failure {} else { Issue.record("the request has not timed out") }
         for await isCancelled in ended.stream {
             #expect(isCancelled)
             break
         }
     }
 
-    @Test func `only the last renewal gives its token`() async throws {
+    @Test func `only the last renewal returns its token`() async throws {
         let (asked, began) = AsyncStream.makeStream(of: Void.self)
         let isFirst = LockedValue(true)
         let source = source {

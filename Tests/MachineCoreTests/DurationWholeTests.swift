@@ -8,7 +8,7 @@ struct DurationWholeTests {
         #expect((.zero - duration).wholeMilliseconds == -1234 && Duration.nanoseconds(-1).wholeMicroseconds == 0)
     }
 
-    @Test func `what is longer than can be counted leaves room to add`() {
+    @Test func `very long durations are limited so that sums do not overflow`() {
         for seconds in [Int64.max, 1 << 53] {
             for unit in [\Duration.wholeMilliseconds, \.wholeMicroseconds, \.wholeNanoseconds] {
                 let (most, least) = (Duration.seconds(seconds)[keyPath: unit], Duration.seconds(-seconds)[keyPath: unit])

@@ -1,7 +1,7 @@
 import MachineCore
 import Testing
 
-/// What is secret, and what is shown in its place.
+/// Which texts are secret, and how they are shown.
 @Suite struct SecrecyTests {
     @Test(arguments: [
         ("server", "nginx", "nginx"), ("x-api-key", "s3same", "<hidden>"), ("x-made-up", "s3same", "<hidden>"),
@@ -9,15 +9,15 @@ import Testing
         ("location", "/login?t=s3same", "/login?…"), ("location", "wss://tim:s3same@a.example/", "<hidden>"), ("location", "/a", "/a"),
         ("www-authenticate", "Bearer realm=\"s3same\"", "Bearer …"), ("www-authenticate", "Negotiate", "Negotiate"),
     ])
-    func `a field is shown if its name is known to be public`(name: String, value: String, shown: String) {
+    func `a header field is shown only if its name is known to be public`(name: String, value: String, shown: String) {
         #expect(Secrecy.value(value, of: name) == shown)
     }
 
     @Test(arguments: ["password", "userPassword", "PASS", "access_token", "x-api-key", "Set-Cookie", "client.secret", "authextra"])
-    func `a name announces a secret`(name: String) { #expect(Secrecy.isSecret(name.utf8)) }
+    func `secret names are recognized`(name: String) { #expect(Secrecy.isSecret(name.utf8)) }
 
     @Test(arguments: ["price", "author", "compass", "authid", "authmethods", "passenger", "key", ""])
-    func `a name does not`(name: String) { #expect(!Secrecy.isSecret(name.utf8)) }
+    func `other names are not secret`(name: String) { #expect(!Secrecy.isSecret(name.utf8)) }
 
     @Test(arguments: [
         (#"{"password":"hush","n":1}"#, #"{"password":<hidden>,"n":1}"#), (#"{"token" : "a\"b", "n":1}"#, #"{"token" : <hidden>, "n":1}"#),
@@ -28,7 +28,7 @@ import Testing
         (#"{"body":"{\"token\":\"hush\",\"n\":1}"}"#, #"{"body":"{\"token\":<hidden>,\"n\":1}"}"#),
         (#"["ticket","price"]"#, #"["ticket","price"]"#), ("token", "token"), ("token:", "token:"), ("", ""), ("a: 1", "a: 1"),
     ])
-    func `what a name announces is hidden in a text`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
+    func `the value of a secret name is hidden in a text`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
 
     @Test(arguments: [
         (#"Authorization: Token token="hush", n="hush""#, #"Authorization: <hidden>"#),
@@ -41,7 +41,7 @@ import Testing
         ("password=it's hush&n=1", "password=<hidden>&n=1"),
         ("passcode:hu}sh\nn:1", "passcode:<hidden>\nn:1"), (#"passcode:a"hush\nn:1"#, "passcode:<hidden>"),
     ])
-    func `quotes and braces within a value hide what is in them and behind them`(text: String, shown: String) {
+    func `quotes and braces within a value do not reveal the rest of it`(text: String, shown: String) {
         #expect(Secrecy.hidingAnnounced(text) == shown)
     }
 
@@ -54,7 +54,7 @@ import Testing
         (#"{\u0022pin\u0022:\u0022hush\u0022,"#, #"{\u0022pin\u0022:<hidden>"#),
         (#"{"log":"a\npin=hush\nb"}"#, #"{"log":"a\npin=<hidden>"}"#),
     ])
-    func `what is escaped more than once ends where it began`(text: String, shown: String) {
+    func `a value that is escaped several times ends where it began`(text: String, shown: String) {
         #expect(Secrecy.hidingAnnounced(text) == shown)
     }
 
@@ -71,9 +71,9 @@ import Testing
         ("a%2", "a%2"),
         (#"{"token":"","n":1}"#, #"{"token":<hidden>,"n":1}"#), ("token=&n=1", "token=&n=1"), (#"\"#, #"\"#),
     ])
-    func `secrets are found as each format writes them`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
+    func `secrets are found in the syntax of each format`(text: String, shown: String) { #expect(Secrecy.hidingAnnounced(text) == shown) }
 
-    @Test func `a secret that is cut anywhere is hidden`() {
+    @Test func `a truncated secret is hidden`() {
         let texts = [
             #"{"password":"hüsh"}"#, #"{\"password\":\"hüs\\\"h\"}"#, #"Cookie: sid="hüsh""#, "a=1&pin=hüsh", #"\\\"pin\\\":\\\"hüsh\\\""#,
         ]
@@ -91,7 +91,7 @@ import Testing
             "token", "token:", "token ", "token=\"", "\\", "token:\\", "'", "%25", "25", "token:x\n ", "<", "bearer ", "a:", "cpi",
             "tokenx ",
         ])
-    func `a long text takes time in proportion`(part: String) {
+    func `the time grows linearly with the text`(part: String) {
         for start in ["", "token", "token=", "token:\"", "token%"] {
             let bytes = Array((start + String(repeating: part, count: 2_000)).utf8)
             #expect(Secrecy.announced(inText: bytes).count <= 2_001)
@@ -99,26 +99,26 @@ import Testing
         }
     }
 
-    @Test func `behind the name of a secret nothing is shown of bytes`() {
+    @Test func `bytes after a secret name are hidden`() {
         let bytes = [0x82, 0xA1] + Array("n".utf8) + [1, 0xA8] + Array("password".utf8) + [0xA4] + Array("hush".utf8)
         #expect(Secrecy.announced(inBinary: bytes) == [13..<18])
         #expect(Secrecy.announced(inBinary: [1, 2, 3]) == [])
     }
 
     @Test(arguments: [
-        // CBOR, whose lengths are letters; MessagePack with a number that is one; Protocol Buffers; a form.
+        // CBOR, whose lengths are letters. MessagePack with a number that is a letter. Protocol Buffers. A form.
         (" hpassworddhush", 10), ("atanhpassworddhush", 13), ("cpindhush", 4), ("atanfapikeydhush", 11), ("\u{3}pinAhush", 4),
         ("\u{A}\u{8}password\u{12}\u{4}hush", 10), ("user%5Bpin%5D=hush", 10), ("Password", 8), ("access_tokens\u{1}hush", 12),
     ])
-    func `letters beside the name do not show the secret`(text: String, end: Int) {
+    func `letters next to the name do not reveal the secret`(text: String, end: Int) {
         let count = text.utf8.count
         #expect(Secrecy.announced(inBinary: Array(text.utf8)) == (end < count ? [end..<count] : []))
     }
 
     @Test(arguments: ["ping", "passenger", "a\u{5}author", "\u{3}pi", "c"])
-    func `bytes without such a name are shown`(text: String) { #expect(Secrecy.announced(inBinary: Array(text.utf8)) == []) }
+    func `bytes without a secret name are shown`(text: String) { #expect(Secrecy.announced(inBinary: Array(text.utf8)) == []) }
 
-    @Test func `ranges that overlap or touch leave one mark`() {
+    @Test func `overlapping or adjacent ranges give one mark`() {
         let bytes = Array("0123456789".utf8)
         func shown(_ ranges: [Range<Int>]) -> String { String(decoding: Secrecy.replacing(ranges, in: bytes), as: UTF8.self) }
         #expect(shown([2..<5, 1..<3, 5..<6]) == "0<hidden>6789")

@@ -2,8 +2,8 @@ import MachineCore
 import Testing
 
 @Suite struct SplitMix64Tests {
-    /// The vector of the reference implementation (prng.di.unimi.it/splitmix64.c) for this seed.
-    @Test func `it gives the numbers of the reference implementation`() {
+    /// The test vector of the reference implementation (prng.di.unimi.it/splitmix64.c) for this seed.
+    @Test func `the numbers match the reference implementation`() {
         var random = SplitMix64(seed: 1_234_567)
         let numbers = (0..<5).map { _ in random.next() }
         #expect(

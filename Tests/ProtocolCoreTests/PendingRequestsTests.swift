@@ -12,21 +12,21 @@ import Testing
         return ids
     }
 
-    @Test mutating func `requests are sent once, in order, and end once`() {
+    @Test mutating func `requests are sent once in order, and end once`() {
         #expect(requests.add(1, "a") && requests.add(2, "b"))
         #expect(sendAll() == [1, 2] && sendAll() == [])
         #expect(requests.end(1)?.request == "a")
         #expect(requests.end(1) == nil && requests[1] == nil && requests[2] == "b" && requests.count == 1)
     }
 
-    @Test mutating func `no more are on their way than the window allows`() {
+    @Test mutating func `the window limits the requests in flight`() {
         for id in 1...3 { #expect(requests.add(id, "") == true) }
         #expect(sendAll(within: 2) == [1, 2])
         _ = requests.end(1)
         #expect(sendAll(within: 2) == [3])
     }
 
-    @Test mutating func `one that is not sent yet takes no place in the window when it ends`() {
+    @Test mutating func `an unsent request that ends does not change the window`() {
         for id in 1...3 { #expect(requests.add(id, "") == true) }
         #expect(sendAll(within: 1) == [1])
         _ = requests.end(3)
@@ -35,7 +35,7 @@ import Testing
         #expect(sendAll(within: 1) == [2])
     }
 
-    @Test mutating func `more than the limit, or the same id, is not added`() {
+    @Test mutating func `requests above the limit and repeated ids are not added`() {
         for id in 1...3 { #expect(requests.add(id, "") == true) }
         #expect(requests.isFull && !requests.add(4, ""))
         _ = requests.end(2)
@@ -43,14 +43,14 @@ import Testing
         #expect(requests.add(4, "") == true)
     }
 
-    @Test mutating func `after a loss all are sent again in the order in which they were added`() {
+    @Test mutating func `after a loss all requests are sent again in their order`() {
         for id in [5, 1, 3] { #expect(requests.add(id, "") == true) }
         #expect(sendAll(within: 2) == [5, 1])
         requests.lose(unsent: [])
         #expect(sendAll() == [5, 1, 3])
     }
 
-    @Test mutating func `what the connection never took has not arrived, unless an earlier one took it`() {
+    @Test mutating func `an unsent request has not arrived, unless an earlier connection accepted it`() {
         for id in 1...3 { #expect(requests.add(id, "") == true) }
         #expect(sendAll(within: 2) == [1, 2])
         #expect(requests.all.map(\.mayHaveArrived) == [true, true, false])
@@ -62,7 +62,7 @@ import Testing
         #expect(requests.count == 0 && sendAll() == [])
     }
 
-    @Test mutating func `a request without an answer in time is overdue once`() {
+    @Test mutating func `an unanswered request is overdue once`() {
         #expect(requests.add(1, "a", due: Moment(.seconds(5))) && requests.add(2, "b", due: Moment(.seconds(3))) && requests.add(3, "c"))
         #expect(requests.deadline == Moment(.seconds(3)))
         #expect(requests.overdue(at: Moment(.seconds(2))) == nil)
@@ -71,13 +71,13 @@ import Testing
         #expect(requests.overdue(at: Moment(.seconds(9))) == nil && requests.deadline == nil && requests.count == 1)
     }
 
-    @Test mutating func `an answer takes the deadline away`() {
+    @Test mutating func `an answer removes the deadline`() {
         #expect(requests.add(1, "a", due: Moment(.seconds(5))) == true)
         _ = requests.end(1)
         #expect(requests.deadline == nil)
     }
 
-    @Test mutating func `one that is sent at once is not sent again before a loss, and takes a place in the window`() {
+    @Test mutating func `a request added as sent is not sent again before a loss, and counts in the window`() {
         #expect(requests.add(1, "a") && requests.add(2, "b", isSent: true))
         #expect(requests.all.map(\.mayHaveArrived) == [false, true])
         #expect(sendAll(within: 1) == [] && sendAll(within: 2) == [1])
@@ -85,22 +85,22 @@ import Testing
         #expect(sendAll() == [1, 2])
     }
 
-    @Test mutating func `a request that is changed keeps its place, its deadline and its way`() {
+    @Test mutating func `an updated request keeps its position, its deadline and its state`() {
         #expect(requests.add(1, "a", due: Moment(.seconds(5)), isSent: true) && requests.add(2, "b", isSent: true))
         requests.update(1) { $0 += "!" }
-        requests.update(3) { _ in Issue.record("there is none") }
+        requests.update(3) { _ in Issue.record("this request does not exist") }
         #expect(requests.all.map(\.request) == ["a!", "b"] && requests.all.allSatisfy(\.mayHaveArrived))
         #expect(requests.overdue(at: Moment(.seconds(5)))?.request == "a!")
     }
 
-    @Test mutating func `an answer of another kind ends nothing`() {
+    @Test mutating func `an answer of another kind does not end a request`() {
         #expect(requests.add(1, "a", due: Moment(.seconds(5)), isSent: true) == true)
         #expect(requests.end(1) { $0 == "b" } == nil)
         #expect(requests[1] == "a" && requests.deadline == Moment(.seconds(5)) && sendAll(within: 1) == [])
         #expect(requests.end(1) { $0 == "a" }?.id == 1 && requests.deadline == nil && requests.count == 0)
     }
 
-    @Test mutating func `ids of what ends before it is sent do not pile up`() {
+    @Test mutating func `ids of requests that end unsent do not accumulate`() {
         for id in 1...100_000 {
             #expect(requests.add(id, "") == true)
             #expect(requests.end(id) != nil)
@@ -108,7 +108,7 @@ import Testing
         #expect(requests.queuedIDs < 100 && sendAll() == [])
     }
 
-    @Test func `two are the same if the same waits, whatever was before`() {
+    @Test func `two collections are equal if the same requests are pending`() {
         var (one, other) = (PendingRequests<Int, String>(), PendingRequests<Int, String>())
         for id in 1...3 { #expect(one.add(id, "") == true) }
         _ = one.end(1)
@@ -118,8 +118,8 @@ import Testing
         #expect(one != other)
     }
 
-    /// Against a list that does the same in the plainest way.
-    @Test(arguments: 1...UInt64(50)) func `anything in any order comes to the same as with a plain list`(seed: UInt64) {
+    /// Compares with a plain list.
+    @Test(arguments: 1...UInt64(50)) func `random operations give the same results as a plain list`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var requests = PendingRequests<Int, Int>(limit: 8)
         var model: [(id: Int, isSent: Bool, wasSent: Bool)] = []
@@ -133,9 +133,9 @@ import Testing
                 if let expected { model[expected].isSent = true }
                 #expect(requests.next(within: 4)?.id == expected.map { model[$0].id })
             case 3:
-                guard let victim = model.indices.randomElement(using: &random) else { continue }
-                let gone = model.remove(at: victim)
-                #expect(requests.end(gone.id)?.mayHaveArrived == (gone.isSent || gone.wasSent))
+                guard let index = model.indices.randomElement(using: &random) else { continue }
+                let removed = model.remove(at: index)
+                #expect(requests.end(removed.id)?.mayHaveArrived == (removed.isSent || removed.wasSent))
             default:
                 let unsent = Set(model.filter { $0.isSent && Bool.random(using: &random) }.map(\.id))
                 requests.lose(unsent: unsent)

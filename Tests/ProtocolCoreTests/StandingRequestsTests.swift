@@ -8,14 +8,14 @@ import Testing
     private var requests = StandingRequests<String>(patience: .seconds(5), backoff: backoff, seed: 1)
     private func after(_ seconds: Int) -> Moment { Moment(.seconds(seconds)) }
 
-    @Test mutating func `what is wanted before there is a connection is asked for in order once there is one`() {
+    @Test mutating func `requests before the connection are sent in order when it opens`() {
         #expect(requests.want("b", at: .start) == nil && requests.want("a", at: .start) == nil)
         #expect(requests.open(at: .start) == [.ask("b"), .ask("a")])
         #expect(requests.wanted == ["b", "a"] && !requests.isGranted("a"))
         #expect(requests.granted("a") == nil && requests.isGranted("a"))
     }
 
-    @Test mutating func `on the next connection it is asked for anew`() {
+    @Test mutating func `requests are sent again on the next connection`() {
         _ = requests.open(at: .start)
         #expect(requests.want("a", at: .start) == .ask("a"))
         _ = requests.granted("a")
@@ -24,7 +24,7 @@ import Testing
         #expect(requests.open(at: after(1)) == [.ask("a")])
     }
 
-    @Test mutating func `what is granted is withdrawn when it is wanted no more, and what was only asked for once it is granted`() {
+    @Test mutating func `a granted request is withdrawn when dropped, and a pending one when it is granted`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         _ = requests.want("b", at: .start)
@@ -35,7 +35,7 @@ import Testing
         #expect(requests.open(at: .start) == [])
     }
 
-    @Test mutating func `what is wanted again before the answer came is asked for once`() {
+    @Test mutating func `a request wanted again before its answer is sent once`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         _ = requests.drop("a")
@@ -43,7 +43,7 @@ import Testing
         #expect(requests.granted("a") == nil && requests.isGranted("a"))
     }
 
-    @Test mutating func `a loss forgets what was left before its answer came`() {
+    @Test mutating func `a loss forgets a request that was dropped before its answer`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         _ = requests.drop("a")
@@ -51,12 +51,12 @@ import Testing
         #expect(requests.open(at: .start) == [])
     }
 
-    @Test mutating func `a refusal for now is followed by another try after a pause that grows`() {
+    @Test mutating func `a temporary refusal is followed by a retry after a growing pause`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         #expect(requests.refused("a", forGood: false, at: .start) == true)
         #expect(requests.wake(at: .start) == [] && requests.deadline == after(1))
-        #expect(requests.want("b", at: .start) == .ask("b") && requests.deadline == after(1), "the earliest counts")
+        #expect(requests.want("b", at: .start) == .ask("b") && requests.deadline == after(1), "the earliest deadline counts")
         #expect(requests.granted("b") == nil)
         #expect(requests.wake(at: after(1)) == [.ask("a")])
         #expect(requests.refused("a", forGood: false, at: after(1)) == true)
@@ -67,7 +67,7 @@ import Testing
         #expect(requests.refused("a", forGood: false, at: after(9)) && requests.deadline == after(10))
     }
 
-    @Test mutating func `a refusal for good ends it, and nobody is told who wants it no more`() {
+    @Test mutating func `a permanent refusal ends the request, and a dropped request is not reported`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         _ = requests.want("b", at: .start)
@@ -79,7 +79,7 @@ import Testing
         #expect(!requests.refused("b", forGood: false, at: .start) && requests.wake(at: after(99)) == [])
     }
 
-    @Test mutating func `an answer that does not come is told once, and counts when it comes after all`() {
+    @Test mutating func `a missing answer is reported once, and a late one still counts`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         #expect(requests.deadline == after(5) && requests.wake(at: after(4)) == [])
@@ -88,35 +88,35 @@ import Testing
         #expect(requests.granted("a") == nil && requests.isGranted("a"))
     }
 
-    @Test mutating func `without a connection nothing is due`() {
+    @Test mutating func `without a connection no deadline exists`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         requests.lose()
         #expect(requests.deadline == nil && requests.wake(at: after(99)) == [])
     }
 
-    @Test mutating func `what is granted though nobody wants it is withdrawn, and what is granted twice counts once`() {
+    @Test mutating func `an unwanted grant is withdrawn, and a repeated one is ignored`() {
         _ = requests.open(at: .start)
         #expect(requests.granted("a") == .withdraw("a") && requests.drop("a") == nil && requests.wanted == [])
         _ = requests.want("b", at: .start)
         #expect(requests.granted("b") == nil && requests.granted("b") == nil && requests.isGranted("b"))
     }
 
-    @Test mutating func `a grant that comes after a refusal counts`() {
+    @Test mutating func `a grant after a refusal counts`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         #expect(requests.refused("a", forGood: false, at: .start) && requests.granted("a") == nil && requests.isGranted("a"))
         #expect(requests.wake(at: after(99)) == [])
     }
 
-    @Test mutating func `without a connection nothing is granted, and a refusal for now changes nothing`() {
+    @Test mutating func `without a connection grants and temporary refusals are ignored`() {
         _ = requests.want("a", at: .start)
         #expect(requests.granted("a") == nil && !requests.isGranted("a"))
         #expect(requests.refused("a", forGood: false, at: .start) && requests.deadline == nil)
         #expect(requests.open(at: after(1)) == [.ask("a")])
     }
 
-    @Test mutating func `while nothing is read no answer is late, and then it has its whole time`() {
+    @Test mutating func `while reading is paused no answer is late, and then the full timeout applies`() {
         _ = requests.open(at: .start)
         _ = requests.want("a", at: .start)
         requests.pause()
@@ -128,8 +128,10 @@ import Testing
         #expect(requests.open(at: after(200)) == [.ask("a")] && requests.deadline == after(205))
     }
 
-    /// The peer grants or refuses what it was asked for; at the end it grants all, and then both sides agree.
-    @Test(arguments: 1...UInt64(100)) func `in the end the peer has granted what is wanted, and nothing else`(seed: UInt64) {
+    /// A peer grants and refuses at random.
+    ///
+    /// At the end it grants all, and both sides must agree.
+    @Test(arguments: 1...UInt64(100)) func `in the end the peer has granted exactly the wanted requests`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var requests = StandingRequests<Int>(patience: .seconds(5), backoff: Self.backoff, seed: seed)
         var (asked, granted, now) = ([Int](), Set<Int>(), Moment.start)
@@ -137,9 +139,9 @@ import Testing
             for step in steps {
                 switch step {
                 case .ask(let key):
-                    #expect(!asked.contains(key) && !granted.contains(key), "at most one question is under way")
+                    #expect(!asked.contains(key) && !granted.contains(key), "at most one request per key is pending")
                     asked.append(key)
-                case .withdraw(let key): #expect(granted.remove(key) != nil, "only what was granted is withdrawn")
+                case .withdraw(let key): #expect(granted.remove(key) != nil, "only granted requests are withdrawn")
                 case .unanswered(let key): #expect(asked.contains(key))
                 }
             }

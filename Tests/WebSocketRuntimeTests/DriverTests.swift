@@ -22,7 +22,7 @@ import WebSocketRuntime
         #expect(await seen.next() == .connect(Reconnector.Attempt(number: 2, generation: 2)))
     }
 
-    @Test func `an earlier deadline takes the place of the alarm, a later one does not`() async {
+    @Test func `an earlier deadline replaces the alarm, and a later one does not`() async {
         let clock = ManualClock()
         let (effects, sink) = AsyncStream.makeStream(of: Duration.self)
         let driver = Driver(Timer(), clock: clock) { effect, _ in sink.yield(effect) }
@@ -34,12 +34,12 @@ import WebSocketRuntime
         #expect(await clock.nextSleep() == .seconds(4))
         await driver.handle(.seconds(6))
         clock.advance(by: .seconds(4))
-        #expect(await clock.nextSleep() == .seconds(2), "the alarm rang early and was set again")
+        #expect(await clock.nextSleep() == .seconds(2), "the alarm was early and was set again")
         clock.advance(by: .seconds(2))
         #expect(await seen.next() == .seconds(6))
     }
 
-    @Test func `each effect is told the moment it belongs to, counted from the driver's start`() async {
+    @Test func `each effect gets its moment, counted from the start of the driver`() async {
         let clock = ManualClock()
         clock.advance(by: .seconds(100))
         let (moments, sink) = AsyncStream.makeStream(of: Moment.self)
@@ -51,7 +51,7 @@ import WebSocketRuntime
         _ = driver
     }
 
-    @Test func `a driver that is let go sleeps no more`() async throws {
+    @Test func `a released driver does not sleep any more`() async throws {
         let clock = ManualClock()
         let (effects, sink) = AsyncStream.makeStream(of: Duration.self)
         var driver: Driver<Timer, ManualClock>? = Driver(Timer(), clock: clock) { effect, _ in sink.yield(effect) }
@@ -65,7 +65,7 @@ import WebSocketRuntime
         for await effect in effects { Issue.record("\(effect) after the end") }
     }
 
-    @Test func `inputs given at once from many tasks are applied one at a time`() async {
+    @Test func `concurrent inputs are applied one at a time`() async {
         let clock = ManualClock()
         let (effects, sink) = AsyncStream.makeStream(of: Int.self)
         let driver = Driver(Counter(), clock: clock) { effect, _ in sink.yield(effect) }
@@ -79,7 +79,7 @@ import WebSocketRuntime
     }
 }
 
-/// Rings at the time it was last told, and says when.
+/// Wakes at the last given time and reports the time.
 private struct Timer: Machine {
     private(set) var deadline: Moment?
     mutating func handle(_ offset: Duration, at now: Moment, into effects: inout [Duration]) { deadline = Moment(offset) }

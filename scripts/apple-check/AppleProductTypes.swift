@@ -1,4 +1,4 @@
-// What manifests of Swift Playgrounds apps use, as Xcode writes them; there is no page of it.
+// The manifest API of Swift Playgrounds apps, as Xcode writes it. It has no documentation.
 import PackageDescription
 
 public enum AppIcon: Sendable {

@@ -3,11 +3,11 @@
 #
 #   scripts/apple-check/check.sh [--canary]
 #
-# And finds, in what the debug build has noted of all the others, uses of the standard library that iOS 17 or macOS 14 does not have.
+# It also finds, in the index of the debug build, uses of the standard library that iOS 17 or macOS 14 lacks.
 #
-# --canary adds mistakes to a copy, one at a time, and expects to see each: API that iOS 17 does not have, and a wrong type inside every
-# `#if` of the files for Apple platforms, for what is inside a condition that never holds is not checked at all.
-# What is slow, the standard library for two platforms, stays in .build/apple-check (a minute or two the first time).
+# --canary adds mistakes to a copy, one at a time, and expects each to be found: API that iOS 17 lacks, and a wrong type inside every
+# `#if` of the files for Apple platforms, because code inside a false condition is not checked.
+# The slow part, the standard library for two platforms, is kept in .build/apple-check (a minute or two the first time).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ "$(uname -sm)" = "Linux x86_64" ] || { echo "not checked: this needs Linux on x86_64; on a Mac, build for iOS instead"; exit 0; }
@@ -16,12 +16,12 @@ HERE=$PWD/scripts/apple-check
 SOURCES=$PWD/Sources
 OUT=$PWD/.build/apple-check
 TOOLCHAIN=$(cd "$(dirname "$(readlink -f "$(command -v swiftc)")")/.." && pwd)/lib/swift
-# Two runs at once would write the same modules.
+# Two concurrent runs would write the same modules.
 mkdir -p "$OUT"
 exec 9> "$OUT/lock"
 flock 9
 
-# The settings of Package.swift, with the traits that add code for Apple platforms: of all targets, of Core.
+# The settings of Package.swift, with the traits that add code for Apple platforms: for all targets, and for Core.
 STRICT=(
     -swift-version 6 -warnings-as-errors -parse-as-library -whole-module-optimization -package-name holdfast
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault
@@ -31,7 +31,7 @@ STRICT=(
 )
 PURE=(-strict-memory-safety)
 
-# Each module after those it imports. Of those that need SwiftNIO: the files that do not, as far as the others ask for them.
+# Each module after those it imports. Modules that need SwiftNIO: only the files without it that others need.
 MODULES=(MachineCore WebSocketCore SessionCore CodecCore ProtocolCore RoomCore WebSocketRuntime WebSocketNIO WebSocketApple Holdfast HoldfastRooms HoldfastUI)
 files() {
     case $1 in
@@ -39,7 +39,7 @@ files() {
     WebSocketRuntime)
         echo "$SOURCES/Runtime/WebSocketRuntime/TransportError.swift" "$SOURCES/Runtime/WebSocketRuntime/LockedValue.swift"
         find "$SOURCES/Runtime/WebSocketRuntime/Trust" -name '*.swift'
-        # In place of a file that asks for stat(2): in Swift code no function may have the name of a type.
+        # Replaces a file that uses stat(2), because a Swift function cannot have the name of a type.
         echo "$HERE/disk.swift"
         ;;
     WebSocketNIO) find "$SOURCES/Runtime/WebSocketNIO/Network" -name '*.swift' ;;
@@ -54,13 +54,13 @@ files() {
         ;;
     HoldfastUI)
         find "$SOURCES/Client/HoldfastUI" -name '*.swift' ! -name '*Model.swift' ! -name '*State.swift'
-        # What SwiftPM generates for a target with resources.
+        # The file that SwiftPM generates for a target with resources.
         echo "$HERE/bundle.swift"
         ;;
     esac
 }
 
-# platform NAME: sets what compiling for it needs.
+# platform NAME: sets the options for this platform.
 platform() {
     case $1 in
     ios) TARGET=x86_64-apple-ios17.0-simulator INTERFACE=x86_64-apple-ios-simulator KIT=UIKit ;;
@@ -73,7 +73,7 @@ platform() {
         -I "$DIR/stubs" -I "$DIR/modules" -Xfrontend -disable-objc-interop)
 }
 
-# compile MODULE DIRECTORY: its module goes there, what is wrong to standard error.
+# compile MODULE DIRECTORY: writes the module there, and errors to standard error.
 compile() {
     local settings=("${STRICT[@]}")
     [[ $1 != *Core ]] || settings+=("${PURE[@]}")
@@ -109,10 +109,10 @@ check() {
     for module in "${MODULES[@]}"; do compile "$module" "$DIR/modules" || return 1; done
 }
 
-# newer STORE ROOT: uses of the standard library below ROOT that iOS 17 or macOS 14 does not have, as an index tells them.
+# newer STORE ROOT: uses of the standard library below ROOT that iOS 17 or macOS 14 lacks, from an index.
 newer() { python3 "$HERE/newer.py" "$OUT/symbols" "$1" "$2/" "$TOOLCHAIN/../libIndexStore.so"; }
 
-# The whole package, SwiftNIO's users among it, as the debug build has noted it.
+# The whole package, with the users of SwiftNIO, from the index of the debug build.
 check_newer() {
     local library
     mkdir -p "$OUT/symbols"
@@ -124,14 +124,14 @@ check_newer() {
     newer "$PWD/.build/debug/index/store" "$PWD"
 }
 
-# What imports the whole of the client, as an app does: compiled against the modules of the debug build, which are Linux's, with SwiftUI and
-# Security as they are in stubs/. The views of HoldfastUI come first, for Linux's module has none.
+# Code that imports the whole client, as an app does: compiled against the Linux modules of the debug build, with SwiftUI and
+# Security from stubs/. The views of HoldfastUI come first, because Linux's module has none.
 APP=Examples/HoldfastChat.swiftpm
 prepare_apps() {
     local build=$PWD/.build/debug maps=() map name triple
     APPS=$OUT/apps
     triple=$(swiftc -print-target-info | sed -nE 's/.*"triple": "([^"]*)".*/\1/p' | head -n 1)
-    # SwiftPM takes the directory's name.
+    # SwiftPM uses the directory's name.
     name=$(sed -nE '/"-module-name","HoldfastUI"/s/.*"-package-name","([^"]*)".*/\1/p' .build/debug.yaml | head -n 1)
     for map in "$build"/*.build/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap \
         Sources/Runtime/*/module.modulemap; do
@@ -139,7 +139,7 @@ prepare_apps() {
     done
     rm -rf "$APPS" && mkdir -p "$APPS"
     AS_APP=(-target "$triple" -parse-as-library -swift-version 6 -module-cache-path "$build/ModuleCache" -I "$APPS" -I "$build/Modules" "${maps[@]}")
-    # MODULE FILES…: a module for those that come after it.
+    # MODULE FILES…: compiles a module for later ones.
     emit() { swiftc "${AS_APP[@]}" -emit-module -emit-module-path "$APPS/$1.swiftmodule" -module-name "$1" "${@:2}"; }
     emit Security -suppress-warnings -enable-library-evolution "$HERE/stubs/Security.swift" || return 1
     emit SwiftUI -suppress-warnings -enable-library-evolution "$HERE/stubs/SwiftUI.swift" || return 1
@@ -149,13 +149,13 @@ prepare_apps() {
     emit HoldfastKeychain -Xfrontend -testable-import-module -Xfrontend Holdfast "$SOURCES/Client/Holdfast/Tokens/KeychainTokenStore.swift"
 }
 
-# app FILES…: whether they are right, isolation and definite initialization included.
+# app FILES…: checks them, with isolation and definite initialization.
 app() {
     swiftc "${AS_APP[@]}" -warnings-as-errors -whole-module-optimization -emit-sil -o /dev/null -module-name App \
         -Xfrontend -import-module -Xfrontend HoldfastKeychain "$@"
 }
 
-# manifest FILE: whether the manifest of an app is right, as far as the stub of Apple's part of it is.
+# manifest FILE: checks the manifest of an app as far as the stub of Apple's part allows.
 manifest() {
     swiftc -typecheck -swift-version 6 -package-description-version 6.0 -I "$APPS" -I "$TOOLCHAIN/pm/ManifestAPI" -module-cache-path "$APPS/cache" "$1"
 }
@@ -165,13 +165,13 @@ check_apps() {
     prepare_apps || return 1
     app "$APP"/[!P]*.swift || status=1
     manifest "$APP/Package.swift" || status=1
-    # Its last lines are no declarations, and are built for Linux.
+    # Its last lines are statements, and are built for Linux.
     sed -E 's/^try await .*//; s/^await .*//' Snippets/SwiftUIApp.swift > "$APPS/snippet.swift"
     app "$APPS/snippet.swift" || status=1
     return $status
 }
 
-# sees MODULE PLATFORM…: whether compiling it for one of them fails.
+# sees MODULE PLATFORM…: whether compiling it fails for one of them.
 sees() {
     local module=$1 name
     shift

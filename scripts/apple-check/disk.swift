@@ -1,4 +1,4 @@
-/// What of `Disk` the files for Apple platforms ask for.
+/// The part of `Disk` that the files for Apple platforms need.
 package enum Disk {
     package struct Failure: Error, Hashable { package let number: Int32 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Turns a Linux .swiftinterface of the standard library, on standard input, into that of an Apple target."""
+"""Converts a Linux .swiftinterface of the standard library, from standard input, to that of an Apple target."""
 import re
 import sys
 
 text = sys.stdin.read()
 text = re.sub(r"-target \S+", "-target " + sys.argv[1], text, count=1)
 text = re.sub(r"^import Glibc\n", "", text, flags=re.M)
-# What is back deployed has its body in the Apple interface only.
+# Only the Apple interface has the bodies of back-deployed functions.
 text = re.sub(r"@backDeployed\([^)]*\)\s*", "", text)
 # The typed failure of asynchronous sequences is newer than the sequences.
 text = re.sub(

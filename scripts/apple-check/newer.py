@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Finds uses of the standard library that iOS 17 or macOS 14 does not have, in what was built on Linux.
+"""Finds uses of the standard library that iOS 17 or macOS 14 lacks, in a build on Linux.
 
-newer.py SYMBOLS STORE ROOT LIBRARY: the symbol graphs of the standard library, the index that the build has written, the folder
-whose files count, and libIndexStore.so. Linux knows no minimum version, so its compiler says nothing; but it notes each use.
+newer.py SYMBOLS STORE ROOT LIBRARY: the symbol graphs of the standard library, the index of the build, the folder whose files
+are checked, and libIndexStore.so. Linux has no minimum version, so its compiler reports nothing, but the index has each use.
 """
 import ctypes
 import functools
@@ -14,13 +14,13 @@ import sys
 
 OLDEST = {"macOS": (14, 0), "iOS": (17, 0)}
 REFERENCE_BY_COMPILER = 1 << 8  # indexstore.h: INDEXSTORE_SYMBOL_ROLE_IMPLICIT
-# A requirement since then; before, and beside it, the same function of an extension.
+# A requirement since then. Before, and beside it, the same function was in an extension.
 ALSO_OLDER = ".&*(_:_:)"
 RECORD = 2  # INDEXSTORE_UNIT_DEPENDENCY_RECORD
 
 
 def newer_symbols(folder):
-    """The symbols that are too new: their USR, and what to call them."""
+    """The symbols that are too new: their USR and a readable name."""
     versions = {}
     for path in glob.glob(folder + "/*.symbols.json"):
         with open(path) as file:
@@ -31,7 +31,7 @@ def newer_symbols(folder):
                 for entry in symbol.get("availability", []) if "introduced" in entry
             }
             lacking = [f"{name} {'.'.join(map(str, since[name]))}" for name in OLDEST if since.get(name, (0, 0)) > OLDEST[name]]
-            # One that several types share is there where the first of them is.
+            # A symbol that several types share is available with the first of them.
             versions.setdefault(symbol["identifier"]["precise"], []).append((lacking, ".".join(symbol["pathComponents"])))
     return {
         usr: (found[0][1], ", ".join(found[0][0])) for usr, found in versions.items()
@@ -63,7 +63,7 @@ FUNCTIONS = {
 
 
 class Index:
-    """What the compiler has noted."""
+    """The index of the compiler."""
 
     def __init__(self, library, store):
         library = ctypes.CDLL(library)
@@ -79,7 +79,7 @@ class Index:
         return [item for item in found if item]
 
     def records(self, root):
-        """The records of the files below `root` that still exist, and those files."""
+        """The records of the existing files below `root`, and those files."""
         records = {}
 
         def note(dependency):
@@ -98,10 +98,10 @@ class Index:
         return records
 
     def uses(self, record, symbols):
-        """Line, and name and version of what is too new, for each use that the code itself makes."""
+        """The line, and the name and version of the symbol, for each explicit use of a symbol that is too new."""
         def note(occurrence):
             symbol = symbols.get(str(self.symbol_get_usr(self.occurrence_get_symbol(occurrence))))
-            # What a loop calls by itself is chosen by the minimum version.
+            # The compiler chooses the implicit calls of a loop by the minimum version.
             if symbol is None or self.occurrence_get_roles(occurrence) & REFERENCE_BY_COMPILER:
                 return None
             line = ctypes.c_uint()
@@ -124,7 +124,7 @@ def lines(path):
 
 
 def is_guarded(path, line):
-    """Whether the line is inside an `if #available`, that is, below one that is indented less, and nothing less than that between."""
+    """Whether the line is inside an `if #available`: below one with less indentation, with nothing less indented in between."""
     indent = len(lines(path)[line - 1]) - len(lines(path)[line - 1].lstrip())
     for text in reversed(lines(path)[:line - 1]):
         depth = len(text) - len(text.lstrip())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check of `make lint`, one line each; goes on after a failure. Needs an up-to-date debug build.
+# Every check of `make lint`, one line each. Continues after a failure. Needs an up-to-date debug build.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 status=0
@@ -11,7 +11,7 @@ check purity-gate scripts/lint/purity.py --self-test
 check dependencies bash -o pipefail -c 'swift package dump-package | scripts/lint/dependencies.py'
 check pins scripts/pins.py check
 check pins-gate scripts/pins.py --self-test
-# It reads what Linux links.
+# It reads the libraries that Linux links.
 if [ "$(uname -s)" = Linux ]; then
     check sbom scripts/sbom.py --check
     check sbom-gate scripts/sbom.py --self-test
@@ -19,7 +19,7 @@ fi
 check markdown scripts/lint/markdown.py
 check snippets scripts/lint/snippets.sh
 check docs scripts/lint/docs.sh
-# The lists are of what Linux builds.
+# The lists are for the Linux build.
 [ "$(uname -s)" != Linux ] || check api scripts/lint/api.py
 check api-gate scripts/lint/api.py --self-test
 check mutants-lists scripts/mutants/check.py

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the public names of each product with those recorded in scripts/lint/api/, so that a review sees each change of them.
+"""Compares the public names of each product with those recorded in scripts/lint/api/, so that a review sees each change.
 
-    scripts/lint/api.py             says what differs; docs.sh wrote the symbol graphs that it reads
+    scripts/lint/api.py             prints the differences; docs.sh wrote the symbol graphs that it reads
     scripts/lint/api.py --update    records the names
     scripts/lint/api.py --self-test
 
-What a product re-exports counts as its own, as in docs.sh. What the compiler makes up is left out. The types of CodecCore, which HoldfastCodecs
+Re-exported names count as a product's own, as in docs.sh. Synthesized names are left out. The types of CodecCore, which HoldfastCodecs
 re-exports, and those that HoldfastTesting and HoldfastHub re-export are in no list.
 """
 import json
@@ -14,12 +14,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 GRAPHS, LISTS = ROOT / "reports/docs/symbols", ROOT / "scripts/lint/api"
-# An extension block of another module's type is no name; its members are.
+# An extension block of another module's type is not a name, but its members are.
 EXTENSION = "swift.extension"
 
 
 def names(graphs: list[dict]) -> list[str]:
-    """The names of a product, sorted, each with its path: `WebSocket.close(code:reason:)`."""
+    """The sorted names of a product, each with its path: `WebSocket.close(code:reason:)`."""
     found = {
         ".".join(symbol["pathComponents"])
         for graph in graphs

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks who may depend on whom, in the manifest: `swift package dump-package | dependencies.py`.
+"""Checks the allowed dependencies in the manifest: `swift package dump-package | dependencies.py`.
 
-Core targets depend on Core targets only. An app that uses the client alone builds nothing of the server's or the tool's.
+Core targets depend only on Core targets. An app that uses only the client builds nothing of the server or the tool.
 """
 import json
 import sys
@@ -10,14 +10,14 @@ CLIENT_PRODUCT = "Holdfast"
 # swift-atomics comes with SwiftNIO.
 CLIENT_PACKAGES = {
     "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-transport-services", "swift-collections", "swift-atomics",
-    # The interfaces that backends of all kinds share; each is small and depends on nothing.
+    # The interfaces that all kinds of backends share. Each is small and has no dependencies.
     "swift-log", "swift-metrics", "swift-distributed-tracing",
 }
 SERVER_OR_TOOLS = ("Sources/Server/", "Sources/Tools/", "Interop/", "Benchmarks/")
 
 
 def dependencies(target, known):
-    """(targets of this package, packages elsewhere) that a target depends on directly."""
+    """The direct dependencies of a target: (targets of this package, packages)."""
     targets, packages = set(), set()
     for dependency in target["dependencies"]:
         (kind, value), = dependency.items()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the documentation of every product, warnings being errors, and demands a comment on every public symbol.
-# HOSTING_BASE=/path: where on its host the site that site.sh makes of them will lie.
-# swift-format asks for comments too, but overlooks enum cases and protocol requirements. Needs an up-to-date debug build.
+# Builds the documentation of every product with warnings as errors, and requires a comment on every public symbol.
+# HOSTING_BASE=/path: the path on the host for the site of site.sh.
+# swift-format requires comments too, but overlooks enum cases and protocol requirements. Needs an up-to-date debug build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=reports/docs
@@ -17,7 +17,7 @@ for catalogue in Sources/*/*/*.docc; do
     module=$(basename "$catalogue" .docc)
     mkdir -p "$out/symbols/$module"
     options=()
-    # What a product re-exports is documented with it: an app sees it as the product's own. What Holdfast has stands there.
+    # Re-exported symbols are documented with a product, because apps see them as its own. Holdfast's symbols are there.
     exports=$(dirname "$catalogue")/Exports.swift
     if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastProtocols || $module == HoldfastQuotes || $module == HoldfastRooms
         || $module == HoldfastWAMP || $module == HoldfastRouter ]]; then

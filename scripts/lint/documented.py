@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names every public symbol in the given symbol graphs that has no documentation comment."""
+"""Lists every public symbol in the given symbol graphs without a documentation comment."""
 import json
 import pathlib
 import sys
@@ -7,7 +7,7 @@ import sys
 total, bare = 0, []
 for path in sys.argv[1:]:
     for symbol in json.loads(pathlib.Path(path).read_text())["symbols"]:
-        # An extension block of someone else's type is no declaration, and what the compiler makes has no place in a file.
+        # An extension block of another module's type is no declaration, and synthesized symbols are in no file.
         if symbol["kind"]["identifier"] == "swift.extension" or "location" not in symbol:
             continue
         total += 1

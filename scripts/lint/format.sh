@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# swift-format in strict mode over everything, after a look whether it still sees a declaration without documentation.
+# Runs swift-format in strict mode on everything, after a check that it still finds a declaration without documentation.
 #
 #   scripts/lint/format.sh [--fix]
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the Markdown that people read: its Swift code stands word for word in files that are built, and what it names is there.
+"""Checks the Markdown: its Swift code must be in files that are built, and its links must lead to files.
 
-- Every ```swift block outside of comments is a run of lines in one snippet, or of the sample "Board", indentation aside.
+- Every ```swift block outside of comments is a run of lines in one snippet or in the sample "Board", apart from indentation.
 - Every relative link leads to a file, and so does every path in `code` that begins with a directory of this package.
 """
 import pathlib

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The purity gate: what lies in Sources/Core holds rules only, with no I/O, no clock, no chance and no tasks.
+"""The purity check: Sources/Core contains only rules, without I/O, clocks, randomness or tasks.
 
     purity.py               checks Sources/Core
-    purity.py --self-test   checks that the gate sees what it must see, and only that
+    purity.py --self-test   checks that it finds every violation, and nothing else
 
-It reads tokens, not types: comments and the text of strings are blanked out first, code inside "\\(…)" is kept.
+It reads tokens, not types: comments and the text of strings are removed first, code inside "\\(…)" is kept.
 """
 import pathlib
 import re
@@ -22,13 +22,13 @@ WORDS = {
 }
 CALLS = {"input or output": "print debugPrint dump readLine"}
 CHANCE = re.compile(r"\.(random|randomElement|shuffled|shuffle)\s*\(")
-# Not a member of something, nor in backticks; `Swift.` in front changes nothing.
+# Not a member, and not in backticks. `Swift.` in front changes nothing.
 ALONE = r"(?:(?<![\w.`])|(?<=\bSwift\.))"
 IMPORT = re.compile(r"^[^\S\n]*(?:@\w+(?:\([^)\n]*\))?[^\S\n]+|\w+[^\S\n]+)*?import[^\S\n]+(?:(?:struct|class|enum|protocol|func|var|let|typealias)[^\S\n]+)?(\w+)", re.M)
 
 
 def code_only(source):
-    """The source with comments and the text of strings turned into spaces; lines stay where they are."""
+    """The source with comments and the text of strings replaced by spaces. Line numbers stay the same."""
     out = list(source)
 
     def blank(start, end):
@@ -37,7 +37,7 @@ def code_only(source):
                 out[index] = " "
 
     def comment(start):
-        """Past the comment that begins at `start`; block comments nest."""
+        """The position after the comment that begins at `start`. Block comments nest."""
         if source.startswith("//", start):
             end = source.find("\n", start)
             return len(source) if end < 0 else end
@@ -54,7 +54,7 @@ def code_only(source):
         return index
 
     def string(start):
-        """Past the string that begins at `start`, which is a quote or the first # of a raw string."""
+        """The position after the string that begins at `start`, which is a quote or the first # of a raw string."""
         hashes = len(source[start:]) - len(source[start:].lstrip("#"))
         index = start + hashes
         quote = '"""' if source.startswith('"""', index) else '"'
@@ -102,7 +102,7 @@ def code_only(source):
 
 
 def arguments(code, start):
-    """What stands between the parenthesis before `start` and its partner."""
+    """The text between the parenthesis before `start` and its partner."""
     depth = 1
     for index in range(start, len(code)):
         depth += {"(": 1, ")": -1}.get(code[index], 0)
@@ -112,7 +112,7 @@ def arguments(code, start):
 
 
 def violations(source, core_targets):
-    """Yields (line number, what is wrong)."""
+    """Yields (line number, violation)."""
     code = code_only(source)
 
     def line(match):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks a site that DocC made: every page, image and download that one of its pages refers to is there.
+"""Checks a site made by DocC: every page, image and download that a page refers to must exist.
 
 scripts/lint/site.py FOLDER       checks a site
-scripts/lint/site.py --self-test  checks one that lacks a page and one that lacks an image: each has to be seen
+scripts/lint/site.py --self-test  checks one that lacks a page and one that lacks an image: both must be found
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import tempfile
 
 
 def targets(node):
-    """Every path of this site that a page's JSON names: links to pages under `url`, media under `url` of their variants."""
+    """Every path of this site in a page's JSON: links to pages under `url`, media under `url` of their variants."""
     if isinstance(node, dict):
         if isinstance(node.get("url"), str) and node["url"].startswith("/"):
             yield node["url"].split("#")[0]
@@ -23,12 +23,12 @@ def targets(node):
 
 
 def missing(site):
-    """How many pages there are, and what they refer to that is not there."""
+    """The number of pages, and their references to missing files."""
     pages, lacking = 0, set()
     for path in sorted((site / "data").rglob("*.json")):
         pages += 1
         for target in targets(json.loads(path.read_text())):
-            # A page is its data, which the page's script shows, and an index.html for whoever opens it first.
+            # A page consists of its data, which the page's script shows, and an index.html for a direct visit.
             files = [f"data{target}.json", f"{target[1:]}/index.html"] if target.startswith("/documentation") else [target[1:]]
             lacking |= {f"{path.relative_to(site)} refers to {target}" for file in files if not (site / file).is_file()}
     return pages, sorted(lacking)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every snippet was built, and those that need no server of somebody else's run to their end.
+# Checks that every snippet was built, and runs those that need no foreign server to their end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(swift build --show-bin-path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every bug in the lists of mutants still changes its file: code moves on, and the lists must follow."""
+"""Checks that every bug in the lists of mutants still changes its file, because the code changes over time."""
 import pathlib
 import subprocess
 import sys
@@ -12,7 +12,7 @@ FOLDERS = {"session": "SessionCore", "stream": "StreamCore", "protocol": "Protoc
 def file_of(part: str, name: str) -> pathlib.Path:
     if part != "store":
         return CORE / FOLDERS[part] / name
-    # The store's mutants are copies of several modules; run.sh flattens the folder of files.
+    # The store's mutants are copies of several modules, and run.sh flattens the folder of files.
     name = name.replace("WebSocketRuntime/", "WebSocketRuntime/Storage/", 1)
     return next((path for path in (ROOT / "Sources").glob(f"*/{name}")), ROOT / name)
 

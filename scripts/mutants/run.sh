@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Puts one bug after another into a copy of a Core module, or of the hub's store, and runs its tests: each bug has to be seen.
+# Puts each bug into a copy of a Core module, or of the hub's store, and runs its tests, which must detect it.
 #
-#   scripts/mutants/run.sh session|stream|protocol|wamp|hub|store [TEXT]     only those with TEXT in their line
+#   scripts/mutants/run.sh session|stream|protocol|wamp|hub|store [TEXT]     only bugs with TEXT in their line
 #
-# The part's list.txt has a bug a line: FILE|SED SCRIPT. A script that changes nothing, or gives what does not compile, counts as
-# failed: the code has moved on, and so must the list.
+# The part's list.txt has one bug per line: FILE|SED SCRIPT. A script that changes nothing, or whose result does not compile, counts as
+# failed, and the list must be updated.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 case ${1:-} in
@@ -32,9 +32,9 @@ for module in "${modules[@]}" $core; do cp -r "Sources/Core/$module" "$copy/Sour
 cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,SeededGenerator}.swift "$copy/Sources/HoldfastTesting/"
 [ "$1" = store ] || cp -r Tests/${core}Tests "$copy/Tests/"
 [ "$1" != wamp ] || cp -r Tests/WAMPAudit "$copy/Sources/"
-# What scripts/mutants/rooms sees, in its simulation, is not asked for here.
+# Bugs that the simulation of scripts/mutants/rooms detects are not tested here.
 [ "$1" != hub ] || { cp -r Tests/RoomHistory "$copy/Sources/" && rm "$copy"/Tests/RoomCoreTests/Simulation/RoomsSimulationTests.swift; }
-# What the files of SQLite are made of, with a stand-in for another package; what is hurt may be in two modules.
+# The modules of the SQLite stores, with a stand-in for another package. The bugs are in two modules.
 if [ "$1" = store ]; then
     mkdir -p "$copy"/Sources/{HoldfastHub,Crypto} "$copy/Tests/HoldfastHubTests"
     cp -r Sources/Runtime/{RoomsStorage,CRoomsSQLite} "$copy/Sources/"
@@ -48,7 +48,7 @@ if [ "$1" = store ]; then
 fi
 
 build() { timeout 300 swift build --package-path "$copy" --build-tests > "$copy/build.log" 2>&1; }
-# The rules one by one first: most bugs break one of them, and searches and simulations take long.
+# The single rules first: most bugs break one of them, and searches and simulations take long.
 long='Exploration|Search|Simulation|Storm|Tumult|Random'
 [ "$1" != store ] || long=LogRewindTests
 run() { RUNS=$runs timeout 300 swift test --package-path "$copy" --skip-build --disable-xctest "$@" > "$copy/test.log" 2>&1; }

@@ -1,4 +1,4 @@
-"""Asks a server: ask.py STATUS PATTERN URL [FIELD: VALUE]… [--post BODY]; prints the answer, ends with 0 if it is as it should be."""
+"""Sends a request: ask.py STATUS PATTERN URL [FIELD: VALUE]… [--post BODY]. Prints the answer, and ends with 0 if it matches."""
 import re
 import sys
 import urllib.error

@@ -1,4 +1,4 @@
-"""Checks what `holdfast bench --json` prints, against itself. Argument: the size of a message."""
+"""Checks that the output of `holdfast bench --json` is consistent. Argument: the size of a message."""
 import json, sys
 
 size = int(sys.argv[1])

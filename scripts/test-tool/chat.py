@@ -1,8 +1,8 @@
-"""Talks with `holdfast chat` through pseudo-terminals, over a hub that is killed. Argument: the tool. Prints one line per check."""
+"""Runs `holdfast chat` in pseudo-terminals, with a hub that is killed. Argument: the tool. Prints one line per check."""
 import fcntl, os, pty, re, select, signal, socket, struct, subprocess, sys, tempfile, termios, time, unicodedata
 
 tool = sys.argv[1]
-PATIENCE = 60  # Only bounds a failure.
+PATIENCE = 60  # Only limits failures.
 ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h"
 LEAVE = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
 UP, PAGE_UP, PAGE_DOWN = b"\x1b[A", b"\x1b[5~", b"\x1b[6~"
@@ -43,7 +43,7 @@ class Chat:
 
     @property
     def frame(self):
-        """The lines of the last whole picture, and the cursor's column from 1."""
+        """The lines of the last complete screen, and the cursor's column from 1."""
         frames = re.findall(rb"\x1b\[\?2026h(.*?)\x1b\[\?2026l", self.output, re.S)
         if not frames:
             return [], 0
@@ -52,7 +52,7 @@ class Chat:
         return [line.rstrip("\r") for line in text.split("\n")], int(cursor[1]) if cursor else 0
 
     def sees(self, pattern):
-        """Waits until a picture has the pattern."""
+        """Waits until a screen matches the pattern."""
         end = time.monotonic() + PATIENCE
         while not re.search(pattern, "\n".join(self.frame[0]), re.S | re.M):
             for chat in open_chats:
@@ -123,19 +123,19 @@ with tempfile.TemporaryDirectory() as directory:
         subprocess.run([tool, "rooms", "tail", hub.url, *store, "--from", "-20", "--count", "20"], check=True, timeout=PATIENCE,
                        stdout=subprocess.DEVNULL)
         ann = Chat(*store)
-        check("chat says how it is connected, and shows the last messages", ann.sees(r"den  ann.*connected.*zoe: number 100\."), ann)
-        check("and how long the hub takes to answer", ann.sees(r"connected  rtt"), ann)
+        check("chat shows its connection and the last messages", ann.sees(r"den  ann.*connected.*zoe: number 100\."), ann)
+        check("chat shows the round trip to the hub", ann.sees(r"connected  rtt"), ann)
         bob = Chat("--room", "den", "--name", "bob")
-        check("chat shows who is there", ann.sees(r"den  ann, bob ") and bob.sees(r"den  ann, bob "), ann)
+        check("chat shows the members", ann.sees(r"den  ann, bob ") and bob.sees(r"den  ann, bob "), ann)
         bob.type("hel")
-        check("chat shows who types", ann.sees(r"bob is typing…"), ann)
+        check("chat shows that another member types", ann.sees(r"bob is typing…"), ann)
         bob.type("lo\r")
-        check("what is sent arrives, and its author sees that it was seen", ann.sees(r"bob: hello") and bob.sees(r"you: hello ✓✓"), bob)
+        check("a message arrives, and its author sees that it was read", ann.sees(r"bob: hello") and bob.sees(r"you: hello ✓✓"), bob)
 
         ann.type("\x1b[200~one\nand two\x1b[201~")
         check("a paste of two lines waits for Enter", ann.sees(r"^> one␊and two"), ann)
         ann.type("\r")
-        check("and is one message", bob.sees(r"ann: one\n +and two$"), bob)
+        check("the paste is one message", bob.sees(r"ann: one\n +and two$"), bob)
         ann.type("日本語 👋")
         check("wide characters move the cursor by two", ann.sees(r"^> 日本語 👋") and ann.frame[1] == 3 + 6 + 1 + 2, ann)
         ann.type("\r")
@@ -143,47 +143,47 @@ with tempfile.TemporaryDirectory() as directory:
         ann.type(long)
         check("a long line shows its end", ann.sees(r"^> .*word end") and columns(ann.frame[0][-1]) < 80, ann)
         ann.type("\r")
-        check("and what is long is wrapped", bob.sees(r"ann: 日本語 👋.*\n.*ann: word.*\n +word.*end"), bob)
+        check("long messages are wrapped", bob.sees(r"ann: 日本語 👋.*\n.*ann: word.*\n +word.*end"), bob)
         send("\x1b[2J\u009b31mred\r\nann: fake", "after")
-        check("what others write cannot drive the terminal", ann.sees(r"zoe: after") and b"\x1b[2J" not in ann.output, ann)
-        check("nor look like another's line", not re.search(r"^\d\d:\d\d ann: fake", "\n".join(ann.frame[0]), re.M), ann)
+        check("messages of others cannot control the terminal", ann.sees(r"zoe: after") and b"\x1b[2J" not in ann.output, ann)
+        check("messages cannot imitate another member's line", not re.search(r"^\d\d:\d\d ann: fake", "\n".join(ann.frame[0]), re.M), ann)
 
         ann.type(UP)
-        check("going back says how far", ann.sees(r"rows below"), ann)
+        check("scrolling back shows the distance", ann.sees(r"rows below"), ann)
         end = time.monotonic() + PATIENCE
         while not re.search(r"zoe: number 1\.", "\n".join(ann.frame[0])) and time.monotonic() < end:
             ann.type(PAGE_UP)
             ann.read(0.1)
-        check("and loads what is older", ann.sees(r"zoe: number 1\."), ann)
+        check("scrolling back loads older messages", ann.sees(r"zoe: number 1\."), ann)
         send("while reading")
-        check("what comes meanwhile does not move it", bob.sees(r"zoe: while reading") and ann.sees(r"zoe: number 1\."), ann)
+        check("new messages do not move the view", bob.sees(r"zoe: while reading") and ann.sees(r"zoe: number 1\."), ann)
         for _ in range(40):
             ann.type(PAGE_DOWN)
-        check("and is below", ann.sees(r"zoe: while reading"), ann)
+        check("new messages are below", ann.sees(r"zoe: while reading"), ann)
 
         hub.kill()
-        check("a hub that is gone is told", ann.sees(r"offline, messages wait|connecting"), ann)
+        check("a lost hub is shown", ann.sees(r"offline, messages wait|connecting"), ann)
         ann.type("nobody there?\r")
-        check("what is written meanwhile waits", ann.sees(r"you: nobody there\? …"), ann)
+        check("messages wait while the hub is gone", ann.sees(r"you: nobody there\? …"), ann)
         ann.type("half a li")
         hub.start()
-        check("and is sent when the hub is back", ann.sees(r"connected.*you: nobody there\? ✓") and bob.sees(r"ann: nobody there\?"), ann)
-        check("the line that was begun is still there", ann.sees(r"^> half a li"), ann)
+        check("waiting messages are sent when the hub is back", ann.sees(r"connected.*you: nobody there\? ✓") and bob.sees(r"ann: nobody there\?"), ann)
+        check("the unfinished line is kept", ann.sees(r"^> half a li"), ann)
 
         ann.resize(40, 10)
-        check("a smaller window is filled, and not more", ann.sees(r"\A([^\n]*\n){9}> half a li") and max(map(columns, ann.frame[0])) <= 40, ann)
+        check("a smaller window is filled exactly", ann.sees(r"\A([^\n]*\n){9}> half a li") and max(map(columns, ann.frame[0])) <= 40, ann)
         ann.resize(100, 30)
-        check("and a larger one", ann.sees(r"\A([^\n]*\n){29}> half a li"), ann)
+        check("a larger window is filled", ann.sees(r"\A([^\n]*\n){29}> half a li"), ann)
         ann.type("\x03")
         check("Control-C empties the line", ann.sees(r"^> $"), ann)
         ann.type("bye\r\x03")
-        check("Control-C ends, with what was sent before on its way", ann.status() == 0 and ann.is_restored, ann)
-        check("who leaves is gone", bob.sees(r"den  bob "), bob)
+        check("Control-C ends the chat after sending its messages", ann.status() == 0 and ann.is_restored, ann)
+        check("a member that left is removed", bob.sees(r"den  bob "), bob)
         os.kill(bob.pid, signal.SIGTERM)
-        check("a signal gives the terminal back", bob.status() == 143 and bob.is_restored, bob)
+        check("a signal restores the terminal", bob.status() == 143 and bob.is_restored, bob)
         eve = Chat("--room", "den", "--token", "nonsense")
         is_refused = eve.status() == 3 and eve.is_restored
-        check("why there is no chat stands where it can be read", is_refused and b"2001" in eve.output.split(LEAVE)[1], eve)
+        check("the reason for no chat is readable after the end", is_refused and b"2001" in eve.output.split(LEAVE)[1], eve)
     finally:
         for chat in open_chats:
             os.kill(chat.pid, signal.SIGKILL)

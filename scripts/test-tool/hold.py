@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the lock of whoever writes to a file of SQLite, until it is ended: hold.py FILE-shm. Prints a line once it has it.
+"""Holds the writer's lock of an SQLite file until it is ended: hold.py FILE-shm. Prints a line once it has the lock.
 
 See "Locks" at https://sqlite.org/walformat.html: byte 120 is WAL_WRITE_LOCK.
 """

@@ -1,4 +1,4 @@
-"""Prints a token signed with HS256 that ends in an hour. Arguments: a file with the secret, who, and what is allowed in all rooms."""
+"""Prints a token signed with HS256 that ends in an hour. Arguments: a file with the secret, the user, and the rights in all rooms."""
 import base64, hashlib, hmac, json, sys, time
 
 

@@ -1,4 +1,4 @@
-"""Reads a /metrics page with Prometheus' own parser. Arguments: its URL, and how many messages of how many bytes were echoed."""
+"""Reads a /metrics page with Prometheus' own parser. Arguments: its URL, and the number and size of the echoed messages."""
 import sys, time, urllib.error, urllib.request
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -16,7 +16,7 @@ def read():
 def value(name, **labels):
     return samples.get(("holdfast_server_" + name, tuple(sorted(labels.items()))))
 
-# A client may be gone before the server has counted its end.
+# A client may end before the server has counted its end.
 end = time.monotonic() + 20
 while True:
     families, samples = read()

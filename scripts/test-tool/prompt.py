@@ -1,4 +1,4 @@
-"""Drives the prompt through a pseudo-terminal. Arguments: the tool, a server's port. Prints one line per check."""
+"""Controls the prompt through a pseudo-terminal. Arguments: the tool, a server's port. Prints one line per check."""
 import os, pty, select, signal, struct, sys, termios, fcntl, time
 
 tool, port = sys.argv[1:3]
@@ -14,12 +14,12 @@ class Session:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             for fd in (0, 1, 2):
                 os.dup2(slave, fd)
-            # Swift's own handler would ask at the terminal what to do.
+            # Swift's own handler would ask questions at the terminal.
             os.environ.update(TERM="xterm", NO_COLOR="1", SWIFT_BACKTRACE="enable=no")
             os.execv(tool, [tool, "connect", f"ws://127.0.0.1:{port}{path}"])
 
     def until(self, text, after=0):
-        """Reads until the text has come, for at most 10 seconds; its end, or -1."""
+        """Reads until the text arrives, for at most 10 seconds. Returns its end, or -1."""
         end = time.monotonic() + 10
         while (found := self.output.find(text, after)) < 0:
             ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
@@ -74,11 +74,11 @@ check("history brings an earlier line back", place > 0, s)
 s.type(b"junk\x03")
 s.type(b"\x04")
 check("Control-C empties the line and Control-D closes with status 0", s.status() == 0, s)
-check("the terminal has its settings back", s.is_restored(), s)
+check("the terminal settings are restored", s.is_restored(), s)
 
 s = Session("/escape")
-check("text of the peer cannot drive the terminal", s.until(rb"< \u{1B}[2J\u{9B}31m") > 0, s)
-check("a line of a message does not look like ours", s.until(b"\n  fake> ") > 0, s)
+check("text of the peer cannot control the terminal", s.until(rb"< \u{1B}[2J\u{9B}31m") > 0, s)
+check("a line of a message does not look like the prompt", s.until(b"\n  fake> ") > 0, s)
 s.type(b"\x03")
 check("Control-C on an empty line closes with status 0", s.status() == 0, s)
 
@@ -87,9 +87,9 @@ for number, name, expected in ((signal.SIGTERM, "SIGTERM", 143), (signal.SIGQUIT
     s.until(b"\r> ")
     os.kill(s.pid, number)
     check(f"{name} ends the tool with status {expected}", s.status() == expected, s)
-    check(f"the terminal has its settings back after {name}", s.is_restored(), s)
+    check(f"the terminal settings are restored after {name}", s.is_restored(), s)
 
 s = Session("/close/4001")
-check("a close code is named and its reason cannot drive the terminal", s.until(b"4001 (application code)") > 0 and s.until(rb"go \u{1B}[2Jaway") > 0, s)
+check("a close code is named and its reason cannot control the terminal", s.until(b"4001 (application code)") > 0 and s.until(rb"go \u{1B}[2Jaway") > 0, s)
 check("an error code of the peer ends the tool with status 6", s.status() == 6, s)
-check("the terminal has its settings back after the peer closed", s.is_restored(), s)
+check("the terminal settings are restored after the peer closed", s.is_restored(), s)

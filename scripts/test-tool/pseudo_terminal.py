@@ -3,9 +3,9 @@ import os, pty, select, time
 
 
 def watch(command, seconds, respond):
-    """Returns all that the program wrote and its exit status; one that is not over after `seconds` is killed.
+    """Returns the output of the program and its exit status. The program is killed after `seconds`.
 
-    respond(output) is called whenever more has come, and returns the bytes to type, if any.
+    respond(output) is called after new output, and returns the bytes to type, if any.
     """
     pid, terminal = pty.fork()
     if pid == 0:

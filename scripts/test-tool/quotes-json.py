@@ -1,4 +1,4 @@
-"""Checks what `holdfast quotes --json` printed. Arguments: how many symbols there must be."""
+"""Checks the output of `holdfast quotes --json`. Argument: the expected number of symbols."""
 import json, sys
 
 versions = {}

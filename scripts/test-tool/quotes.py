@@ -10,7 +10,7 @@ step = 0
 
 
 def respond(output):
-    """Waits for what a step shows, then types what follows."""
+    """Waits for the text of a step, then types the keys."""
     global step
     frame = output[output.rfind(b"\x1b[?2026h"):]
     if step < len(waits) and re.search(waits[step], frame, re.S):

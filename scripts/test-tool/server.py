@@ -1,4 +1,4 @@
-"""A server that misbehaves on request; the path says how. Prints its port, serves until killed."""
+"""A server that misbehaves as the path says. Prints its port, and serves until killed."""
 import base64, hashlib, socket, struct, sys, threading, time
 
 def accept_key(key):

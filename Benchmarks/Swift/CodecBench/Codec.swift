@@ -1,13 +1,15 @@
 import Foundation
 import HoldfastCodecs
 
-/// What is compared.
+/// The codecs that are compared.
 enum Codec: String, CaseIterable {
     case messagePack = "ours-msgpack"
     case cbor = "ours-cbor"
     case foundation = "foundation-json"
 
-    /// What makes bytes of a value; `Data` is what Foundation makes, and is not copied into anything else.
+    /// Encodes a value.
+    ///
+    /// The result stays the `Data` that Foundation makes, without a copy.
     func encoder<Value: Encodable>(_ type: Value.Type) -> (Value) throws -> Int {
         switch self {
         case .messagePack:
@@ -22,7 +24,7 @@ enum Codec: String, CaseIterable {
         }
     }
 
-    /// What makes a value out of bytes that this codec has written.
+    /// Decodes a value from bytes of the same codec.
     func decoder<Value: Codable>(of value: Value) throws -> () throws -> Value {
         switch self {
         case .messagePack:

@@ -1,9 +1,12 @@
 import Foundation
 
-/// What encoding and decoding cost, by Holdfast's coders and by Foundation's; started by `Benchmarks/codecs/run.py`.
+/// Measures encoding and decoding with Holdfast's coders and Foundation's.
 ///
-/// `CodecBench samples FOLDER` writes the samples as JSON, for peers in other languages; `CodecBench measure MILLISECONDS` prints one
-/// figure a line, `CODEC SAMPLE DIRECTION NANOSECONDS BYTES`, each measured for so long.
+/// `Benchmarks/codecs/run.py` starts it.
+///
+/// `CodecBench samples FOLDER` writes the samples as JSON for peers in other languages.
+///
+/// `CodecBench measure MILLISECONDS` prints one figure per line, `CODEC SAMPLE DIRECTION NANOSECONDS BYTES`, each measured for this time.
 @main enum CodecBench {
     static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()

@@ -5,7 +5,7 @@ struct Sample {
     let name: String
     /// The value as JSON, with dates as texts.
     let json: () throws -> Data
-    /// Prints what the codec takes in both directions.
+    /// Prints the time of the codec in both directions.
     let measure: (Codec, Duration) throws -> Void
 
     init<Value: Codable & Equatable>(_ name: String, _ value: Value) {
@@ -74,7 +74,7 @@ struct OrderBook: Codable, Equatable {
     }
 }
 
-/// The processor time of one call, from as many as fill the time.
+/// The processor time of one call, averaged over the given time.
 private func nanoseconds(each work: () throws -> Void, for time: Duration) throws -> Double {
     var (count, batch) = (0, 1)
     let start = threadTime()
@@ -82,7 +82,7 @@ private func nanoseconds(each work: () throws -> Void, for time: Duration) throw
     while spent < time {
         for _ in 0..<batch { try work() }
         count += batch
-        // The clock is asked rarely enough to cost nothing.
+        // The clock is read rarely, so that it costs nothing.
         if batch < 1024 { batch *= 2 }
         spent = threadTime() - start
     }

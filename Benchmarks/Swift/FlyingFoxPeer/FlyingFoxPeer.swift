@@ -2,9 +2,9 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// FlyingFox as an echo server, with the handler it brings: `FlyingFoxPeer PORT`.
+/// FlyingFox as an echo server with its own handler: `FlyingFoxPeer PORT`.
 ///
-/// It leaves no way to set no-delay on its connections.
+/// It offers no option for no-delay.
 @main
 enum FlyingFoxPeer {
     static func main() async throws {

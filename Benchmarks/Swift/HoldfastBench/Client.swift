@@ -1,25 +1,27 @@
 import Holdfast
 import Measure
 
-/// The three workloads with `async` functions; each returns the line to print.
+/// The three workloads with `async` functions.
+///
+/// Each returns the line to print.
 struct Client: Sendable {
     private let workload: Workload
 
     init(_ workload: Workload) { self.workload = workload }
 
-    /// Runs where the connection's I/O runs.
+    /// Runs on the connection's event loop.
     @concurrent
     func runOnEventLoop() async throws -> String {
         try await withConnection { connection in try await connection.onEventLoop { try await run($0) } }
     }
 
-    /// Runs on the global pool of threads.
+    /// Runs on the global thread pool.
     @concurrent
     func runOnPool() async throws -> String {
         try await withConnection(run)
     }
 
-    /// Receives on the event loop, without a `Message` for each message.
+    /// Receives on the event loop without a `Message` for each message.
     @concurrent
     func runInBatches() async throws -> String {
         try await withConnection { connection in try await connection.onEventLoop { try await receiveBatches($0) } }
@@ -104,7 +106,7 @@ struct Client: Sendable {
 }
 
 extension WebSocketConfiguration {
-    /// Without compression, and with messages as large as the largest that is measured.
+    /// Without compression, with a limit for the largest measured message.
     static var bench: WebSocketConfiguration {
         var configuration = WebSocketConfiguration()
         configuration.compression = nil

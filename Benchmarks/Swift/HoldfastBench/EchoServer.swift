@@ -4,7 +4,7 @@ import HoldfastServer
 
 /// Echoes every message on every path.
 ///
-/// In the environment, `DEFLATE=1` asks for compression, `TLS_CERT` and `TLS_KEY` (PEM files) for TLS.
+/// In the environment, `DEFLATE=1` enables compression, and `TLS_CERT` and `TLS_KEY` (PEM files) enable TLS.
 struct EchoServer {
     private var configuration = WebSocketServerConfiguration()
 

@@ -3,11 +3,11 @@ import HoldfastServer
 import Measure
 import NIOCore
 
-/// Holdfast as the server and the client that are measured, with each of the ways in which an app can use it.
+/// The measured server and client of Holdfast, with each API of an app.
 @main
 enum HoldfastBench {
     static func main() async {
-        // One event loop, as for all that are measured here: SwiftNIO counts the machine's cores, and not those that it may use.
+        // One event loop for all peers. SwiftNIO would count the machine's cores instead of the allowed ones.
         NIOSingletons.groupLoopCountSuggestion = 1
         do { try await run() } catch { Workload.fail("\(error)") }
     }

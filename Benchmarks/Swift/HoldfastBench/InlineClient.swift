@@ -60,7 +60,7 @@ final class InlineClient: InlineHandler {
 
     /// Sends until the socket is full.
     private func send(_ socket: InlineSocket) {
-        // A span may not outlive what it looks into; of a class's property nobody can tell.
+        // A span must not outlive its storage, which the compiler cannot check for a class's property.
         let payload = payload
         while count < workload.count {
             guard socket.send(.binary, payload.span.bytes) else { return }

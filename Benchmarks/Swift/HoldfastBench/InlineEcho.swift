@@ -1,8 +1,8 @@
 import Holdfast
 
-/// Sends back what comes, in the turn of the event loop in which it came.
+/// Sends messages back in the event loop turn in which they arrived.
 final class InlineEcho: InlineHandler {
-    /// Replies that were refused, until there is room.
+    /// Replies that were refused, until the socket accepts them.
     private var waiting: [(kind: MessageKind, bytes: [UInt8])] = []
 
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The clocks, the samples of round trips, and the one line printed at the end.
+/// The clocks, the samples of round trips, and the line printed at the end.
 public struct Meter: Sendable {
     private var start = (wall: 0.0, cpu: 0.0)
     private var samples: [Double] = []
     private var sent = 0.0
 
-    /// A meter that has not begun.
+    /// A meter that has not started.
     public init() {}
 
     /// Starts the clocks; `samples` round trips will be measured.
@@ -15,13 +15,13 @@ public struct Meter: Sendable {
         start = (Self.seconds(CLOCK_MONOTONIC), Self.seconds(CLOCK_PROCESS_CPUTIME_ID))
     }
 
-    /// A round trip begins.
+    /// Starts a round trip.
     public mutating func depart() { sent = Self.seconds(CLOCK_MONOTONIC) }
 
-    /// A round trip is done.
+    /// Ends a round trip.
     public mutating func arrive() { samples.append(Self.seconds(CLOCK_MONOTONIC) - sent) }
 
-    /// Stops the clocks and says what they show.
+    /// Stops the clocks and returns the results.
     public func finish(_ messages: Int) -> String {
         let seconds = Self.seconds(CLOCK_MONOTONIC) - start.wall
         let cpu = Self.seconds(CLOCK_PROCESS_CPUTIME_ID) - start.cpu

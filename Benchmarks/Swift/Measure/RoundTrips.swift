@@ -1,4 +1,6 @@
-/// Counts round trips: the first few warm up, the others are measured.
+/// Counts round trips.
+///
+/// The first ones warm up, the others are measured.
 public struct RoundTrips: Sendable {
     private let workload: Workload
     private var meter = Meter()
@@ -7,13 +9,15 @@ public struct RoundTrips: Sendable {
     /// No round trip yet.
     public init(_ workload: Workload) { self.workload = workload }
 
-    /// A message is about to be sent.
+    /// Before a message is sent.
     public mutating func depart() {
         if done == workload.warmUp { meter.begin(samples: workload.count) }
         meter.depart()
     }
 
-    /// The echo is here; at the end, the line to print.
+    /// After the echo has arrived.
+    ///
+    /// Returns the line to print at the end.
     public mutating func arrive() -> String? {
         if done >= workload.warmUp { meter.arrive() }
         done += 1

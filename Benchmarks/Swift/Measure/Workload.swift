@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a client is asked to do: `MODE PORT SIZE COUNT`.
+/// The task of a client: `MODE PORT SIZE COUNT`.
 public struct Workload: Sendable {
-    /// Which way the messages go.
+    /// The direction of the messages.
     public enum Mode: String, Sendable {
         case ping, receive, send
 
-        /// Where the server for it is.
+        /// The path of the server for it.
         public var path: String {
             switch self {
             case .ping: "/echo"
@@ -16,16 +16,18 @@ public struct Workload: Sendable {
         }
     }
 
-    /// Which way the messages go.
+    /// The direction of the messages.
     public let mode: Mode
-    /// Where the server is, on this machine.
+    /// The server's port on this machine.
     public let port: Int
     /// The size of each message in bytes.
     public let size: Int
-    /// How many messages are counted.
+    /// The number of counted messages.
     public let count: Int
 
-    /// Reads a command line; nil if it is another one.
+    /// Parses a command line.
+    ///
+    /// Returns nil for another one.
     public init?(_ words: some Collection<String>) {
         let words = Array(words)
         guard words.count == 4, let mode = Mode(rawValue: words[0]), let port = Int(words[1]), let size = Int(words[2]),
@@ -34,9 +36,9 @@ public struct Workload: Sendable {
         (self.mode, self.port, self.size, self.count) = (mode, port, size, count)
     }
 
-    /// Round trips before the clock starts.
+    /// The round trips before the clock starts.
     public var warmUp: Int { min(count / 10 + 1, 2000) }
-    /// The text that asks for messages.
+    /// The text that requests messages.
     public var order: String { "\(count) \(size)" }
     /// The payload of each message sent.
     public var payload: [UInt8] { [UInt8](repeating: UInt8(ascii: "x"), count: size) }

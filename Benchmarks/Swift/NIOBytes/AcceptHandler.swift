@@ -1,13 +1,13 @@
 import NIOCore
 
-/// Answers a WebSocket handshake with as little work as can be, and echoes bytes from then on.
+/// Answers a WebSocket handshake with minimal work, and echoes bytes after it.
 ///
-/// What any server must do for a connection: read up to the empty line, find the key, hash it, answer.
+/// The work that any server must do for a connection: read up to the empty line, find the key, hash it, answer.
 final class AcceptHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What came of the request; nil once it is answered.
+    /// The received part of the request, or nil after the answer.
     private var request: ByteBuffer? = ByteBuffer()
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -15,7 +15,7 @@ final class AcceptHandler: ChannelInboundHandler {
         var bytes = unwrapInboundIn(data)
         if request?.readableBytes == 0 { request = bytes } else { request?.writeBuffer(&bytes) }
         guard let head = request?.readableBytesView, let key = UpgradeKey(in: head) else {
-            // No proxy or browser sends a head of this size.
+            // No proxy or browser sends such a large head.
             if let request, request.readableBytes > 16 << 10 { context.close(promise: nil) }
             return
         }

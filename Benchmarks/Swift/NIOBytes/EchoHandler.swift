@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Sends back what it reads, with one flush per read burst.
+/// Sends back all bytes, with one flush per read burst.
 final class EchoHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -2,7 +2,7 @@ import Measure
 import NIOCore
 import NIOPosix
 
-/// Bytes through SwiftNIO with nothing on top: the limit of what is built on it.
+/// Bytes through SwiftNIO alone: the limit for everything built on it.
 @main
 enum NIOBytes {
     static func main() async {

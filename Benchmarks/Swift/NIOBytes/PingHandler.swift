@@ -1,7 +1,7 @@
 import Measure
 import NIOCore
 
-/// Sends some bytes, waits until as many are back, and does it again.
+/// Sends some bytes, waits until all are back, and repeats.
 final class PingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -2,11 +2,13 @@ import NIOCore
 
 /// The `Sec-WebSocket-Key` of a request, and the answer to it.
 struct UpgradeKey {
-    /// How many bytes the head has, with the empty line.
+    /// The number of bytes of the head with the empty line.
     let headSize: Int
     private let digest: [UInt8]
 
-    /// Nil as long as the head is not complete; a head without a key counts as none.
+    /// Nil until the head is complete.
+    ///
+    /// A head without a key counts as incomplete.
     init?(in head: ByteBufferView) {
         let found = head.withUnsafeBytes { bytes -> (headSize: Int, digest: [UInt8])? in
             guard let end = Self.end(of: bytes), let key = Self.value(of: Self.name, in: bytes[..<end]) else { return nil }
@@ -16,7 +18,7 @@ struct UpgradeKey {
         (headSize, digest) = found
     }
 
-    /// The response: always of the same size.
+    /// The response, which always has the same size.
     func answer(_ allocator: ByteBufferAllocator) -> ByteBuffer {
         var buffer = allocator.buffer(capacity: Self.status.utf8CodeUnitCount + 32)
         buffer.writeStaticString(Self.status)
@@ -37,7 +39,7 @@ struct UpgradeKey {
         while index < bytes.count {
             switch bytes[index] {
             case 10 where bytes[index - 1] == 13 && bytes[index - 2] == 10 && bytes[index - 3] == 13: return index + 1
-            // From a line's end the empty line's is two bytes away; from anything else, further.
+            // From a line end the empty line's end is two bytes away, from other bytes further.
             case 10, 13: index += 1
             default: index += 2
             }
@@ -45,7 +47,7 @@ struct UpgradeKey {
         return nil
     }
 
-    /// The value of the line that begins with `name`, in whatever case.
+    /// The value of the line that begins with `name` in any case.
     private static func value(of name: [UInt8], in head: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer>? {
         var line = head.startIndex
         while let end = head[line...].firstIndex(of: 13) {

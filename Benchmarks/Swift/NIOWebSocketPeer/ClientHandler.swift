@@ -24,7 +24,7 @@ final class ClientHandler: ChannelInboundHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // In a turn of its own, once the upgrade is complete.
+        // In the next turn, after the upgrade is complete.
         context.eventLoop.assumeIsolated().execute { self.start(context) }
     }
 
@@ -81,7 +81,7 @@ final class ClientHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // In a turn of its own: a flush inside a flush would nest without end.
+        // In the next turn, because nested flushes would recurse without end.
         context.eventLoop.assumeIsolated().execute { if self.isSending, context.channel.isWritable { self.send(context) } }
     }
 

@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 
-/// SwiftNIO's own WebSocket with a handler written by hand, as somebody would who knows SwiftNIO well.
+/// SwiftNIO's own WebSocket with a handler as an expert would write it.
 @main
 enum NIOWebSocketPeer {
     private static let largestFrame = 64 << 20

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The same with SwiftNIO's own WebSocket, and nothing that survives: no reconnect, no ping, no close handshake.
+/// The same with SwiftNIO's own WebSocket, without reconnect, ping or close handshake.
 @main enum Bare {
     static func main() async throws {
         let arguments = CommandLine.arguments

@@ -1,6 +1,6 @@
 import Holdfast
 
-/// An app that connects, prints the first message or why there is none, and closes.
+/// An app that connects, prints the first message or the reason for none, and closes.
 @main enum Connect {
     static func main() async {
         let arguments = CommandLine.arguments.dropFirst()

@@ -1,6 +1,8 @@
 import HoldfastProtobuf
 
-/// An app whose manifest does not have the trait that the product needs: it must not build, and the compiler must say why.
+/// An app whose manifest lacks the trait that the product needs.
+///
+/// It must not build, and the compiler must say why.
 @main enum Forgotten {
     static func main() { print(ProtobufCodec.self) }
 }

@@ -64,7 +64,7 @@ int main(int argc, char** argv) try {
     stream.next_layer().connect({net::ip::make_address("127.0.0.1"), static_cast<unsigned short>(measure.port)});
     stream.next_layer().set_option(tcp::no_delay(true));
     stream.auto_fragment(false);
-    // What is masked or compressed leaves in pieces of this size; with the 4 KiB of the default, five times slower at 1 MiB.
+    // Masked or compressed messages are written in pieces of this size. With the default of 4 KiB, 1 MiB takes five times as long.
     stream.write_buffer_bytes(64 << 10);
     stream.read_message_max(64 << 20);
     stream.handshake("127.0.0.1", measure_path(&measure));

@@ -15,7 +15,7 @@ using tcp = net::ip::tcp;
 using Socket = net::basic_stream_socket<tcp, net::io_context::executor_type>;
 using Acceptor = net::basic_socket_acceptor<tcp, net::io_context::executor_type>;
 
-/// One connection; keeps itself alive through the handler of the operation under way.
+/// One connection. The handler of the running operation keeps it alive.
 class Session : public std::enable_shared_from_this<Session> {
 public:
     explicit Session(Socket&& socket) : stream(std::move(socket)) {}
@@ -23,7 +23,7 @@ public:
     void run() {
         stream.next_layer().set_option(tcp::no_delay(true));
         stream.auto_fragment(false);
-        // What is masked or compressed leaves in pieces of this size; with the 4 KiB of the default, five times slower at 1 MiB.
+        // Masked or compressed messages are written in pieces of this size. With the default of 4 KiB, 1 MiB takes five times as long.
         stream.write_buffer_bytes(64 << 10);
         stream.read_message_max(64 << 20);
         if (std::getenv("DEFLATE")) {

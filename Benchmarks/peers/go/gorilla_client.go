@@ -20,7 +20,7 @@ func (c gorilla) read() (bool, []byte, error) {
 
 func main() {
 	m := parse()
-	// A message larger than the write buffer leaves in fragments; with the 4 KiB of the default, 256 of them for 1 MiB.
+	// A message above the write buffer is sent in fragments. With the default of 4 KiB, 1 MiB has 256 of them.
 	dialer := websocket.Dialer{WriteBufferSize: 64 << 10}
 	c, _, err := dialer.Dial(m.url(), nil)
 	must(err)

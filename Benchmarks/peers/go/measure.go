@@ -1,4 +1,4 @@
-// What both clients share: the command line, the clocks, the three workloads, and the one line printed at the end.
+// Shared by both clients: the command line, the clocks, the three workloads, and the line printed at the end.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// connection is what a library gives: whole messages, written and read.
+// connection is the API of a library: it writes and reads whole messages.
 type connection interface {
 	write(isText bool, payload []byte) error
 	read() (isText bool, payload []byte, err error)

@@ -1,4 +1,4 @@
-// nhooyr.io/websocket as an echo server: nhooyr_server PORT. DEFLATE=1 accepts permessage-deflate, at the level Go calls fastest.
+// nhooyr.io/websocket as an echo server: nhooyr_server PORT. DEFLATE=1 accepts permessage-deflate, at Go's fastest level.
 package main
 
 import (

@@ -8,7 +8,7 @@
 #define IO_BUFFER (64 << 10)
 
 static struct measure measured;
-static unsigned char *payload; // with LWS_PRE bytes of room in front
+static unsigned char *payload; // with LWS_PRE bytes in front
 static size_t trips, counted, arrived;
 static char answer[32];
 static double sent_at;
@@ -40,7 +40,7 @@ static int write_order(struct lws *wsi) {
     return write_text(wsi, order);
 }
 
-// Sends until the socket is full, and asks to be called again.
+// Sends until the socket is full, and requests another call.
 static int pump(struct lws *wsi) {
     while (counted < measured.count) {
         if (lws_send_pipe_choked(wsi)) return lws_callback_on_writable(wsi) < 0;
@@ -79,7 +79,7 @@ static void received_text(void) {
     measure_check("messages", counted, measured.count);
 }
 
-// Messages arrive in pieces; the last piece of the last fragment completes one.
+// Messages arrive in pieces. The last piece of the last fragment completes one.
 static void received(struct lws *wsi, const char *bytes, size_t size) {
     if (!lws_frame_is_binary(wsi) && arrived + size < sizeof answer) memcpy(answer + arrived, bytes, size);
     arrived += size;

@@ -1,13 +1,13 @@
 // libwebsockets as an echo server on its own event loop: server PORT. DEFLATE=1 accepts permessage-deflate.
 //
-// Version 4.1 aborts at the echo of an empty message that is compressed.
+// Version 4.1 aborts at the echo of an empty compressed message.
 #include <libwebsockets.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define IO_BUFFER (64 << 10)
 
-// A message that waits for its turn, with the room in front of it that lws_write() needs for the header.
+// A waiting message, with the space in front that lws_write() needs for the header.
 struct reply {
     struct reply *next;
     size_t size;
@@ -15,7 +15,7 @@ struct reply {
     unsigned char bytes[];
 };
 
-// Of each connection: replies in order, the one that is being written, and the message that is still arriving.
+// The state of a connection: replies in order, the one being written, and the arriving message.
 struct session {
     struct reply *first, *last, *leaving, *arriving;
     size_t capacity;
@@ -23,7 +23,7 @@ struct session {
 
 static int deflates;
 
-// Messages arrive in pieces; the last piece of the last fragment completes one.
+// Messages arrive in pieces. The last piece of the last fragment completes one.
 static void receive(struct lws *wsi, struct session *session, const void *bytes, size_t size) {
     size_t before = session->arriving ? session->arriving->size : 0;
     if (!session->arriving || before + size > session->capacity) {
@@ -52,8 +52,8 @@ static struct reply *remove_first(struct session *session) {
     return reply;
 }
 
-// Writes replies until the socket is full or none is left. What is compressed may be read until the next callback, and until then
-// there may be no other.
+// Writes replies until the socket is full or none is left. Compressed input may be read until the next callback, and until then
+// no other reply may be written.
 static int write_replies(struct lws *wsi, struct session *session) {
     while (session->first) {
         free(session->leaving);
@@ -65,7 +65,7 @@ static int write_replies(struct lws *wsi, struct session *session) {
     return 0;
 }
 
-// The buffers' sizes are powers of two; with the default of 1 KiB most messages take several turns.
+// Buffer sizes are powers of two. With the default of 1 KiB most messages take several turns.
 static void set_up_deflate(struct lws *wsi) {
     lws_set_extension_option(wsi, "permessage-deflate", "compression_level", "6");
     lws_set_extension_option(wsi, "permessage-deflate", "rx_buf_size", "16");

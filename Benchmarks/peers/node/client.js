@@ -48,7 +48,7 @@ function pong() {
     else ping();
 }
 
-// Sends until 1 MiB waits, lets the event loop write, and goes on.
+// Sends until 1 MiB is waiting, lets the event loop write, and continues.
 function pump() {
     while (counted < count && socket.bufferedAmount < 1 << 20) {
         counted += 1;

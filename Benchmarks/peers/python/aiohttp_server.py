@@ -1,4 +1,4 @@
-"""aiohttp as an echo server: aiohttp_server.py PORT. DEFLATE=1 accepts permessage-deflate, at the level zlib calls fastest."""
+"""aiohttp as an echo server: aiohttp_server.py PORT. DEFLATE=1 accepts permessage-deflate, at zlib's fastest level."""
 import contextlib
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What the clients share: the command line, the clocks, the workloads, and the one line printed at the end."""
+"""Shared by the clients: the command line, the clocks, the workloads, and the line printed at the end."""
 import json
 import sys
 import time
@@ -8,7 +8,7 @@ PATHS = {"ping": "/echo", "receive": "/blast", "send": "/sink"}
 
 
 class Connection(Protocol):
-    """What the libraries with `async` functions give: whole messages, `str` or `bytes`."""
+    """The API of the libraries with `async` functions: whole messages, `str` or `bytes`."""
 
     async def write(self, message: str | bytes) -> None: ...
 

@@ -21,7 +21,7 @@ class Echo(WSListener):
         pass
 
 
-logging.disable(logging.WARNING)  # one line for each message that is echoed to a peer which has gone
+logging.disable(logging.WARNING)  # otherwise one line for each message to a peer that has gone
 
 
 async def main() -> None:

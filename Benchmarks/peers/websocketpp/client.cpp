@@ -1,6 +1,6 @@
 // websocketpp as a client: client MODE PORT SIZE COUNT.
 //
-// Its configuration draws each mask from std::random_device, which is most of a small send: 2 to 25 µs, by processor.
+// It takes each mask from std::random_device, which is most of the cost of a small send: 2 to 25 µs, by processor.
 #include <string>
 #include <websocketpp/client.hpp>
 #include <websocketpp/config/asio_no_tls_client.hpp>
@@ -66,7 +66,7 @@ private:
         else ping();
     }
 
-    /// Sends until 4 MiB wait, lets the event loop write, and goes on.
+    /// Sends until 4 MiB are waiting, lets the event loop write, and continues.
     void pump() {
         while (counted < measured.count && connection->get_buffered_amount() < 4 << 20) {
             send(payload, opcode::binary);

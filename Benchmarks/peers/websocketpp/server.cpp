@@ -26,7 +26,7 @@ void serve(int port) {
     });
     server.set_message_handler([&](websocketpp::connection_hdl connection, typename Server::message_ptr message) {
         websocketpp::lib::error_code ignored;
-        server.send(connection, message, ignored); // as it came: one copy fewer than sending its payload
+        server.send(connection, message, ignored); // the message itself, which saves a copy of its payload
     });
     server.listen(boost::asio::ip::tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"), port));
     server.start_accept();

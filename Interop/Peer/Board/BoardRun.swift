@@ -4,12 +4,14 @@ import Holdfast
 import HoldfastProtocols
 import WebSocketRuntime
 
-/// Posts to a board and follows it, from two clients whose connections are cut, and says whether each text came once.
+/// Posts to a board and follows it, from two clients whose connections are cut.
+///
+/// Checks that each text arrives once.
 struct BoardRun {
     private static let channel = "news"
     let url: String
     let posts: Int
-    /// Where the texts go that were read, a line each.
+    /// The file for the texts that were read, one per line.
     let log: String
 
     func run() async -> Bool {

@@ -2,15 +2,15 @@ import Foundation
 import WebSocketRuntime
 import RoomsStorage
 
-/// Where this process is to die.
+/// The point at which this process must end.
 struct Crash: Sendable {
     let point: StorePoint
     let pass: Int
     let seed: UInt64
-    /// The status by which its end is known.
+    /// The exit status of a planned crash.
     static let status: Int32 = 86
 
-    /// Ends the process when the point is passed for the last time; no destructor, no buffer, no transaction comes after.
+    /// Ends the process at the last pass of the point, without destructors, buffers or transactions.
     var hook: StoreHook {
         let (point, passes) = (point, LockedValue(pass))
         return { passed in
@@ -24,7 +24,9 @@ struct Crash: Sendable {
     }
 }
 
-/// What was told to somebody, line by line; a line is with the system when `add` returns, and so outlives the process.
+/// A log of what was reported to others, one line each.
+///
+/// A line is written to the system when `add` returns, so it outlives the process.
 final class CrashJournal {
     private let handle: FileHandle
     let lines: [[String]]

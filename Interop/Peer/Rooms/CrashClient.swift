@@ -4,7 +4,9 @@ import HoldfastTesting
 import RoomCore
 import RoomsStorage
 
-/// A client's store that is opened after a crash, looked through, and used until the next; beside it a hub that only writes lines.
+/// A client's store that is opened after a crash, checked, and used until the next crash.
+///
+/// The hub beside it only writes lines.
 struct CrashClient {
     let directory: String
     let crash: Crash
@@ -26,7 +28,7 @@ struct CrashClient {
         throw Violation("\(crash.point.rawValue) was not passed \(crash.pass) times")
     }
 
-    /// What the hub has: `DEVICE CSEQ` a line.
+    /// The entries of the hub, one `DEVICE CSEQ` per line.
     private func entries(_ log: CrashJournal) throws -> [Entry] {
         try log.lines.enumerated().map { index, line in
             guard line.count == 2, let device = DeviceID(line[0]), let cseq = Int64(line[1]) else {
@@ -41,7 +43,7 @@ struct CrashClient {
         let own = hub.filter { $0.device == device }
         try demand(own.map(\.cseq) == Array(1..<Int64(own.count + 1)), "the hub took \(own.map(\.cseq))")
         let waiting = stored.outbox.map(\.publication.cseq)
-        // Every number that was given is in the outbox or with the hub, and no other is.
+        // Every number that was given is in the outbox or at the hub, and no other number is.
         let given = Set(waiting).union(own.map(\.cseq))
         try demand(given == Set(1..<stored.next), "the next is \(stored.next), \(given.sorted()) are there")
         for row in stored.outbox { try demand(row == Self.row(row.publication.cseq), "message \(row.publication.cseq) has changed") }
@@ -54,12 +56,12 @@ struct CrashClient {
             default: throw Violation("the journal says \(line)")
             }
         }
-        // What is stored is a piece of the hub's log that ends at the cursor.
+        // The stored entries are a part of the hub's log that ends at the cursor.
         let entries = try await store.entries(Self.room, before: nil, limit: .max)
         try demand(stored.cursor.seq <= hub.count, "the cursor is at \(stored.cursor.seq), the hub at \(hub.count)")
         let piece = hub[Int(stored.first - 1)..<Int(stored.cursor.seq)]
         try demand(entries == Array(piece), "\(entries.map(\.seq)) are stored, not \(piece.map(\.seq))")
-        // An own entry that is stored has left the outbox.
+        // An own entry that is stored is no longer in the outbox.
         let arrived = Set(entries.filter { $0.device == device }.map(\.cseq))
         try demand(arrived.isDisjoint(with: waiting), "\(arrived.intersection(waiting)) arrived, and wait still")
     }
@@ -77,7 +79,7 @@ struct CrashClient {
                 try await store.commit((next..<next + count).map { .queue(Self.row($0)) })
                 try journal.add("queued", next + count - 1)
             case 2:
-                // The hub takes what it has not got, in order; the ack is lost.
+                // The hub takes the missing messages in order. The ack is lost.
                 let high = Int64(hub.count { $0.device == device })
                 for row in try await store.room(Self.room).outbox where row.publication.cseq > high {
                     try log.add(device, row.publication.cseq)
@@ -92,7 +94,7 @@ struct CrashClient {
         }
     }
 
-    /// Entries, the cursor, the outbox and the marker, in one transaction.
+    /// Stores entries, the cursor, the outbox and the marker in one transaction.
     private func receive(
         _ store: SQLiteRoomStore, _ device: DeviceID, _ hub: [Entry], _ journal: CrashJournal, _ chance: inout SeededGenerator
     ) async throws {
@@ -101,7 +103,7 @@ struct CrashClient {
         let first = isSnapshot ? max(0, hub.count - 5) : Int(cursor)
         let items = Array(hub[first..<(isSnapshot ? hub.count : min(hub.count, first + Int.random(in: 1...6, using: &chance)))])
         guard let last = items.last else { return }
-        // After a snapshot the hub's mark says which messages it has.
+        // After a snapshot the hub's mark tells which messages it has.
         let own = isSnapshot ? hub.filter { $0.device == device } : items.filter { $0.device == device }
         var changes: [StoreChange] = [
             isSnapshot

@@ -4,7 +4,7 @@ import HoldfastTesting
 import RoomCore
 import RoomsStorage
 
-/// A hub's log that is opened after a crash, looked through, and used until the next.
+/// A hub's log that is opened after a crash, checked, and used until the next crash.
 struct CrashHub {
     let directory: String
     let crash: Crash
@@ -35,7 +35,7 @@ struct CrashHub {
         let retention = RoomRetention(count: Self.kept)
         let log = try await SQLiteRoomLog(directory: directory + "/log", retention: retention, checkedBytes: .max, hook: crash.hook)
         let heads = try await check(log, told)
-        // A room in which nothing was written yet may have another one in the hub's next life.
+        // A room without entries may have another epoch after a restart.
         for (room, head) in heads where told.epochs[room.text] == nil && head.head > 0 { try journal.add("epoch", room, head.epoch) }
         try await checkCopy(told, heads)
         try await use(log, heads, journal)
@@ -63,7 +63,7 @@ struct CrashHub {
         return Place(room: line[1], device: line[2], cseq: cseq)
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     private func check(_ log: SQLiteRoomLog, _ told: Told) async throws -> [(RoomName, LogHead)] {
         var heads: [(RoomName, LogHead)] = []
@@ -109,7 +109,7 @@ struct CrashHub {
         }
     }
 
-    /// All entries of a room, which are without a gap.
+    /// All entries of a room, which must have no gap.
     private func entries(of room: RoomName, _ head: LogHead, _ log: SQLiteRoomLog) async throws -> [Entry] {
         guard
             case .fetched(1, let entries, head.base, _)? = await log.carryOut([.fetchAfter(1, room, seq: 0, limit: .max, bytes: .max)])
@@ -120,7 +120,7 @@ struct CrashHub {
         return entries
     }
 
-    /// The last backup that got its name, as a hub that is started on it finds it; and what is left of such a start.
+    /// Checks the last complete backup as a new hub opens it, and the files that such a start leaves.
     private func checkCopy(_ told: Told, _ heads: [(RoomName, LogHead)]) async throws {
         let (files, restored) = (FileManager.default, directory + "/restored")
         if !files.fileExists(atPath: restored) {
@@ -141,7 +141,7 @@ struct CrashHub {
         try files.removeItem(atPath: restored)
     }
 
-    // MARK: What is done until the crash
+    // MARK: Use until the crash
 
     private func use(_ log: SQLiteRoomLog, _ heads: [(RoomName, LogHead)], _ journal: CrashJournal) async throws {
         var chance = SeededGenerator(seed: crash.seed)
@@ -191,7 +191,7 @@ struct CrashHub {
     }
 
     private func copy(_ log: SQLiteRoomLog, _ ends: [RoomName: Int64], _ journal: CrashJournal) async throws {
-        // The one before goes only when this one has its name.
+        // The previous copy is removed only when the new one has its name.
         try? FileManager.default.removeItem(atPath: directory + "/next")
         try await log.backup(to: directory + "/next")
         guard rename(directory + "/next", directory + "/copy") == 0 else { throw Violation("the copy cannot be renamed") }

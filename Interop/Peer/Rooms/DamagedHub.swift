@@ -4,10 +4,11 @@ import HoldfastTesting
 import MachineCore
 import RoomCore
 
-/// A hub's log that is written by a process which is killed, damaged or put back from outside, and opened again.
+/// A hub's log that is written by a killed process, damaged or replaced, and opened again.
 ///
-/// Whatever was done to it: what a hub hands out of it in the epoch that it told of is what it told; or it says that it is another epoch,
-/// that it cannot read it, or that it cannot be opened.
+/// After any damage the hub returns in the reported epoch only entries that it reported.
+///
+/// Or it reports another epoch, an unreadable log, or that the log cannot be opened.
 struct DamagedHub {
     let directory: String
     private static let room = RoomName("a")!
@@ -17,7 +18,7 @@ struct DamagedHub {
     private var log: String { directory + "/log" }
     private var old: String { directory + "/old" }
 
-    /// Writes a log, of which a part is in the file and the rest in its journal, beside it older copies of its files, and ends at once.
+    /// Writes a log, part of it in the file and the rest in its journal, with older copies of both, and ends at once.
     func write() async throws {
         var log = try await SQLiteRoomLog(directory: log)
         guard case .opened(_, let head)? = await log.carryOut([.open(Self.room)]).first else { throw Violation("no room") }
@@ -35,9 +36,9 @@ struct DamagedHub {
         _exit(Crash.status)
     }
 
-    /// Opens it again, says what it finds, and goes on with it.
+    /// Opens the log again, prints the outcome, and continues with it.
     ///
-    /// - Parameter wanted: What is to come of it, `kept` or `renewed`; nil: anything that keeps the promises.
+    /// - Parameter wanted: The expected outcome, `kept` or `renewed`; nil: any outcome that keeps the invariants.
     func check(_ wanted: String?) async throws {
         let told = try String(contentsOfFile: directory + "/epoch", encoding: .utf8)
         var found: String
@@ -55,7 +56,7 @@ struct DamagedHub {
         let log = try await SQLiteRoomLog(directory: log, checkedBytes: .max)
         let (head, found) = try await look(log, told)
         guard let head else { return found }
-        // The next number is given once in its epoch, whatever is found after it.
+        // The next number is given once per epoch, whatever is found after it.
         let next = head.head + 1
         let entry = Self.entry(next, device: DeviceID(Bits128(high: 2, low: 2)), cseq: 1)
         try demand(

@@ -3,14 +3,14 @@ import HoldfastHub
 import HoldfastRooms
 import RoomCore
 
-/// Stores on a small disk that runs full and gets room again, and on one that cannot be written.
+/// Stores on a small disk that becomes full and gets space again, and on a read-only disk.
 struct FullDisk {
     let directory: String
     private static let room = RoomName("a")!
     private static let device = DeviceID(Bits128(high: 1, low: 1))
     private static let now: Int64 = 1_700_000_000_000
 
-    /// Makes room.
+    /// Frees space.
     private func dropBallast() throws { try FileManager.default.removeItem(atPath: directory + "/ballast") }
 
     func hub() async throws {
@@ -20,7 +20,7 @@ struct FullDisk {
         let health = await log.health
         try demand(health == .failing(.full), "health is \(health)")
         try demand(acked > 0, "nothing was acked before the disk was full")
-        // What was acked can be read, the room can be opened again, and goes on where it was.
+        // Acked entries can be read, and the room can be opened again at the same position.
         try await check(log, acked: acked, epoch: head.epoch)
         _ = await log.tend(now: Self.now, ran: 0)
         try demand(try await fill(log, from: acked) >= acked, "the log went back")

@@ -1,18 +1,18 @@
 import Foundation
 import RoomHistory
 
-/// Where a client writes down what happens to it: a line at once, for the next moment may be the last.
+/// The file for the history of a client. Each event is written at once, because the client may be killed.
 actor HistoryFile {
     private let file: FileHandle
     private let who: String
 
-    /// Goes on with a file, or begins one.
+    /// Continues a file, or creates one.
     init(_ path: String, who: String) throws {
         if !FileManager.default.fileExists(atPath: path) { _ = FileManager.default.createFile(atPath: path, contents: nil) }
         guard let file = FileHandle(forWritingAtPath: path) else { throw CocoaError(.fileWriteUnknown) }
         (self.file, self.who) = (file, who)
         try file.seekToEnd()
-        // A line that a kill has torn ends here.
+        // Ends a line that a kill has cut.
         try file.write(contentsOf: Data("\n".utf8))
     }
 

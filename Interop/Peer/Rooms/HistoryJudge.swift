@@ -1,11 +1,13 @@
 import Foundation
 import RoomHistory
 
-/// Judges the histories of a run.
+/// Checks the histories of a run.
 enum HistoryJudge {
-    /// Prints what it finds; false if a promise was broken, or a file cannot be read.
+    /// Prints the findings.
     ///
-    /// - Parameter least: How often things must have happened, as `hub killed=12,…`.
+    /// Returns false if an invariant was broken, or a file cannot be read.
+    ///
+    /// - Parameter least: The minimum counts of events, as `hub killed=12,…`.
     static func run(_ files: [String], least: String) -> Bool {
         let minimums = least.split(separator: ",").compactMap { part -> (String, Int64)? in
             let halves = part.split(separator: "=")

@@ -4,7 +4,7 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// Writes down the logs of a hub that has stopped.
+/// Writes the logs of a stopped hub to a history.
 enum LogDump {
     static func run(_ directory: String, rooms: [String], history: String) async throws {
         let log = try await SQLiteRoomLog(directory: directory)

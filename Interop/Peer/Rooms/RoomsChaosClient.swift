@@ -4,10 +4,14 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// An app that talks in rooms and writes down all that it is told; it is killed on the way, and goes on with the store it has.
+/// An app that sends messages in rooms and writes its history.
 ///
-/// Told to drain it says no more, and prints `drained` when its outbox is empty. Told who is present and how far the rooms go it waits
-/// until it has all of that and sees all of them, and prints `complete`. Told to finish it writes down its store, and ends.
+/// It is killed at times, and continues with its store.
+///
+/// On the order to drain it sends no more, and prints `drained` when its outbox is empty.
+///
+/// On the order with presence and heads it waits until it has all entries and sees all members, and prints `complete`.
+/// On the order to finish it writes its store to the history, and ends.
 struct RoomsChaosClient {
     let url: String
     let name: String
@@ -17,7 +21,9 @@ struct RoomsChaosClient {
     /// The mean time between two messages.
     let pause: Duration
 
-    /// How many entries of a room the store keeps: less than there are in a long run.
+    /// The number of entries of a room that the store keeps.
+    ///
+    /// A long run has more.
     private static let limit: Int64 = 2000
 
     func run() async throws {
@@ -50,7 +56,7 @@ struct RoomsChaosClient {
                 }
             }
             try await talk(in: followers.map(\.room), file, orders, &group)
-            // Whoever started this bounds the time.
+            // The script that started this program limits the time.
             for follower in followers { try await wait { !follower.room.outbox.contains { $0.stage.isOpen } } }
             try say("drained")
             try await wait { orders.heads != nil }
@@ -69,7 +75,7 @@ struct RoomsChaosClient {
 
     private func say(_ word: String) throws { try FileHandle.standardOutput.write(contentsOf: Data("\(word)\n".utf8)) }
 
-    /// Submits messages until there are to be no more.
+    /// Submits messages until the order to drain.
     private func talk(
         in rooms: [Room], _ file: HistoryFile, _ orders: RoomsChaosOrders, _ group: inout ThrowingTaskGroup<Void, any Error>
     ) async throws {
@@ -87,7 +93,7 @@ struct RoomsChaosClient {
                     await file.note(.queued, room: room.name.text) { $0.id = "\(id)" }
                     group.addTask { await watch(receipt, file) }
                 } catch {
-                    // The outbox is full while the hub is away: the message never counted.
+                    // The outbox is full while the hub is away, so the message does not count.
                     await file.note(.refused, room: room.name.text) { ($0.id, $0.text) = ("\(id)", "\(error)") }
                 }
                 try await Task.sleep(for: pause * Double.random(in: 0...2))
@@ -95,7 +101,7 @@ struct RoomsChaosClient {
         }
     }
 
-    /// Writes down what becomes of a message.
+    /// Writes the outcome of a message to the history.
     private func watch(_ receipt: Receipt, _ file: HistoryFile) async {
         for await stage in receipt.stages {
             switch stage {
@@ -113,7 +119,7 @@ struct RoomsChaosClient {
         }
     }
 
-    /// Writes down what is stored.
+    /// Writes the stored entries to the history.
     private func dump(_ room: Room, _ store: SQLiteRoomStore, _ file: HistoryFile) async throws {
         let stored = try await store.room(room.name)
         var entries: [Entry] = []
@@ -138,7 +144,7 @@ struct RoomsChaosClient {
 }
 
 extension DeliveryStage {
-    /// Whether something is still to become of the message.
+    /// Whether the message has no outcome yet.
     fileprivate var isOpen: Bool {
         switch self {
         case .submitted, .queued, .sent: true

@@ -3,14 +3,14 @@ import MachineCore
 import RoomCore
 import RoomHistory
 
-/// Writes down what comes in a room.
+/// Writes the entries of a room to the history.
 actor RoomsChaosFollower {
     nonisolated let room: Room
     private let file: HistoryFile
     private var epoch: UInt64
-    /// The last entry that came.
+    /// The last entry that arrived.
     private(set) var seq: Int64
-    /// A snapshot whose entries still come.
+    /// A snapshot whose entries are still arriving.
     private var snapshot: (cursor: LogPosition, items: [HistoryItem])?
 
     init(_ room: Room, after cursor: LogPosition, _ file: HistoryFile) {
@@ -32,7 +32,7 @@ actor RoomsChaosFollower {
     }
 
     private func take(_ entry: Entry) async {
-        // Of a snapshot nothing may be left.
+        // A snapshot may be empty.
         if let snapshot, entry.seq > snapshot.cursor.seq { await endSnapshot() }
         if let cursor = snapshot?.cursor {
             snapshot?.items.append(HistoryItem(entry))
@@ -53,7 +53,7 @@ actor RoomsChaosFollower {
 }
 
 extension HistoryItem {
-    /// An entry, as a history knows it.
+    /// An entry in the form of a history.
     init(_ entry: Entry) {
         self.init(
             seq: entry.seq, id: "\(entry.id)", device: "\(entry.device)", cseq: entry.cseq, digest: HistoryDigest.of(entry.payload.bytes))

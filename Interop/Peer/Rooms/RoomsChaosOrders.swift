@@ -1,19 +1,21 @@
 import Foundation
 import WebSocketRuntime
 
-/// What the script that starts a client tells it on its standard input.
+/// The orders of the script that started a client, from standard input.
 final class RoomsChaosOrders: Sendable {
     private struct State {
         var isDraining = false
-        /// How far each room goes, once it is known.
+        /// The head of each room, once it is known.
         var heads: [String: Int64]?
-        /// Who is present in truth.
+        /// The members that are really present.
         var present: Set<String> = []
         var isOver = false
     }
     private let state = LockedValue(State())
 
-    /// Begins to read; the end of the input ends the program, for then the script is gone.
+    /// Starts to read.
+    ///
+    /// The end of the input ends the program, because the script is gone.
     init() {
         let state = state
         Thread.detachNewThread {
@@ -37,15 +39,15 @@ final class RoomsChaosOrders: Sendable {
         }
     }
 
-    /// Whether nothing more is to be said.
+    /// Whether the client must send no more.
     var isDraining: Bool { state.withLockedValue(\.isDraining) }
 
-    /// How far each room goes, once nobody says anything more.
+    /// The head of each room, once no client sends any more.
     var heads: [String: Int64]? { state.withLockedValue(\.heads) }
 
-    /// Who is present in truth.
+    /// The members that are really present.
     var present: Set<String> { state.withLockedValue(\.present) }
 
-    /// Whether all have everything, and may go.
+    /// Whether all clients have everything, and may end.
     var isOver: Bool { state.withLockedValue(\.isOver) }
 }

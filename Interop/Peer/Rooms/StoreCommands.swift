@@ -3,7 +3,7 @@ import HoldfastHub
 import HoldfastRooms
 import RoomsStorage
 
-/// What the stores of rooms are put through by `Interop/rooms/crash.sh`, on real files, in processes that end in the middle.
+/// The tests that `Interop/rooms/crash.sh` runs on the stores of rooms, on real files, in processes that are killed.
 struct StoreCommands {
     static let usage = """
                HoldfastPeer store points
@@ -16,7 +16,7 @@ struct StoreCommands {
         """
     let arguments: Arguments
 
-    /// The status to exit with; nil if nothing of this was asked for.
+    /// Returns the exit status, or nil if the words are none of these commands.
     func run() async -> Int32? {
         let words = arguments.words.dropFirst()
         switch (words.first, words.count) {
@@ -59,7 +59,7 @@ struct StoreCommands {
     }
 }
 
-/// What was found wrong.
+/// A problem that was found.
 struct Violation: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -3,7 +3,9 @@ import HoldfastHub
 import HoldfastRooms
 import RoomCore
 
-/// How fast both stores are on the disk of a directory: every transaction waits for it.
+/// Measures both stores on the disk of a directory.
+///
+/// Every transaction waits for the disk.
 struct StoreFigures {
     let directory: String
     private static let clock = ContinuousClock()

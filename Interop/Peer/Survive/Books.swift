@@ -1,10 +1,10 @@
 import Holdfast
 
-/// The books of a session: which numbers went out, and which came back.
+/// The record of a session: the numbers that were sent and those that came back.
 ///
-/// Numbers come back in order, each once, and on one connection without a gap: what is lost is lost with a connection.
+/// Numbers come back in order and once. On one connection they have no gap, because messages are lost only with a connection.
 struct Books {
-    /// A connection, or an attempt at one, that came to nothing.
+    /// A connection or an attempt that ended.
     struct Loss {
         let at: ContinuousClock.Instant
         let code: WebSocketError.Code
@@ -16,17 +16,19 @@ struct Books {
     private(set) var mostLostAtOnce = 0
     private(set) var last = 0
     private(set) var openings: [ContinuousClock.Instant] = []
-    /// The ends of connections that had been open.
+    /// The ends of open connections.
     private(set) var deaths: [Loss] = []
-    /// The attempts that failed.
+    /// The failed attempts.
     private(set) var failures: [Loss] = []
     private(set) var isOver = false
     private(set) var faults: [String] = []
     private var isOpen = false
-    /// Nothing has come yet on this connection.
+    /// No message has arrived yet on this connection.
     private var isFresh = false
 
-    /// What is sent under a number: of any length, and not all alike.
+    /// The message for a number.
+    ///
+    /// Messages differ in length and content.
     static func message(_ number: Int, padding: Int) -> String {
         "\(number):" + String(repeating: number.isMultiple(of: 2) ? "ab" : "xyz", count: number * 37 % max(1, padding))
     }

@@ -1,11 +1,13 @@
 import Foundation
 import Holdfast
 
-/// Sessions that connect, send, receive and close, one after the other: memory and descriptors stay what they are.
+/// Sessions that connect, send, receive and close, one after the other.
+///
+/// Memory and descriptors must stay constant.
 struct Cycles {
-    /// What memory may grow by after the first cycles, in KiB, whatever their number: over 10,000 some 200 bytes each.
+    /// The limit for the growth of memory after the first cycles, in KiB: about 200 bytes per cycle at 10,000 cycles.
     static let bound = 2048
-    /// How many go on at once.
+    /// The number of concurrent cycles.
     private static let lanes = 4
     private static let samples = 20
 
@@ -13,13 +15,15 @@ struct Cycles {
     let count: Int
     let findings = Findings()
 
-    /// Runs all cycles; true if nothing speaks against it.
+    /// Runs all cycles.
+    ///
+    /// Returns whether every check passed.
     func run() async -> Bool {
         do {
             try await server.start()
             try await measure()
         } catch {
-            await findings.check("the cycles come to their end", ["\(error)"])
+            await findings.check("the cycles complete", ["\(error)"])
         }
         try? await server.kill()
         return await findings.failures == 0
@@ -27,7 +31,7 @@ struct Cycles {
 
     private func measure() async throws {
         let process = await server.processName
-        try await run(max(100, count / 10))  // What is set up once, and what the allocator keeps at hand.
+        try await run(max(100, count / 10))  // For one-time setup and the allocator's reserve.
         let (before, serverBefore, waits) = (Footprint.of(), Footprint.of(process), Footprint.timeWaits)
         var resident: [Int] = []
         for _ in 0..<Self.samples {
@@ -62,7 +66,7 @@ struct Cycles {
             for lane in 0..<Self.lanes {
                 let share = count * (lane + 1) / Self.lanes - count * lane / Self.lanes
                 group.addTask {
-                    // One limit for many cycles: a sleep that is cancelled keeps its memory until its time.
+                    // One timeout for many cycles, because a cancelled sleep keeps its memory until its time.
                     try await Suite.withDeadline(.seconds(120)) {
                         for number in 0..<share { try await cycle(url, "\(lane)-\(number)") }
                     }
@@ -76,7 +80,7 @@ struct Cycles {
         let office = TokenOffice(client: "cycle-\(name)", life: .seconds(3600))
         let socket = WebSocket(url) { options in
             options.credentials = .bearer { office.next() }
-            // Swift keeps a sleep that was cancelled until its time, about 1 KB each: that of the default, 30 s, would outlast the run.
+            // Swift keeps a cancelled sleep until its time, about 1 KB each. The default of 30 s would outlast the run.
             options.credentialPolicy.timeout = .seconds(2)
         }
         var (hasOpened, echo): (Bool, Message?) = (false, nil)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a run found: a line per check, `ok NAME` or `not ok NAME: why`, and a line per figure, `figure NAME VALUE`.
+/// The results of a run: `ok NAME` or `not ok NAME: why` per check, and `figure NAME VALUE` per figure.
 actor Findings {
     private(set) var failures = 0
 
-    /// A check that passed if nothing speaks against it.
+    /// A check that passes without problems.
     func check(_ name: String, _ problems: [String]) {
         if problems.isEmpty {
             say("ok \(name)")
@@ -17,7 +17,7 @@ actor Findings {
 
     func figure(_ name: String, _ value: Any) { say("figure \(name) \(value)") }
 
-    /// Median, 99th percentile and the longest, in milliseconds.
+    /// The median, the 99th percentile and the maximum, in milliseconds.
     func figure(_ name: String, times: [Duration]) {
         let sorted = times.map { Int($0 / .milliseconds(1)) }.sorted()
         guard let last = sorted.last else { return }
@@ -30,7 +30,9 @@ actor Findings {
     }
 }
 
-/// Waits until something is so; throws after a time that is long on any machine.
+/// Waits until a condition is true.
+///
+/// Throws after a time that is long on any machine.
 func eventually(_ what: String, within limit: Duration = .seconds(60), _ condition: () async -> Bool) async throws {
     let end = ContinuousClock.now + limit
     while await !condition() {

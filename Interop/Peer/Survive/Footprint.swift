@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a process holds of the system; zeros where there is no `/proc`.
+/// The memory and descriptors of a process; zeros without `/proc`.
 struct Footprint {
-    /// What each descriptor leads to, such as `socket:[4711]`.
+    /// The target of each descriptor, such as `socket:[4711]`.
     var targets: [String: String] = [:]
     var threads = 0
     var residentKiB = 0
@@ -10,19 +10,19 @@ struct Footprint {
     var descriptors: Int { targets.count }
     var sockets: Int { targets.values.count { $0.hasPrefix("socket:") } }
 
-    /// Threads that end give their run loops back, so sockets are counted on their own.
+    /// Ending threads release their run loops later, so sockets are counted separately.
     func holdsMore(than before: Footprint) -> Bool { sockets > before.sockets || descriptors > before.descriptors }
 
-    /// What is open now and was not before.
+    /// The descriptors that were opened since then.
     func opened(since before: Footprint) -> String {
         targets.filter { before.targets[$0.key] != $0.value }.map { "\($0.key) is \($0.value)" }.sorted().joined(separator: ", ")
     }
 
-    /// This process, or another one of ours.
+    /// The footprint of this process or another one of ours.
     static func of(_ process: String = "self") -> Footprint {
         var footprint = Footprint()
         for name in list("/proc/\(process)/fd") {
-            // The listing was a descriptor, too, and is gone.
+            // The listing itself used a descriptor that is now closed.
             footprint.targets[name] = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(name)")
         }
         footprint.threads = list("/proc/\(process)/task").count
@@ -33,7 +33,7 @@ struct Footprint {
         return footprint
     }
 
-    /// Connections of this machine that are over and still keep their ports.
+    /// Closed connections of this machine that still hold their ports.
     static var timeWaits: Int {
         let words = ((try? String(contentsOfFile: "/proc/net/sockstat", encoding: .utf8)) ?? "").split { $0.isWhitespace }
         return zip(words, words.dropFirst()).first { $0.0 == "tw" }.flatMap { Int($0.1) } ?? 0

@@ -1,9 +1,9 @@
 import Holdfast
 import HoldfastTesting
 
-/// What happens to the links, while the server is well.
+/// Faults of the links while the server works.
 extension SurviveRun {
-    /// Cuts each link at any moment, often in the middle of the next handshake.
+    /// Cuts each link at random, often during the next handshake.
     func cutAtRandom(_ port: Int) async throws -> [Books] {
         let sessions = 8
         let results = try await withThrowingTaskGroup(of: (books: Books, times: [Duration]).self) { group in
@@ -14,7 +14,7 @@ extension SurviveRun {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let books = results.map(\.books)
-        // A cut ends one connection, or one attempt, and nothing but a cut does.
+        // Each cut ends one connection or attempt, and nothing else ends one.
         let deaths = books.flatMap(\.deaths)
         let falseDeaths = deaths.filter { $0.code != .lost }.map { "\($0.code)" }
         let excess = max(0, deaths.count - cuts)
@@ -53,7 +53,7 @@ extension SurviveRun {
         return (books, times)
     }
 
-    /// The link swallows everything in silence.
+    /// The link drops all bytes silently.
     func stallLinks(_ port: Int) async throws -> [Books] {
         let link = try await FaultyLink.start(to: port)
         let survivor = Survivor("stalled", "ws://127.0.0.1:\(link.port)/")
@@ -74,21 +74,25 @@ extension SurviveRun {
         return [books]
     }
 
-    /// A half-open link is found within interval and patience; the rest is what a busy machine takes.
+    /// A half-open link is detected within the interval and the timeout.
+    ///
+    /// The rest is for a busy machine.
     func judge(_ name: String, _ deaths: [Books.Loss], since at: ContinuousClock.Instant) async {
         let limit = Survivor.interval + Survivor.patience + .seconds(5)
         let late = deaths.filter { $0.at - at > limit }.map { "after \($0.at - at)" }
         let other = deaths.filter { $0.code != .unresponsive }.map { "as \($0.code)" }
-        await findings.check("\(name) is noticed in time", late + other)
+        await findings.check("\(name) is detected in time", late + other)
     }
 
-    /// Nothing but what was done to the sessions has ended a connection.
+    /// Checks that only the test itself has ended connections.
     func judgeDeaths(_ name: String, _ books: [Books], each wanted: Int) async {
         let other = books.filter { $0.deaths.count != wanted }.map { "\($0.deaths.map { "\($0.code)" }), not \(wanted)" }
-        await findings.check("\(name): no connection ends but for that", other)
+        await findings.check("\(name): no connection ends for another reason", other)
     }
 
-    /// Each connection is cut once its token has expired: the next attempt shows it, is refused, and the one after it has a fresh one.
+    /// Cuts each connection after its token has expired.
+    ///
+    /// The next attempt shows the expired token and is refused. The one after it has a fresh token.
     func renewTokens(_ port: Int) async throws -> [Books] {
         let link = try await FaultyLink.start(to: port)
         let survivors = (1...3).map { Survivor("token-\($0)", "ws://127.0.0.1:\(link.port)/", tokenLife: .seconds(4)) }
@@ -110,13 +114,13 @@ extension SurviveRun {
             }
         }
         try await link.stop()
-        await findings.check("an expired token is refused once, then a fresh one is shown", problems)
+        await findings.check("an expired token is refused once, then a new one is used", problems)
         await judgeDeaths("cuts after the expiry", books, each: rounds)
         await findings.figure("reconnect with a fresh token, ms", times: times)
         return books
     }
 
-    /// Nothing is wrong: the app is busy for longer than the patience, or the server takes its time over each message.
+    /// No fault: the app is busy for longer than the timeout, or the server needs time for each message.
     func takeTime(_ port: Int) async throws -> [Books] {
         let nap = Survivor.interval + Survivor.patience + .seconds(2)
         let napping = Survivor("napping", "ws://127.0.0.1:\(port)/", pace: Survivor.Pace(padding: 6000, nap: nap))
@@ -126,7 +130,7 @@ extension SurviveRun {
         try await Task.sleep(for: nap + .seconds(1))
         let books = [try await napping.finish(), try await slow.finish()]
         let lost = books.flatMap { $0.deaths + $0.failures }.map { "\($0.code)" }
-        await findings.check("a busy app and a slow server are not taken for dead", lost)
+        await findings.check("a busy app and a slow server do not count as dead", lost)
         await findings.figure("false deaths while slow", lost.count)
         return books
     }

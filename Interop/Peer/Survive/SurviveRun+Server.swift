@@ -1,7 +1,7 @@
 import Holdfast
 import HoldfastTesting
 
-/// What happens to the server, with sessions that are connected to it directly.
+/// Faults of the server, with sessions that are connected to it directly.
 extension SurviveRun {
     /// The port is closed for a while, then open again.
     func restart(_ how: String, _ stop: () async throws -> Void) async throws -> [Books] {
@@ -22,7 +22,7 @@ extension SurviveRun {
         return books
     }
 
-    /// SIGSTOP: the machine answers, and the server does not.
+    /// SIGSTOP: the machine accepts connections, but the server does not answer.
     func freeze() async throws -> [Books] {
         let survivors = try await begin(3, named: "frozen")
         var (times, detections): ([Duration], [Duration]) = ([], [])

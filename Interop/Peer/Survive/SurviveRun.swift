@@ -2,17 +2,19 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 
-/// Sessions against one server, over bad links and with the server killed, stopped and frozen.
+/// Sessions against one server, over faulty links, and with the server killed, stopped and frozen.
 struct SurviveRun {
     let server: ServerProcess
-    /// How many random cuts, over all sessions.
+    /// The number of random cuts over all sessions.
     let cuts: Int
     /// How often the server is killed, ended and frozen.
     let rounds: Int
     let seed: UInt64
     let findings = Findings()
 
-    /// Runs everything; true if nothing speaks against it.
+    /// Runs everything.
+    ///
+    /// Returns whether every check passed.
     func run() async -> Bool {
         print("seed \(seed)")
         do {
@@ -31,14 +33,14 @@ struct SurviveRun {
             await judge(books)
             try await judgeLeaks(since: before)
         } catch {
-            await findings.check("the run comes to its end", ["\(error)"])
+            await findings.check("the run completes", ["\(error)"])
         }
         await server.thaw()
         try? await server.kill()
         return await findings.failures == 0
     }
 
-    /// What comes with the first connection stays: event loops, threads, the tables of the runtime.
+    /// Makes a first connection, whose resources stay: event loops, threads, tables of the runtime.
     private func warmUp(_ port: Int) async throws {
         let link = try await FaultyLink.start(to: port)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -53,7 +55,7 @@ struct SurviveRun {
         }
         try await link.stop()
         try await eventually("the sessions of the warm-up are gone") { TokenOffice.livingCount == 0 }
-        // The link's own sockets close in their own time.
+        // The sockets of the link close later.
         var (sockets, isSettled) = (Footprint.of().sockets, false)
         while !isSettled {
             try await Task.sleep(for: .milliseconds(300))
@@ -63,7 +65,7 @@ struct SurviveRun {
     }
 
     private func judge(_ books: [Books]) async {
-        await findings.check("messages come back in order, each once, and are lost only with a connection", books.flatMap(\.faults))
+        await findings.check("messages come back once and in order, and are lost only with a connection", books.flatMap(\.faults))
         let (sent, received) = (books.map(\.sent).reduce(0, +), books.map(\.received).reduce(0, +))
         let (lost, refused) = (books.map(\.lost).reduce(0, +), books.map(\.refused).reduce(0, +))
         await findings.check(

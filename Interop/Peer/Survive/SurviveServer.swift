@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastServer
 import WebSocketRuntime
 
-/// Our server, as one that is treated badly; see `Interop/README.md`.
+/// Our server for the runs with faults; see `Interop/README.md`.
 struct SurviveServer {
     private static let slowness = Duration.milliseconds(700)
 
@@ -13,7 +13,7 @@ struct SurviveServer {
 
     init(port: Int) { self.port = port }
 
-    /// Serves until told to end (SIGTERM), or until whoever started it is gone.
+    /// Serves until SIGTERM, or until the parent process is gone.
     func run() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         signal(SIGTERM, SIG_IGN)
@@ -52,7 +52,7 @@ struct SurviveServer {
         await accusation
     }
 
-    /// A connection that still answers while its client has another.
+    /// Reports an older connection that still answers while its client has another.
     private func accuse(_ older: WebSocketConnection?, _ client: String) async {
         if let older, (try? await older.ping()) != nil { Self.say("double \(client)") }
     }
@@ -63,6 +63,6 @@ struct SurviveServer {
         }
     }
 
-    /// At once and whole: the next moment may be the last.
+    /// Written at once, because the process may be killed.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 }

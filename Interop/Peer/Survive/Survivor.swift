@@ -1,13 +1,13 @@
 import Holdfast
 
-/// A session under watch: it sends numbered messages to a server that echoes them, and keeps ``Books``.
+/// A session that sends numbered messages to an echo server and records them in ``Books``.
 actor Survivor {
-    /// How hard it works.
+    /// How much it sends.
     struct Pace {
         var between = Duration.milliseconds(5)
-        /// The most that a message is filled up with, in characters times three.
+        /// The maximum padding of a message, in characters times three.
         var padding = 700
-        /// How long the app does nothing after the first message.
+        /// How long the app is idle after the first message.
         var nap = Duration.zero
     }
     /// When links are given up, and how fast they are replaced.
@@ -38,7 +38,9 @@ actor Survivor {
         }
     }
 
-    /// Begins to send, and returns with the first message back.
+    /// Starts to send.
+    ///
+    /// Returns when the first message came back.
     func start() async throws {
         // SAFETY: both end with the socket, which `finish` closes; `producer` is awaited there.
         consumer = Task { for await event in self.socket.events { await self.note(event, at: .now) } }
@@ -60,18 +62,18 @@ actor Survivor {
         return death
     }
 
-    /// Until the present token has expired.
+    /// Waits until the current token has expired.
     func expiry() async throws {
         while let left = office?.left, left > 0 { try await Task.sleep(for: .milliseconds(left + 1)) }
     }
 
     var staleCount: Int { office?.staleCount ?? 0 }
 
-    /// Sends no more, waits for the last message to come back, closes, and returns the books.
+    /// Stops sending, waits for the last message to come back, closes, and returns the record.
     func finish() async throws -> Books {
         isSending = false
         await producer?.value
-        // Should the link break under the last one, another is the last.
+        // If the link fails during the last message, another message is the last.
         let lastOpening = books.openings.count
         try? await eventually("\(name) has all its messages back", within: .seconds(30)) {
             books.last == books.sent || books.openings.count > lastOpening

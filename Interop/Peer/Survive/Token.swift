@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import WebSocketRuntime
 
-/// What a client shows to be let in: `CLIENT.EXPIRY`, the latter in milliseconds since 1970.
+/// A client's token: `CLIENT.EXPIRY`, with the expiry in milliseconds since 1970.
 struct Token {
     let client: String
     let expiry: Int
@@ -21,15 +21,20 @@ struct Token {
     private static var now: Int { Int(Date.now.timeIntervalSince1970 * 1000) }
 }
 
-/// Gives one client its tokens: the same one over and over, for it does not watch the time.
+/// Gives one client its tokens.
 ///
-/// One that was given out when it had expired is replaced on the next request, for then the server has said so.
-/// Only a session and its tasks hold it, so its end is theirs.
+/// It returns the same token repeatedly, because it does not check the time.
+///
+/// A token that was expired when it was given out is replaced at the next request, because the server has refused it.
+///
+/// Only a session and its tasks hold this object, so it ends with them.
 final class TokenOffice: Sendable {
-    /// What is left of a token's life is enough for a handshake, or the token is replaced: only what is long expired is shown.
+    /// A token is replaced if its remaining time is too short for a handshake.
+    ///
+    /// So only tokens that expired long ago are shown.
     private static let margin = 1500
     private static let living = LockedValue(0)
-    /// How many sessions, or parts of one, are left.
+    /// The number of remaining sessions or parts of them.
     static var livingCount: Int { living.withLockedValue(\.self) }
 
     private let life: Duration
@@ -43,9 +48,9 @@ final class TokenOffice: Sendable {
 
     deinit { Self.living.withLockedValue { $0 -= 1 } }
 
-    /// How often a token was given out that had expired.
+    /// How often an expired token was given out.
     var staleCount: Int { state.withLockedValue(\.staleCount) }
-    /// Milliseconds until the present token expires.
+    /// Milliseconds until the current token expires.
     var left: Int { state.withLockedValue { $0.token.left } }
 
     func next() -> Credential {

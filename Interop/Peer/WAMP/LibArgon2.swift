@@ -3,7 +3,7 @@
     import Glibc
     import HoldfastWAMP
 
-    /// Argon2id of Debian's libargon2, found when it is first needed: the other uses of this program do without.
+    /// Argon2id of Debian's libargon2, loaded at the first use because other uses of this program do not need it.
     enum LibArgon2 {
         private typealias Function =
             @convention(c) (

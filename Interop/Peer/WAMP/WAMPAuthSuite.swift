@@ -1,7 +1,9 @@
 import HoldfastWAMP
 import WAMPCore
 
-/// Right and wrong secrets with every method that Crossbar has, and every serialization; each path of the router takes one method.
+/// Right and wrong secrets for every method of Crossbar in every serialization.
+///
+/// Each path of the router accepts one method.
 struct WAMPAuthSuite: Sendable {
     let base: String
     let realm: String

@@ -2,13 +2,15 @@ import Foundation
 import HoldfastWAMP
 import WebSocketRuntime
 
-/// Our client in `Benchmarks/wamp`: does one kind of work, and prints what came of it as JSON.
+/// Our client in `Benchmarks/wamp`.
 ///
-/// `start` and `end` stand around the part during which processor time is counted from outside.
+/// It does one kind of work and prints the results as JSON.
+///
+/// `start` and `end` enclose the part whose processor time is measured from outside.
 struct WAMPBench {
     static let add = Procedure<(Int, Int), Int>("com.bench.add")
     static let news = Topic<String>("com.bench.news")
-    /// The same in the Python client.
+    /// The Python client uses the same payload.
     static let payload = String(repeating: "x", count: 100)
     static let latencies = 1000
 
@@ -20,7 +22,7 @@ struct WAMPBench {
 
     // MARK: - Calls
 
-    /// Calls a procedure of another session, with so many calls under way at once.
+    /// Calls a procedure of another session, with this number of calls in flight.
     func calls(inFlight: Int) async throws {
         let (caller, callee) = (client(), client())
         try await callee.register(Self.add) { input, _ in input.0 + input.1 }
@@ -53,7 +55,7 @@ struct WAMPBench {
 
     // MARK: - Events
 
-    /// Publishes to so many sessions, with a bounded number of events under way.
+    /// Publishes to these subscribers, with a limited number of events in flight.
     func events(subscribers count: Int) async throws {
         let (publisher, meter) = (client(), EventMeter())
         let subscribers = (0..<count).map { _ in client() }
@@ -62,7 +64,7 @@ struct WAMPBench {
             let events = try await subscriber.subscribe(Self.news, buffer: .dropOldest(capacity: 100_000))
             listening.append(Task { for try await event in events where event.content == Self.payload { meter.count() } })
         }
-        // So many that nobody waits for the publisher.
+        // Enough that subscribers do not wait for the publisher.
         let burst = max(64, 512 / count)
         var sent = 0
         let latency = try await measure {
@@ -86,9 +88,9 @@ struct WAMPBench {
         await publisher.close()
     }
 
-    // MARK: - What is printed
+    // MARK: - Output
 
-    /// How long it takes, one after the other, in milliseconds, sorted.
+    /// The times of sequential runs in milliseconds, sorted.
     func measure(_ body: () async throws -> Void) async throws -> [Double] {
         let clock = ContinuousClock()
         var times: [Double] = []
@@ -114,7 +116,9 @@ enum WAMPBenchError: Error {
     case notJoined
 }
 
-/// Counts what all subscribers have got; one may wait for a number.
+/// Counts the events of all subscribers.
+///
+/// One task may wait for a number.
 final class EventMeter: Sendable {
     private struct State {
         var count = 0
@@ -133,7 +137,7 @@ final class EventMeter: Sendable {
         reached?.resume()
     }
 
-    /// Nothing more is awaited.
+    /// Ends all waiting.
     func stop() { state.withLockedValue { $0.isStopped = true } }
     var isStopped: Bool { state.withLockedValue { $0.isStopped } }
 

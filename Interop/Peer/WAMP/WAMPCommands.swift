@@ -1,6 +1,6 @@
 import HoldfastWAMP
 
-/// What this program does as a client of WAMP; see `Interop/wamp`.
+/// The commands of this program as a WAMP client; see `Interop/wamp`.
 struct WAMPCommands {
     static let usage = """
                HoldfastPeer wamp suite URL REALM json|messagePack|cbor [--router crossbar|xconn]
@@ -14,7 +14,7 @@ struct WAMPCommands {
 
     let arguments: Arguments
 
-    /// The exit status; nil if these are no commands of it.
+    /// The exit status, or nil if the words are none of these commands.
     func run() async throws -> Int32? {
         let words = Array(arguments.words.dropFirst())
         switch (words.first, words.count) {

@@ -1,13 +1,14 @@
 import Foundation
 import HoldfastWAMP
 
-/// As little of clients as can be, so that the router is what is measured: subscribers that join, subscribe, and from then on only count
-/// what comes; a publisher that keeps a window of events under way, so that the router never waits for it.
+/// Minimal clients, so that the router is measured.
+///
+/// Subscribers join, subscribe, and then only count events. A publisher keeps a window of events in flight, so that the router never waits.
 struct WAMPFlood {
     static let serialization = WAMPSerialization.messagePack
-    /// Publications under way: more than a router can deliver while the publisher is told that it has delivered some.
+    /// Publications in flight: more than a router delivers until the publisher learns of some deliveries.
     static let window = 512
-    /// How many the publisher sends before it looks how far the subscribers are.
+    /// The number of publications after which the publisher checks the subscribers.
     static let burst = 64
 
     let bench: WAMPBench
@@ -25,7 +26,7 @@ struct WAMPFlood {
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // Each tells once that it is subscribed.
+        // Each subscriber counts once for its subscription.
         await meter.reach(count)
         let publisher = try await WebSocketConnection.connect(to: bench.url, configuration: configuration)
         try await publisher.send(.hello(realm: bench.realm, details: ["roles": ["publisher": [:]]]))
@@ -60,7 +61,7 @@ struct WAMPFlood {
     }
 }
 
-/// Joins, subscribes, and counts; on its event loop.
+/// Joins, subscribes, and counts, on its event loop.
 private final class FloodSubscriber: InlineHandler {
     private let realm: String
     private let meter: EventMeter
@@ -73,7 +74,7 @@ private final class FloodSubscriber: InlineHandler {
     }
 
     func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {
-        // An event has the whole payload; anything else that comes now is shorter, and ends the run.
+        // An event has the whole payload. A shorter message is unexpected and ends the run.
         if isSubscribed { return bytes.byteCount > WAMPBench.payload.utf8.count ? meter.count() : socket.close(code: .protocolError) }
         switch try? WAMPMessage(decoding: bytes, as: WAMPFlood.serialization) {
         case .welcome: send(.subscribe(request: 1, options: [:], topic: WAMPBench.news.uri), on: socket)
@@ -86,7 +87,7 @@ private final class FloodSubscriber: InlineHandler {
 
     func ended(_ result: Result<CloseRecord, TransportError>) {
         guard !meter.isStopped else { return }
-        // What it was to count never comes.
+        // Its events will never arrive.
         FileHandle.standardError.write(Data("a subscriber has lost its connection: \(result)\n".utf8))
         exit(1)
     }

@@ -3,13 +3,13 @@ import HoldfastWAMP
 import WebSocketRuntime
 import WAMPCore
 
-/// Calls and events without a pause while somebody kills the router and starts it again.
+/// Calls and events without a pause while a script kills and restarts the router.
 ///
-/// Prints `loaded` whenever all of it works again, so many times; the last time, it stops and says whether anything was left hanging.
+/// Prints `loaded` in each round when everything works again. After the last round it stops and checks that nothing is pending.
 struct WAMPStorm: Sendable {
     static let rounds = 3
     static let callers = 8
-    /// How much has to work after a loss.
+    /// How many results and events must arrive after a loss.
     static let enough = 300
 
     private struct Tally: CustomStringConvertible {
@@ -67,8 +67,8 @@ struct WAMPStorm: Sendable {
             isCalm = false
         }
         let result = tally.withLockedValue { $0 }
-        print("\(isCalm ? "ok" : "not ok") nothing is left hanging")
-        print("\(result.gaps == Self.rounds - 1 ? "ok" : "not ok") each loss is told to the stream, once: \(result.gaps)")
+        print("\(isCalm ? "ok" : "not ok") no request is left pending")
+        print("\(result.gaps == Self.rounds - 1 ? "ok" : "not ok") each loss is reported to the stream once: \(result.gaps)")
         print("\(result.strange.isEmpty ? "ok" : "not ok") calls end with results or as lost: \(result)")
         await callee.close()
         let remains = await remains(at: caller)
@@ -79,7 +79,7 @@ struct WAMPStorm: Sendable {
         return isCalm && result.gaps == Self.rounds - 1 && result.strange.isEmpty && remains == nil
     }
 
-    /// What the router still has of sessions other than this one, once another storm's have had the time to leave; nil: nothing.
+    /// What the router still has of other sessions after they had time to leave, or nil.
     private func remains(at client: WAMPClient) async -> String? {
         do {
             try await Suite.withDeadline(.seconds(20)) {
@@ -134,16 +134,16 @@ struct WAMPStorm: Sendable {
         tally.withLockedValue { tally in
             switch (error.code, error.uri) {
             case (.connectionLost, _), (.timedOut, _): tally.lost += 1
-            // The callee is not back yet, or was lost with the call.
+            // The callee has not returned yet, or was lost with the call.
             case (.refused, WAMPURI.Error.noSuchProcedure), (.refused, WAMPURI.Error.canceled): tally.refused += 1
             default: tally.strange.append("\(error)")
             }
         }
-        // One that is refused at once shall not be all that happens.
+        // A pause, so that immediate refusals do not dominate.
         try? await Task.sleep(for: .milliseconds(20))
     }
 
-    /// Waits until so much more has worked.
+    /// Waits until enough results and events have arrived.
     private func works() async throws {
         let start = tally.withLockedValue { $0 }
         try await Suite.withDeadline(.seconds(40)) {

@@ -3,7 +3,7 @@ import HoldfastWAMP
 import WAMPCore
 
 extension WAMPSuite {
-    /// Procedures of ours that Python calls.
+    /// Procedures of ours that the Python client calls.
     var callee: [(String, Check)] {
         [
             ("Python calls a procedure of ours", Self.called),
@@ -13,14 +13,14 @@ extension WAMPSuite {
 
     var advancedCallee: [(String, Check)] {
         [
-            ("a handler's error brings its URI and arguments", Self.handlerFails),
+            ("a handler's error has its URI and arguments", Self.handlerFails),
             ("a handler sends its result in parts", Self.handlerProgress),
             ("a caller that cancels interrupts the handler", Self.interrupted),
-            ("a procedure is offered once", Self.offeredTwice),
-            ("a procedure that is given up is free again", Self.givenUp),
-            ("procedures by prefix and by pattern are told what was called", Self.patterns),
-            ("those who share a registration are called in turn", Self.shared),
-            ("input comes in parts, where the router can do it", Self.inputInParts),
+            ("a procedure is registered once", Self.offeredTwice),
+            ("an unregistered procedure is free again", Self.givenUp),
+            ("procedures with a prefix or a pattern learn which URI was called", Self.patterns),
+            ("shared registrations are called in turn", Self.shared),
+            ("input comes in parts, if the router supports it", Self.inputInParts),
         ]
     }
 
@@ -44,7 +44,7 @@ extension WAMPSuite {
         let name = Procedure<Void, String>("com.ours.name")
         let first = try await world.one.register(name) { _, _ in "one" }
         first.unregister()
-        // Another may offer it once the router has taken it back: tried until then.
+        // The name is free only after the router has processed the unregistration, so this retries.
         while true {
             let second: Registration
             do {
@@ -144,7 +144,7 @@ extension WAMPSuite {
             try await call.finish([300])
             try Suite.expect(try await call.result().list, [321])
         } catch let error as WAMPError {
-            // Crossbar makes a new invocation of each part, and does not say that it has them.
+            // Crossbar makes a new invocation for each part, and does not announce the feature.
             guard world.suite.router == .crossbar else { throw error }
             try Suite.expect(error.code, .unsupported)
         }

@@ -9,16 +9,16 @@ extension WAMPSuite {
         "Grüße, 世界 🌍", "a\0b", [], [:], [1, [2, [3, ["a": [nil]]]]], ["": 1, "ключ": ["b": [true]]],
     ]
 
-    /// What every router can do.
+    /// The checks for every router.
     var calls: [(String, Check)] {
         [
-            ("a typed call brings its result", { try Suite.expect(try await $0.one.call(PartnerAPI.add, 23, 7), 30) }),
+            ("a typed call returns its result", { try Suite.expect(try await $0.one.call(PartnerAPI.add, 23, 7), 30) }),
             ("values come back as they were sent", Self.echoes),
-            ("arguments by place and by name come back together", Self.keywords),
+            ("positional and keyword arguments return together", Self.keywords),
             ("a large payload comes back", Self.large),
-            ("a hundred calls at once each get their own result", Self.hundred),
-            ("an error of the callee's brings its URI and arguments", Self.failure),
-            ("a procedure that nobody offers is told", Self.nobody),
+            ("a hundred concurrent calls get their own results", Self.hundred),
+            ("an error of the callee has its URI and arguments", Self.failure),
+            ("a call of an unregistered procedure is an error", Self.nobody),
         ]
     }
 
@@ -27,7 +27,7 @@ extension WAMPSuite {
             ("bytes come back as they were sent", Self.bytes),
             ("a result comes in parts", Self.parts),
             ("a call whose task is cancelled ends at once, and interrupts the callee", Self.cancelled),
-            ("a call ends when its time is over, and interrupts the callee", Self.timedOut),
+            ("a call ends at its timeout, and interrupts the callee", Self.timedOut),
             ("a call that is skipped ends at once", Self.skipped),
         ]
     }
@@ -37,7 +37,7 @@ extension WAMPSuite {
     }
 
     @Sendable private static func bytes(_ world: WAMPWorld) async throws {
-        // In JSON they come back as the text that stands for them.
+        // In JSON they return as text.
         for bytes: [UInt8] in [[0], Array(0...255)] {
             let echo = Procedure<Blob, Blob>("com.partner.echo")
             try Suite.expect(try await world.one.call(echo, Blob(bytes)), Blob(bytes))
@@ -88,7 +88,7 @@ extension WAMPSuite {
         try Suite.expect(parts, [1, 2, 3, 4, 5])
     }
 
-    /// A call that the partner is busy with.
+    /// A call that keeps the partner busy.
     static func slow<Result: Sendable>(
         _ world: WAMPWorld, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Task<Result, any Error> {
@@ -112,7 +112,7 @@ extension WAMPSuite {
             try await world.one.call("com.partner.slow", options: CallOptions(timeout: .milliseconds(200)))
             throw Suite.Failure(description: "no error")
         } catch let error as WAMPError {
-            // A router that keeps the time itself may be first.
+            // A router with its own timeout may be first.
             if error.uri != WAMPURI.Error.timeout { try Suite.expect(error.code, .timedOut) }
         }
         try Suite.expect(try await world.ask("interrupted", .integer(Int64(before + 1))), .integer(Int64(before + 1)))
@@ -126,12 +126,12 @@ extension WAMPSuite {
     }
 }
 
-/// What the partner offers.
+/// The procedures of the partner.
 enum PartnerAPI {
     static let add = Procedure<(Int, Int), Int>("com.partner.add2")
 }
 
-/// Bytes, by whatever means the serialization has for them.
+/// Bytes in the form of each serialization.
 struct Blob: Codable, Equatable, Sendable {
     let bytes: [UInt8]
 

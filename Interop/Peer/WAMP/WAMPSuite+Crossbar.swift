@@ -3,14 +3,14 @@ import HoldfastTesting
 import HoldfastWAMP
 import WAMPCore
 
-/// What is asked of Crossbar alone, since only Crossbar is configured for it, or has procedures for it.
+/// The checks for Crossbar only, which need its configuration or its procedures.
 extension WAMPSuite {
     var permissions: [(String, Check)] { [("what is forbidden is refused", Self.forbidden)] }
 
     var revocation: [(String, Check)] {
         [
-            ("a subscription that is revoked says so, and stands again", Self.subscriptionRevoked),
-            ("a procedure that is taken away without a word stands again with the next session", Self.registrationRemoved),
+            ("a revoked subscription is reported, and made again", Self.subscriptionRevoked),
+            ("a procedure removed without notice is registered again in the next session", Self.registrationRemoved),
         ]
     }
 
@@ -32,9 +32,9 @@ extension WAMPSuite {
         try Suite.expect(try await events.take(1), [[1]])
     }
 
-    /// Crossbar 26.10.1 fails itself once it has taken the procedure away (`forward_for` of nothing), and so tells nobody.
+    /// Crossbar 26.10.1 fails after it has removed the procedure (`forward_for` of nothing), and so notifies no client.
     ///
-    /// When this check fails because it does no longer, UNREGISTERED comes, and the procedure has to stand again without a cut.
+    /// If this check fails because Crossbar is repaired, UNREGISTERED arrives, and the procedure must be registered again without a cut.
     @Sendable private static func registrationRemoved(_ world: WAMPWorld) async throws {
         let uri = "com.revoked.procedure"
         let registration = try await world.one.register(uri) { _, _ in WAMPArguments([7]) }

@@ -2,22 +2,22 @@ import CodecCore
 import HoldfastWAMP
 import WAMPCore
 
-/// Who calls and who publishes, told where that is wished, and not elsewhere.
+/// Disclosure of callers and publishers, where it is requested and not elsewhere.
 extension WAMPSuite {
-    /// With a router that tells it where one of the two sides wishes it.
+    /// The checks for routers that disclose at the request of one side.
     var wishedDisclosure: [(String, Check)] {
         [
-            ("a caller is disclosed only where it wishes that", Self.callerWishes),
-            ("a caller is disclosed only where the callee wishes that", Self.calleeWishes),
-            ("a publisher is disclosed only where it wishes that", Self.publisherWishes),
+            ("a caller is disclosed only on its request", Self.callerWishes),
+            ("a caller is disclosed only on the callee's request", Self.calleeWishes),
+            ("a publisher is disclosed only on its request", Self.publisherWishes),
         ]
     }
 
-    /// With Crossbar, whose configuration says for which URIs it tells it.
+    /// The checks for Crossbar, whose configuration lists the URIs with disclosure.
     var grantedDisclosure: [(String, Check)] {
         [
-            ("a caller is disclosed only where that is configured", Self.callerGranted),
-            ("a publisher is disclosed only where that is configured", Self.publisherGranted),
+            ("a caller is disclosed only if configured", Self.callerGranted),
+            ("a publisher is disclosed only if configured", Self.publisherGranted),
         ]
     }
 

@@ -7,18 +7,18 @@ extension WAMPSuite {
     var meta: [(String, Check)] {
         [
             ("the meta API knows sessions, subscriptions and registrations", Self.looked),
-            ("the meta API tells who joins", Self.joins),
-            ("a session that is killed joins again", Self.killed),
+            ("the meta API reports sessions that join", Self.joins),
+            ("a killed session joins again", Self.killed),
             ("a testament is published when its session is lost", Self.testament),
         ]
     }
 
-    /// What outlives a connection.
+    /// What survives the loss of a connection.
     var losses: [(String, Check)] {
         [("after a loss, calls have ended, and subscriptions and procedures stand again", Self.lost)]
     }
 
-    /// The same without what a router that forgets nobody cannot do.
+    /// The same without the checks that fail with a router that keeps lost sessions.
     var sloppyLosses: [(String, Check)] {
         [("after a loss, calls have ended, and streams go on", { _ = try await Self.lose($0) })]
     }
@@ -70,7 +70,7 @@ extension WAMPSuite {
         let before = try await world.one.joined()
         world.link.cut(.rst)
         try Suite.expect(try await events.take(1), [["farewell"]])
-        // The router may hear of the loss first.
+        // The router may detect the loss first.
         try await joined(world.one, after: before)
     }
 
@@ -82,7 +82,7 @@ extension WAMPSuite {
         }
     }
 
-    /// Cuts the link while there is a call, and returns a stream that has outlived it.
+    /// Cuts the link during a call, and returns a stream that has survived.
     private static func lose(_ world: WAMPWorld) async throws -> Events<WAMPArguments> {
         let events = try await world.one.subscribe("com.outlives")
         let call = try await slow(world) { try await world.one.call("com.partner.slow") }
@@ -108,7 +108,7 @@ extension WAMPSuite {
     }
 
     @Sendable static func history(_ world: WAMPWorld) async throws {
-        // Crossbar keeps only what somebody got.
+        // Crossbar keeps only events that had a subscriber.
         let witness = try await world.two.subscribe("com.history.exact")
         defer { witness.end() }
         let events = try await world.one.subscribe("com.history.exact", options: SubscribeOptions(historyAfterGap: 20))
@@ -116,7 +116,7 @@ extension WAMPSuite {
         try Suite.expect(try await events.take(1), [["before"]])
         world.link.refuse()
         world.link.cut()
-        // What is published before the client has noticed the cut may still come to it.
+        // Events that are published before the client has noticed the cut may still arrive.
         for await state in world.one.states where state.session == nil { break }
         for number in 1...3 { try await world.ask("publish", "com.history.exact", [.integer(Int64(number))]) }
         world.link.welcome()

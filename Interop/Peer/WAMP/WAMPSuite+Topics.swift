@@ -3,21 +3,21 @@ import HoldfastWAMP
 import WAMPCore
 
 extension WAMPSuite {
-    /// What every router can do.
+    /// The checks for every router.
     var topics: [(String, Check)] {
         [
-            ("events of Python's come in the order of their publication", Self.order),
-            ("Python hears what we publish", Self.heard),
-            ("two streams share a subscription, and end apart", Self.shared),
+            ("events from Python arrive in the order of their publication", Self.order),
+            ("Python gets our publications", Self.heard),
+            ("two streams share a subscription, and end separately", Self.shared),
         ]
     }
 
     var advancedTopics: [(String, Check)] {
         [
-            ("an event does not come back to its publisher, unless that is wished", Self.exclusion),
-            ("an event keeps from those who are excluded, and comes to those who are eligible", Self.audience),
-            ("topics by prefix and by pattern are heard, and told", Self.patterns),
-            ("an event that is kept comes to those who subscribe later and ask for it", Self.retained),
+            ("an event does not come back to its publisher, unless requested", Self.exclusion),
+            ("an event reaches eligible sessions, and not excluded ones", Self.audience),
+            ("subscriptions with a prefix or a pattern get events with their topics", Self.patterns),
+            ("a retained event reaches later subscribers that request it", Self.retained),
         ]
     }
 

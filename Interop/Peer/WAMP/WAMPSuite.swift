@@ -5,9 +5,11 @@ import HoldfastTesting
 import HoldfastWAMP
 import WAMPCore
 
-/// The checks that our client makes with a router, and with `partner.py` at its other side; each prints `ok NAME` or `not ok NAME: why`.
+/// The checks of our client with a router and `partner.py`.
+///
+/// Each prints `ok NAME` or `not ok NAME: why`.
 struct WAMPSuite: Sendable {
-    /// Whose habits to expect.
+    /// The router whose behaviour is expected.
     enum Router: String { case holdfast, crossbar, xconn }
     typealias Check = @Sendable (WAMPWorld) async throws -> Void
 
@@ -22,7 +24,7 @@ struct WAMPSuite: Sendable {
         switch router {
         case .holdfast: checks += wishedDisclosure + losses
         case .crossbar: checks += grantedDisclosure + permissions + revocation + losses
-        // It never forgets a session that is lost: its procedures stay taken, and who publishes to it is cut off.
+        // Xconn never forgets a lost session: its procedures stay registered, and a publisher to it is disconnected.
         case .xconn: checks += sloppyLosses
         }
         return try await run(checks)
@@ -51,7 +53,7 @@ struct WAMPSuite: Sendable {
     }
 }
 
-/// Two clients of ours, each behind a link that can be cut, at one router.
+/// Two clients of ours at one router, each behind a link that can be cut.
 struct WAMPWorld: Sendable {
     let suite: WAMPSuite
     let link: FaultyLink
@@ -84,13 +86,13 @@ struct WAMPWorld: Sendable {
         await two.close()
     }
 
-    /// What the partner answers.
+    /// The partner's answer.
     @discardableResult
     func ask(_ name: String, _ list: Value..., keywords: ValueMap = [:]) async throws -> Value {
         try await two.call("com.partner.\(name)", list, keywords: keywords).list.first ?? .null
     }
 
-    /// What comes of the partner's call.
+    /// The result of the partner's call.
     func relay(_ uri: String, _ list: [Value] = [], keywords: ValueMap = [:]) async throws -> Value {
         var all = keywords
         all["args"] = .array(list)
@@ -110,7 +112,7 @@ struct WAMPWorld: Sendable {
 }
 
 extension Events<WAMPArguments> {
-    /// The values by place of the next events.
+    /// The positional values of the next events.
     func take(_ count: Int) async throws -> [Value] {
         var events: [Value] = []
         for try await event in self {
@@ -122,7 +124,7 @@ extension Events<WAMPArguments> {
 }
 
 extension Suite {
-    /// Expects an error of the client's.
+    /// Expects an error of the client.
     static func refusal(_ code: WAMPError.Code = .refused, uri: String? = nil, _ body: () async throws -> Void) async throws {
         do {
             try await body()

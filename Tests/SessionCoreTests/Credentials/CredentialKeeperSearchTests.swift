@@ -4,49 +4,49 @@ import SessionCore
 import Testing
 
 @Suite struct CredentialKeeperSearchTests {
-    @Test func `whatever happens, one fetch at a time, every need is answered once, and nothing comes after the end`() {
-        let lives: [Duration?] = [.seconds(20), .zero, nil]
+    @Test func `in every sequence of events at most one fetch runs and each need gets exactly one answer`() {
+        let lifetimes: [Duration?] = [.seconds(20), .zero, nil]
         let inputs: [Audited.Input] =
-            [.late] + lives.map { .provided($0) } + [true, false].map { .failed(isRetryable: $0) }
+            [.late] + lifetimes.map { .provided($0) } + [true, false].map { .failed(isRetryable: $0) }
             + [.needed, .connected, .disconnected, .ended].map { .other($0) }
         let states = explore(Audited(), inputs: inputs, depth: 9, tick: .seconds(6)) { step in
             let (before, after) = (step.before, step.after)
             #expect((0...1).contains(after.fetches), "\(step)")
-            #expect(after.isAwaited == after.machine.isNeeded, "a need is answered when its fetch ends, and no sooner: \(step)")
-            #expect(!after.wasAnsweredUnasked, "\(step)")
+            #expect(after.isAwaited == after.machine.isNeeded, "a need is answered when its fetch ends, not earlier: \(step)")
+            #expect(!after.wasAnsweredWithoutNeed, "\(step)")
             if step.input == .late { #expect(step.effects.isEmpty && after == before, "\(step)") }
             if step.effects.contains(.handOver) { #expect(before.isConnected && !before.isAwaited, "\(step)") }
             if before.isOver { #expect(step.effects.isEmpty && after.machine == before.machine, "\(step)") }
             if after.isOver { #expect(after.deadline == nil && after.fetches == 0, "\(step)") }
-            if after.fetches == 1 { #expect(after.deadline != nil, "no fetch runs for ever: \(step)") }
+            if after.fetches == 1 { #expect(after.deadline != nil, "every fetch has a deadline: \(step)") }
             guard step.input == nil else { return }
             if case .fetch? = step.effects.first { #expect(before.isConnected, "\(step)") }
             if let deadline = before.deadline, step.now >= deadline {
-                #expect(!step.effects.isEmpty && after.deadline ?? .distantFuture > step.now, "time moves on: \(step)")
+                #expect(!step.effects.isEmpty && after.deadline ?? .distantFuture > step.now, "the deadline advances: \(step)")
             } else {
-                #expect(step.effects.isEmpty && after == before, "waking early is harmless: \(step)")
+                #expect(step.effects.isEmpty && after == before, "waking early does nothing: \(step)")
             }
         }
         #expect(states > 1000)
     }
 
-    /// A provider with any lives, delays and failures, under a session that loses its connection now and then.
+    /// A provider with random lifetimes, delays and failures, and a session that loses connections.
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `a day with a whimsical provider has no busy hour, and no attempt waits beyond the timeout`(seed: UInt64) {
+    func `with an unreliable provider, fetches keep their pause for a day and no attempt waits beyond the timeout`(seed: UInt64) {
         var day = Day(seed: seed)
         while day.now < Moment(.seconds(86_400)) { day.step() }
         #expect(day.longestWait <= CredentialPolicy().timeout)
-        #expect(day.shortestPause >= CredentialKeeper.pause, "between fetches that nobody waits for")
+        #expect(day.shortestPause >= CredentialKeeper.pause, "between fetches that no attempt waits for")
         #expect(day.attempts > 10)
     }
 }
 
-/// A keeper between a session and a provider that draw what they do.
+/// A keeper with a random session and a random provider.
 private struct Day {
     var random: SeededGenerator
     var keeper = CredentialKeeper()
     var now = Moment.start
-    /// When the next thing happens beside the keeper's deadline.
+    /// The inputs to come, besides the keeper's deadline.
     var pending: [(at: Moment, input: CredentialKeeper.Input)] = [(.start, .needed)]
     var isConnected = false
     var neededAt: Moment?
@@ -66,7 +66,7 @@ private struct Day {
             if case .fetch? = effects.first, let restingSince { shortestPause = min(shortestPause, now - restingSince) }
         } else {
             guard let index = pending.firstIndex(where: { $0.at == due }) else {
-                Issue.record("nothing will ever happen again")
+                Issue.record("no event is left")
                 now = .distantFuture
                 return
             }
@@ -97,13 +97,14 @@ private struct Day {
     private mutating func perform(_ effect: CredentialKeeper.Effect) {
         switch effect {
         case .fetch(let fetch):
-            guard Int.random(in: 0..<8, using: &random) > 0 else { return }  // It hangs.
-            let lives = [nil, .seconds(-5), .zero, .milliseconds(1), seconds(1...40), seconds(40...7200)]
-            let life = lives.randomElement(using: &random) ?? nil
-            let isFine = Int.random(in: 0..<4, using: &random) > 0
-            let news: CredentialKeeper.Input = isFine ? .provided(fetch: fetch, expiresIn: life) : .failed(fetch: fetch, isRetryable: true)
-            pending.append((now + seconds(0...40), news))
-        case .cancelFetch: break  // Its news may still come.
+            guard Int.random(in: 0..<8, using: &random) > 0 else { return }  // The fetch never ends.
+            let lifetimes = [nil, .seconds(-5), .zero, .milliseconds(1), seconds(1...40), seconds(40...7200)]
+            let lifetime = lifetimes.randomElement(using: &random) ?? nil
+            let succeeds = Int.random(in: 0..<4, using: &random) > 0
+            let result: CredentialKeeper.Input =
+                succeeds ? .provided(fetch: fetch, expiresIn: lifetime) : .failed(fetch: fetch, isRetryable: true)
+            pending.append((now + seconds(0...40), result))
+        case .cancelFetch: break  // The result may still arrive.
         case .ready:
             answer()
             attempts += 1
@@ -122,24 +123,24 @@ private struct Day {
     private mutating func seconds(_ range: ClosedRange<Int>) -> Duration { .seconds(Int.random(in: range, using: &random)) }
 }
 
-/// A keeper with the fetches that run, and whether an attempt waits.
+/// A keeper, the number of running fetches, and whether an attempt waits.
 private struct Audited: Machine, Hashable {
     enum Input: Hashable { case provided(Duration?), failed(isRetryable: Bool), late, other(CredentialKeeper.Input) }
 
     var machine = CredentialKeeper(policy: CredentialPolicy(timeout: .seconds(12)))
     var fetches = 0
     var isAwaited = false
-    var wasAnsweredUnasked = false
+    var wasAnsweredWithoutNeed = false
     var isConnected = false
     var isOver = false
     var deadline: Moment? { machine.deadline }
 
     mutating func handle(_ input: Input, at now: Moment, into effects: inout [CredentialKeeper.Effect]) {
         switch input {
-        case .provided(let life):
+        case .provided(let lifetime):
             guard fetches > 0 else { return }
             fetches -= 1
-            machine.handle(.provided(fetch: machine.lastFetch, expiresIn: life), at: now, into: &effects)
+            machine.handle(.provided(fetch: machine.lastFetch, expiresIn: lifetime), at: now, into: &effects)
         case .failed(let isRetryable):
             guard fetches > 0 else { return }
             fetches -= 1
@@ -167,7 +168,7 @@ private struct Audited: Machine, Hashable {
             case .fetch: fetches += 1
             case .cancelFetch: fetches -= 1
             case .ready, .unavailable:
-                wasAnsweredUnasked = wasAnsweredUnasked || !isAwaited
+                wasAnsweredWithoutNeed = wasAnsweredWithoutNeed || !isAwaited
                 isAwaited = false
             case .handOver: break
             }

@@ -6,36 +6,36 @@ import WebSocketCore
     private static let standard = LossTable.standard
 
     @Test(arguments: [0, 1001, 1004, 1005, 1006, 1009, 1011, 1012, 1013, 1014, 1016, 2999, 3001, 3008, 3500, 3999, 5000] as [UInt16])
-    func `a code that may pass is worth a retry`(code: UInt16) {
+    func `close codes of temporary failures are retried`(code: UInt16) {
         #expect(Self.standard[.closed(CloseCode(rawValue: code))] == .retry)
     }
 
     @Test(arguments: [1000, 1002, 1003, 1007, 1010, 1015, 3003, 4000, 4999] as [UInt16])
-    func `a code that says no is final`(code: UInt16) {
+    func `close codes of permanent failures are final`(code: UInt16) {
         #expect(Self.standard[.closed(CloseCode(rawValue: code))] == .final)
     }
 
     @Test(arguments: [1008, 3000] as [UInt16])
-    func `a code that says who are you asks for credentials first`(code: UInt16) {
+    func `close codes of refused credentials refresh the credentials`(code: UInt16) {
         #expect(Self.standard[.closed(CloseCode(rawValue: code))] == .refreshCredentials)
     }
 
     @Test(arguments: [1000, 1001, 1006, 1008, 1012, 4000] as [UInt16])
-    func `what this side closed on purpose is final, whatever the code`(code: UInt16) {
+    func `a close from this side is final for every code`(code: UInt16) {
         #expect(Self.standard[.closed(CloseCode(rawValue: code), by: .local)] == .final)
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 511, 599])
-    func `a status that may pass is worth a retry`(status: Int) {
+    func `statuses of temporary failures are retried`(status: Int) {
         #expect(Self.standard[.refused(status: status)] == .retry)
     }
 
     @Test(arguments: [-1, 0, 200, 204, 301, 302, 307, 400, 402, 403, 404, 407, 410, 418, 426, 431, 451, 499, 501, 505, 600, .max])
-    func `a status that says no is final`(status: Int) {
+    func `other statuses are final`(status: Int) {
         #expect(Self.standard[.refused(status: status)] == .final)
     }
 
-    @Test func `401 asks for credentials first`() {
+    @Test func `401 refreshes the credentials`() {
         #expect(Self.standard[.refused(status: 401)] == .refreshCredentials)
     }
 
@@ -43,16 +43,16 @@ import WebSocketCore
         arguments: [
             .lost, .unresponsive, .stalled, .messageTooBig, .timedOut, .unresolved, .unreachable, .credentials(isRetryable: true),
         ] as [LossCause])
-    func `what the network does, or one long message, may pass`(cause: LossCause) {
+    func `network failures and an oversized message are retried`(cause: LossCause) {
         #expect(Self.standard[cause] == .retry)
     }
 
     @Test(arguments: [.tls, .invalidHandshake, .protocolViolation, .invalidConfiguration, .credentials(isRetryable: false)] as [LossCause])
-    func `what is wrong with either side stays wrong`(cause: LossCause) {
+    func `TLS, handshake, protocol and configuration failures are final`(cause: LossCause) {
         #expect(Self.standard[cause] == .final)
     }
 
-    @Test func `the app has the last word on each status, code and kind, and on no other`() {
+    @Test func `the app can change each status, code and kind alone`() {
         var losses = LossTable.standard
         losses[.refused(status: 404)] = .retry
         losses[.closed(.normal)] = .retry
@@ -64,7 +64,7 @@ import WebSocketCore
         #expect(losses[.unresolved] == .final && losses[.unreachable] == .retry)
     }
 
-    @Test func `a table changed back is the standard again`() {
+    @Test func `a restored table equals the standard table`() {
         var losses = LossTable.standard
         losses[.tls] = .retry
         #expect(losses != .standard)

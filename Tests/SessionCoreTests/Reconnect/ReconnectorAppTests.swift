@@ -2,12 +2,12 @@ import MachineCore
 import SessionCore
 import Testing
 
-/// What the app asks of a reconnector by itself: to disconnect, to connect again, to try now.
+/// What the app requests of a reconnector: disconnect, connect again, retry now.
 @Suite struct ReconnectorAppTests {
-    private static let patient = ReconnectPolicy(backoff: Backoff(base: .seconds(20), jitter: .proportional(0)))
-    private static let byHand = ReconnectPolicy(backoff: Backoff(jitter: .proportional(0)), isAutomatic: false)
+    private static let longBackoff = ReconnectPolicy(backoff: Backoff(base: .seconds(20), jitter: .proportional(0)))
+    private static let manual = ReconnectPolicy(backoff: Backoff(jitter: .proportional(0)), isAutomatic: false)
 
-    @Test func `a connection that the app disconnects is closed, and another is made when the app says so`() {
+    @Test func `the app's disconnect closes the connection, and its next start opens another`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         #expect(session.handle(.disconnect) == [.disconnect(generation: 1), .report(.idle)])
@@ -17,7 +17,7 @@ import Testing
         #expect(session.attempt?.generation == 2 && session.attempt?.number == 1)
     }
 
-    @Test func `an attempt, a hand-over, a wait and a hold end with disconnect, too`() {
+    @Test func `disconnect ends an attempt, a hand-over, a wait and a hold`() {
         var attempt = Driven()
         attempt.handle(.start)
         #expect(attempt.handle(.disconnect) == [.disconnect(generation: 1), .report(.idle)])
@@ -40,7 +40,7 @@ import Testing
         #expect(held.handle(.release(fresh: true)).isEmpty)
     }
 
-    @Test func `what holds attempts back holds back those that the app asks for`() {
+    @Test func `a hold also delays attempts that the app requests`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         session.handle(.disconnect)
@@ -51,7 +51,7 @@ import Testing
         #expect(session.attempt?.generation == 2)
     }
 
-    @Test func `connecting and disconnecting over and over is spaced`() {
+    @Test func `repeated connects and disconnects are spaced`() {
         var session = Driven()
         session.handle(.start)
         for _ in 0..<5 {
@@ -63,8 +63,8 @@ import Testing
         #expect(session.attempt?.generation == 2)
     }
 
-    @Test func `disconnect forgives the failures before it`() {
-        var session = Driven(Self.patient)
+    @Test func `disconnect resets the failure count`() {
+        var session = Driven(Self.longBackoff)
         session.handle(.start)
         session.lose()
         session.handle(.disconnect)
@@ -73,29 +73,29 @@ import Testing
         #expect(session.attempt?.number == 1)
     }
 
-    @Test func `trying now cuts a wait short, and only once a second`() {
-        var session = Driven(Self.patient)
+    @Test func `retry now shortens a wait, at most once per second`() {
+        var session = Driven(Self.longBackoff)
         session.handle(.start)
         session.lose()
         session.handle(.retryNow)
         #expect(session.wait == .seconds(1))
         session.wakeAtDeadline()
-        #expect(session.attempt?.generation == 2 && session.attempt?.number == 2, "the count goes on")
+        #expect(session.attempt?.generation == 2 && session.attempt?.number == 2, "the attempt count continues")
         session.lose()
         session.pass(.seconds(3))
         session.handle(.retryNow)
         #expect(session.attempt?.generation == 3)
     }
 
-    @Test func `trying now heeds what the server asked for`() {
-        var session = Driven(Self.patient)
+    @Test func `retry now respects Retry-After`() {
+        var session = Driven(Self.longBackoff)
         session.handle(.start)
         session.lose(.refused(status: 503), retryAfter: .seconds(9))
         session.handle(.retryNow)
         #expect(session.wait == .seconds(9))
     }
 
-    @Test func `trying now starts what rests, and leaves all else as it is`() {
+    @Test func `retry now starts an idle session, and does nothing in other phases`() {
         var session = Driven()
         session.handle(.retryNow)
         #expect(session.attempt?.generation == 1)
@@ -109,8 +109,8 @@ import Testing
         #expect(session.handle(.retryNow).isEmpty && session.handle(.disconnect).isEmpty)
     }
 
-    @Test func `without reconnecting a loss leads to rest, and the app tries again`() {
-        var session = Driven(Self.byHand)
+    @Test func `without automatic reconnect a loss leads to idle, and the app starts again`() {
+        var session = Driven(Self.manual)
         session.connect(for: .seconds(60))
         #expect(session.lose() == [.report(.idle)])
         session.handle(.start)
@@ -120,8 +120,8 @@ import Testing
         #expect(session.attempt?.number == 1)
     }
 
-    @Test func `without reconnecting what is final is the end, and Retry-After is kept`() {
-        var session = Driven(Self.byHand)
+    @Test func `without automatic reconnect final losses stop the session, and Retry-After is respected`() {
+        var session = Driven(Self.manual)
         session.handle(.start)
         session.lose(.refused(status: 503), retryAfter: .seconds(9))
         session.handle(.start)

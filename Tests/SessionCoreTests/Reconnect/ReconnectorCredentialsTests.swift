@@ -3,16 +3,16 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// The peers' pain 17: convex-swift#16, apollo-ios#2675.
+/// Some clients retry with the refused credential: convex-swift#16, apollo-ios#2675.
 @Suite struct ReconnectorCredentialsTests {
     private static let refusals: [LossCause] = [.refused(status: 401), .closed(.policyViolation), .closed(CloseCode(rawValue: 3000))]
 
     @Test(arguments: refusals)
-    func `refused credentials are made new for the next attempt, and for that one only`(cause: LossCause) {
+    func `refused credentials are refreshed for the next attempt only`(cause: LossCause) {
         var session = Driven(hasCredentials: true)
         session.handle(.start)
         session.lose(cause)
-        #expect(session.wait == .seconds(1), "not without a wait")
+        #expect(session.wait == .seconds(1), "the attempt waits first")
         session.wakeAtDeadline()
         #expect(session.attempt?.refreshesCredentials == true)
         session.open()
@@ -22,7 +22,7 @@ import WebSocketCore
     }
 
     @Test(arguments: refusals)
-    func `credentials that are new and refused again are the end`(cause: LossCause) {
+    func `a second refusal in a row stops the session`(cause: LossCause) {
         var session = Driven(hasCredentials: true)
         session.handle(.start)
         session.lose(cause)
@@ -31,7 +31,7 @@ import WebSocketCore
         #expect(session.machine.phase == .stopped(.refused(Loss(cause))))
     }
 
-    @Test func `a server that opens first and refuses then ends it as well`() {
+    @Test func `a second refusal stops the session also if the server opens the connections first`() {
         var session = Driven(hasCredentials: true)
         session.connect(for: .seconds(1))
         session.lose(.closed(.policyViolation))
@@ -43,7 +43,7 @@ import WebSocketCore
         #expect(session.machine.phase == .stopped(.refused(Loss(.closed(.policyViolation)))))
     }
 
-    @Test func `credentials that served and expired are made new each time`() {
+    @Test func `credentials that expire after long connections are refreshed each time`() {
         var session = Driven(hasCredentials: true)
         session.connect(for: .seconds(3600))
         for _ in 1...5 {
@@ -56,7 +56,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `an attempt that failed some other way says nothing about the new credentials`() {
+    @Test func `another failure after the refresh does not count as an answer to the new credentials`() {
         var session = Driven(hasCredentials: true)
         session.handle(.start)
         session.lose(.refused(status: 401))
@@ -69,14 +69,14 @@ import WebSocketCore
     }
 
     @Test(arguments: refusals)
-    func `without credentials to make new, a refusal is the end`(cause: LossCause) {
+    func `without a credential provider a refusal stops the session`(cause: LossCause) {
         var session = Driven(hasCredentials: false)
         session.handle(.start)
         session.lose(cause)
         #expect(session.machine.phase == .stopped(.refused(Loss(cause))))
     }
 
-    @Test func `a provider that fails is retried or final by its own word`() {
+    @Test func `the provider decides whether its failure is retried`() {
         var (passing, fatal) = (Driven(hasCredentials: true), Driven(hasCredentials: true))
         passing.handle(.start)
         passing.lose(.credentials(isRetryable: true))
@@ -87,7 +87,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [.refused(status: 401), .credentials(isRetryable: true)] as [LossCause])
-    func `credentials are no reason to leave an endpoint`(cause: LossCause) {
+    func `credential failures do not change the endpoint`(cause: LossCause) {
         var session = Driven(endpoints: 2, hasCredentials: true)
         session.handle(.start)
         session.lose(cause)

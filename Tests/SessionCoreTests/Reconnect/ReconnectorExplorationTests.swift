@@ -4,7 +4,7 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// Whatever happens, in whatever order, the promises hold; see `expectPromises`.
+/// The invariants of `expectPromises` hold in every sequence of events.
 @Suite struct ReconnectorExplorationTests {
     private static let inputs: [AuditedReconnector.Input] =
         ([
@@ -16,7 +16,7 @@ import WebSocketCore
         + [.newestIsLost(Loss(.refused(status: 503), retryAfter: .seconds(9))), .newestIsLost(Loss(.tls)), .machine(.stop)]
 
     @Test(arguments: [true, false])
-    func `every reachable edge keeps the promises`(isAutomatic: Bool) {
+    func `the invariants hold on every reachable edge`(isAutomatic: Bool) {
         let policy = ReconnectPolicy(
             backoff: Backoff(base: .seconds(1), cap: .seconds(2), jitter: .proportional(0)), maximumAttempts: 3, stableAfter: .seconds(2),
             spacing: .seconds(2), longestRetryAfter: .seconds(3), isAutomatic: isAutomatic)
@@ -26,7 +26,7 @@ import WebSocketCore
         #expect(states > (isAutomatic ? 7000 : 1000))
     }
 
-    @Test func `every reachable edge keeps the promises when a protocol judges the connections`() {
+    @Test func `the invariants hold on every reachable edge if a protocol reports readiness`() {
         let policy = ReconnectPolicy(
             backoff: Backoff(base: .seconds(1), cap: .seconds(2), jitter: .proportional(0)), maximumAttempts: 3, spacing: .seconds(2))
         let inputs: [AuditedReconnector.Input] = [

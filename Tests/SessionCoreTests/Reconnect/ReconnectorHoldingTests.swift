@@ -3,10 +3,10 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// The network's return, and the app between background and foreground.
+/// The network returns, and the app enters background and foreground.
 @Suite struct ReconnectorHoldingTests {
-    /// A session that waits half a minute after seven failures.
-    private func inLongWait(_ retryAfter: Duration? = nil) -> Driven {
+    /// A session that waits for 30 s after many failures.
+    private func waitingLong(_ retryAfter: Duration? = nil) -> Driven {
         var session = Driven()
         session.handle(.start)
         for _ in 1...7 {
@@ -18,16 +18,16 @@ import WebSocketCore
         return session
     }
 
-    /// The peers' pain 19: centrifuge#106.
-    @Test func `a returned network ends a long wait at once and starts the count afresh`() {
-        var session = inLongWait()
+    /// Some clients wait out their backoff although the network is back: centrifuge#106.
+    @Test func `a returned network ends a long wait at once and resets the count`() {
+        var session = waitingLong()
         #expect(session.wait == .seconds(30))
         session.handle(.networkReturned)
         #expect(session.attempt?.number == 1 && session.attempt?.generation == 9)
         #expect(session.handle(.networkReturned).isEmpty)
     }
 
-    @Test func `a network that returns again and again starts no more than an attempt per second`() {
+    @Test func `a network that flaps starts at most one attempt per second`() {
         var session = Driven()
         session.handle(.start)
         var attempts = 1
@@ -41,8 +41,8 @@ import WebSocketCore
         #expect(attempts == 11, "in 10 s")
     }
 
-    @Test func `a network that returns during an attempt forgives what failed before it`() {
-        var session = inLongWait()
+    @Test func `a network that returns during an attempt resets the count of earlier failures`() {
+        var session = waitingLong()
         session.wakeAtDeadline()
         #expect(session.attempt?.number == 9)
         session.handle(.networkReturned)
@@ -50,8 +50,8 @@ import WebSocketCore
         #expect(session.waitingAttempt == 2)
     }
 
-    @Test func `neither a returned network nor a fresh release cuts a Retry-After short`() {
-        var session = inLongWait(.seconds(120))
+    @Test func `neither a returned network nor a fresh release shortens a Retry-After`() {
+        var session = waitingLong(.seconds(120))
         session.handle(.networkReturned)
         #expect(session.wait == .seconds(120) && session.waitingAttempt == 1)
         session.handle(.hold(keepingOpen: false))
@@ -60,23 +60,23 @@ import WebSocketCore
         #expect(session.wait == .seconds(100))
     }
 
-    @Test func `nothing is tried while held`() {
-        var session = inLongWait()
+    @Test func `no attempt starts while held`() {
+        var session = waitingLong()
         #expect(session.handle(.hold(keepingOpen: true)) == [.report(.held)])
         #expect(session.machine.deadline == nil)
         session.pass(.seconds(3600))
         #expect(session.wake().isEmpty && session.handle(.networkReturned).isEmpty && session.handle(.handOver).isEmpty)
     }
 
-    @Test func `a fresh release connects at once and forgives what failed`() {
-        var session = inLongWait()
+    @Test func `a fresh release connects at once and resets the count`() {
+        var session = waitingLong()
         session.handle(.hold(keepingOpen: false))
         session.handle(.release(fresh: true))
         #expect(session.attempt?.number == 1)
     }
 
-    @Test func `any other release resumes the wait where it would have been`() {
-        var session = inLongWait()
+    @Test func `another release resumes the wait`() {
+        var session = waitingLong()
         session.handle(.hold(keepingOpen: false))
         session.pass(.seconds(20))
         session.handle(.release(fresh: false))
@@ -95,17 +95,17 @@ import WebSocketCore
         #expect(session.attempt?.generation == 1)
     }
 
-    @Test func `a hold gives up the attempt under way, which is no failure`() {
+    @Test func `a hold ends the running attempt, which does not count as a failure`() {
         var session = Driven()
         session.handle(.start)
         #expect(session.handle(.hold(keepingOpen: true)) == [.disconnect(generation: 1), .report(.held)])
-        #expect(session.lose().isEmpty, "the news of its end comes late")
+        #expect(session.lose().isEmpty, "the loss is reported late")
         session.pass(.seconds(5))
         session.handle(.release(fresh: false))
         #expect(session.attempt?.number == 1 && session.attempt?.generation == 2)
     }
 
-    @Test func `an app that flits in and out of the background starts no more than an attempt per second`() {
+    @Test func `an app that changes between background and foreground starts at most one attempt per second`() {
         var session = Driven()
         session.handle(.start)
         for _ in 1...1000 {
@@ -117,7 +117,7 @@ import WebSocketCore
         #expect(session.machine.generation == 11)
     }
 
-    @Test func `a hold that keeps what is open lets it serve until it is lost`() {
+    @Test func `a hold that keeps open connections lets the connection serve until it is lost`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         #expect(session.handle(.hold(keepingOpen: true)).isEmpty)
@@ -127,7 +127,7 @@ import WebSocketCore
         #expect(session.wait == .seconds(1))
     }
 
-    @Test func `a hold lifted before the loss leaves no trace`() {
+    @Test func `a hold that is released before the loss has no effect`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         session.handle(.hold(keepingOpen: true))
@@ -136,14 +136,14 @@ import WebSocketCore
         #expect(session.waitingAttempt == 1)
     }
 
-    @Test func `any other hold closes what is open, even if an earlier one kept it`() {
+    @Test func `another hold closes the connection, even after a hold that kept it`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         session.handle(.hold(keepingOpen: true))
         #expect(session.handle(.hold(keepingOpen: false)) == [.disconnect(generation: 1), .report(.held)])
     }
 
-    @Test func `a connection given up for a hold counts by how long it had lasted`() {
+    @Test func `a connection that a hold ended counts by its duration`() {
         for (life, number) in [(Duration.seconds(9), 2), (.seconds(10), 1)] {
             var session = Driven()
             session.handle(.start)
@@ -157,7 +157,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a connection that comes to last while it is handed over counts as one that lasted`() {
+    @Test func `a connection that becomes stable during a hand-over counts as stable`() {
         var session = Driven()
         session.handle(.start)
         session.lose()
@@ -171,7 +171,7 @@ import WebSocketCore
         #expect(session.attempt?.number == 1)
     }
 
-    @Test func `a loss that no retry can mend is the end, held or not`() {
+    @Test func `a final loss stops the session, held or not`() {
         var session = Driven()
         session.connect(for: .seconds(60))
         session.handle(.hold(keepingOpen: true))
@@ -179,8 +179,8 @@ import WebSocketCore
         #expect(session.machine.phase == .stopped(.refused(Loss(.closed(.normal)))))
     }
 
-    @Test func `stop ends what is held`() {
-        var session = inLongWait()
+    @Test func `stop ends a held session`() {
+        var session = waitingLong()
         session.handle(.hold(keepingOpen: false))
         #expect(session.handle(.stop) == [.report(.stopped(.asked))])
         #expect(session.handle(.release(fresh: true)).isEmpty)

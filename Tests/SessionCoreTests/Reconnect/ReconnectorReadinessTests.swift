@@ -3,7 +3,7 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// A protocol over the connections says which of them are good.
+/// A protocol reports which connections are ready and which it rejects.
 @Suite struct ReconnectorReadinessTests {
     private var session = Driven()
 
@@ -26,7 +26,7 @@ import WebSocketCore
         }
     }
 
-    @Test mutating func `one that is ready is stable at once`() {
+    @Test mutating func `a ready connection is stable at once`() {
         start()
         for _ in 0..<5 {
             becomeReady()
@@ -37,7 +37,7 @@ import WebSocketCore
         }
     }
 
-    @Test mutating func `one that the protocol gives up is a failure, however ready it was`() {
+    @Test mutating func `a rejected connection is a failure, also if it was ready`() {
         start()
         for number in 2...5 {
             becomeReady()
@@ -50,7 +50,7 @@ import WebSocketCore
         }
     }
 
-    @Test mutating func `that a lost connection had been ready makes the wait shorter, also when it is told late`() {
+    @Test mutating func `readiness that is reported after the loss shortens the wait`() {
         start()
         for _ in 0..<3 {
             session.lose()
@@ -64,7 +64,7 @@ import WebSocketCore
         #expect(session.wait == .seconds(1) && session.waitingAttempt == 1)
     }
 
-    @Test mutating func `that a lost connection was given up makes the wait longer, also when it is told late`() {
+    @Test mutating func `a rejection that is reported after the loss lengthens the wait`() {
         start()
         session.lose()
         session.wakeAtDeadline()
@@ -77,7 +77,7 @@ import WebSocketCore
         #expect(session.wait == .seconds(2) && session.waitingAttempt == 3)
     }
 
-    @Test(arguments: [true, false]) func `one that was good for long and is given up then begins a new count`(isLate: Bool) {
+    @Test(arguments: [true, false]) func `a connection that was ready for long and is then rejected starts a new count`(isLate: Bool) {
         var session = Driven()
         session.handle(.awaitReadiness(true))
         session.handle(.start)
@@ -95,7 +95,7 @@ import WebSocketCore
         #expect(session.wait == .seconds(1) && session.waitingAttempt == 2)
     }
 
-    @Test func `credentials that are refused again are not asked for again, however ready the connection was`() {
+    @Test func `a second refusal in a row stops the session, also if the connection was ready`() {
         var session = Driven(hasCredentials: true)
         session.handle(.awaitReadiness(true))
         session.handle(.start)
@@ -108,7 +108,7 @@ import WebSocketCore
         guard case .stopped(.refused) = session.machine.phase else { return #expect(Bool(false), "\(session.machine.phase)") }
     }
 
-    @Test mutating func `one that was never ready, and is given up late, counts once`() {
+    @Test mutating func `a connection that was never ready and is rejected after its loss counts once`() {
         start()
         session.lose()
         session.pass(.milliseconds(500))
@@ -117,7 +117,7 @@ import WebSocketCore
         #expect(session.wait == .milliseconds(500) && session.waitingAttempt == 2)
     }
 
-    @Test mutating func `what is told late counts as it was told last`() {
+    @Test mutating func `the last late report counts`() {
         start()
         session.pass(.seconds(60))
         session.lose()
@@ -126,10 +126,10 @@ import WebSocketCore
         reject()
         #expect(session.waitingAttempt == 2)
         becomeReady()
-        #expect(session.waitingAttempt == 2, "what was given up does not become ready any more")
+        #expect(session.waitingAttempt == 2, "a rejected connection does not become ready again")
     }
 
-    @Test mutating func `what is told late does not take back that the network is there again`() {
+    @Test mutating func `a late rejection does not undo the reset by the returned network`() {
         start()
         becomeReady()
         session.lose()
@@ -140,7 +140,7 @@ import WebSocketCore
         #expect(session.wait == wait && session.waitingAttempt == 1)
     }
 
-    @Test mutating func `what is told of a connection before the last changes nothing`() {
+    @Test mutating func `reports about older connections change nothing`() {
         start()
         session.lose()
         session.wakeAtDeadline()
@@ -151,7 +151,7 @@ import WebSocketCore
         #expect(session.wait == wait && session.waitingAttempt == 3)
     }
 
-    @Test mutating func `without a protocol, time tells again`() {
+    @Test mutating func `without a protocol the duration decides again`() {
         start()
         session.handle(.awaitReadiness(false))
         session.pass(.seconds(10))

@@ -4,14 +4,14 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// The network as a reconnector meets it: an attempt opens or fails, and what opened is cut after a while, by two errors at once.
+/// A network in which attempts open or fail, and open connections are lost later with two errors.
 private struct FlappingNetwork: Machine {
     enum Event: Hashable { case opened(UInt64), failed(UInt64) }
 
     var random: SeededGenerator
     var longestLife: Duration
     var pending: [(at: Moment, event: Event)] = []
-    /// When each attempt was asked for.
+    /// The times of all attempts.
     var attempts: [Moment] = []
     var live: Set<UInt64> = []
     var mostLive = 0
@@ -54,18 +54,18 @@ private struct FlappingNetwork: Machine {
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `a link that flaps for half an hour is tried ever more rarely, once at a time`(seed: UInt64) {
+    func `on a link that flaps for half an hour attempts become rarer and never overlap`(seed: UInt64) {
         var world = world(seed: seed, longestLife: .seconds(9))
         world.send(.start)
         let effects = world.run(until: Moment(.seconds(1800)))
         let attempts = effects.near.compactMap { if case .connect(let attempt) = $0 { attempt.number } else { nil } }
-        #expect(attempts == Array(2...attempts.count + 1), "no connection was stable, so the count never starts afresh")
-        #expect(attempts.count < 140, "15 s at the least between attempts once the cap is reached")
+        #expect(attempts == Array(2...attempts.count + 1), "no connection was stable, so the count never restarts")
+        #expect(attempts.count < 140, "at least 15 s between attempts after the cap is reached")
         #expect(world.far.mostLive == 1)
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `the count starts afresh only after a stable connection`(seed: UInt64) {
+    func `the count restarts only after a stable connection`(seed: UInt64) {
         var world = world(seed: seed, longestLife: .seconds(20))
         var (openedAt, attempt) = (Moment?.none, 1)
         world.send(.start)
@@ -85,7 +85,7 @@ private struct FlappingNetwork: Machine {
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `nothing happens after stop, whenever it comes`(seed: UInt64) {
+    func `nothing happens after stop`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var world = world(seed: seed, longestLife: .seconds(20))
         world.send(.start)

@@ -4,7 +4,7 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// Anything at any time for hours: the network, the server, the app and the credentials, at random.
+/// Random events of the network, the server, the app and the credentials for hours.
 @Suite struct ReconnectorStormTests {
     private static let causes: [LossCause] = [
         .lost, .unresponsive, .timedOut, .unreachable, .refused(status: 503), .refused(status: 401), .closed(.goingAway),
@@ -27,7 +27,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `hours of storm break no promise, and after it a server that answers is reached in time`(seed: UInt64) {
+    func `random events break no invariant, and after them an answering server is reached in time`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var policy = ReconnectPolicy(stableAfter: .seconds(5), longestRetryAfter: .seconds(60))
         for cause in Self.causes where policy.losses[cause] == .refreshCredentials && seed % 2 == 0 { policy.losses[cause] = .retry }
@@ -50,10 +50,10 @@ import WebSocketCore
             now = next
             apply(input(using: &random))
         }
-        #expect(Duration.seconds(1) * (attempts - 1) <= now.offset, "a storm starts no busy loop")
+        #expect(Duration.seconds(1) * (attempts - 1) <= now.offset, "random events start no busy loop")
 
-        if case .stopped = session.machine.phase { return #expect(seed % 2 == 1, "only credentials refused twice end it") }
-        let calm = now
+        if case .stopped = session.machine.phase { return #expect(seed % 2 == 1, "only two refusals in a row stop the session") }
+        let quietSince = now
         apply(.machine(.release(fresh: true)))
         apply(.machine(.networkReturned))
         while session.live.isEmpty, let deadline = session.deadline {
@@ -62,6 +62,6 @@ import WebSocketCore
         }
         apply(.newestOpens)
         guard case .connected = session.machine.phase else { return #expect(Bool(false), "seed \(seed): not connected") }
-        #expect(now - calm <= policy.longestWait)
+        #expect(now - quietSince <= policy.longestWait)
     }
 }

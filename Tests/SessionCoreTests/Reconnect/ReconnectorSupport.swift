@@ -3,7 +3,9 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// A reconnector with its effects handed back one call at a time; by default without chance in its waits.
+/// A reconnector whose calls return their effects.
+///
+/// By default its waits are not random.
 struct Driven {
     private(set) var machine: Reconnector
     private(set) var now = Moment.start
@@ -15,11 +17,11 @@ struct Driven {
         machine = Reconnector(policy: policy, endpoints: endpoints, hasCredentials: hasCredentials, seed: 7)
     }
 
-    /// How long the wait still lasts; nil unless there is one.
+    /// The remaining time of the wait, if there is one.
     var wait: Duration? { machine.deadline.map { $0 - now } }
     var waitingAttempt: Int? { if case .waiting(_, let attempt) = machine.phase { attempt } else { nil } }
     var isConnected: Bool { if case .connected = machine.phase { true } else { false } }
-    /// The attempt under way.
+    /// The running attempt.
     var attempt: Reconnector.Attempt? {
         switch machine.phase {
         case .connecting(let attempt), .handingOver(_, _, let attempt): attempt
@@ -37,7 +39,7 @@ struct Driven {
     /// The newest connection opens.
     @discardableResult
     mutating func open() -> [Reconnector.Effect] { handle(.opened(generation: machine.generation)) }
-    /// The newest connection, or the attempt at it, is lost.
+    /// The newest connection or attempt is lost.
     @discardableResult
     mutating func lose(_ cause: LossCause = .lost, retryAfter: Duration? = nil) -> [Reconnector.Effect] {
         handle(.lost(generation: machine.generation, Loss(cause, retryAfter: retryAfter)))
@@ -53,7 +55,7 @@ struct Driven {
         now = machine.deadline ?? now
         return wake()
     }
-    /// Starts, opens, and lasts this long.
+    /// Starts, opens, and stays connected for this time.
     mutating func connect(for time: Duration) {
         handle(.start)
         open()
@@ -61,7 +63,7 @@ struct Driven {
     }
 }
 
-/// A reconnector that keeps a book of what is open or under way, and of what it may not do before when.
+/// A reconnector with a record of its connections and attempts, and of the earliest times for new attempts.
 struct AuditedReconnector: Machine, Hashable {
     enum Input: Hashable {
         case machine(Reconnector.Input)
@@ -73,9 +75,9 @@ struct AuditedReconnector: Machine, Hashable {
     let policy: ReconnectPolicy
     var machine: Reconnector
     var live: Set<UInt64> = []
-    /// The newest attempt may not be followed by another before this.
-    var spaced = Moment.start
-    var barred: [Int: Moment] = [:]
+    /// The earliest time for the next attempt.
+    var earliestNext = Moment.start
+    var retryAfter: [Int: Moment] = [:]
     var endpoints: [UInt64: Int] = [:]
     var deadline: Moment? { machine.deadline }
 
@@ -84,7 +86,7 @@ struct AuditedReconnector: Machine, Hashable {
         machine = Reconnector(policy: policy, endpoints: endpoints, hasCredentials: hasCredentials, seed: seed)
     }
 
-    /// The input as the machine gets it.
+    /// The machine's input for this input.
     func translated(_ input: Input) -> Reconnector.Input {
         let older = machine.generation &- 1
         return switch input {
@@ -101,9 +103,9 @@ struct AuditedReconnector: Machine, Hashable {
 
     mutating func handle(_ input: Input, at now: Moment, into effects: inout [Reconnector.Effect]) {
         let input = translated(input)
-        // A connection is gone for good once lost, whether or not the machine cares.
+        // A lost connection is gone, whether the machine reacts or not.
         if case .lost(let generation, let loss) = input, live.remove(generation) != nil, let endpoint = endpoints[generation] {
-            if let patience = loss.retryAfter { barred[endpoint] = now + min(patience, policy.longestRetryAfter) }
+            if let patience = loss.retryAfter { retryAfter[endpoint] = now + min(patience, policy.longestRetryAfter) }
         }
         let known = effects.count
         machine.handle(input, at: now, into: &effects)
@@ -119,8 +121,8 @@ struct AuditedReconnector: Machine, Hashable {
             switch effect {
             case .connect(let attempt):
                 live.insert(attempt.generation)
-                spaced = now + policy.spacing
-                barred[attempt.endpoint] = nil
+                earliestNext = now + policy.spacing
+                retryAfter[attempt.endpoint] = nil
                 endpoints = endpoints.filter { live.contains($0.key) }
                 endpoints[attempt.generation] = attempt.endpoint
             case .disconnect(let generation), .retire(let generation): live.remove(generation)
@@ -130,45 +132,47 @@ struct AuditedReconnector: Machine, Hashable {
     }
 }
 
-/// What holds on every edge, whatever happens.
+/// The invariants that hold on every edge.
 ///
-/// - Parameter input: What happened; nil: time passed.
+/// - Parameter input: The event, or nil if time passed.
 func expectPromises(
     _ before: AuditedReconnector, _ input: AuditedReconnector.Input?, _ effects: [Reconnector.Effect], _ after: AuditedReconnector,
-    at now: Moment, _ story: @autoclosure () -> String
+    at now: Moment, _ context: @autoclosure () -> String
 ) {
-    func expect(_ isKept: Bool, _ promise: String) { if !isKept { Issue.record("\(promise)\n\(story())") } }
+    func expect(_ holds: Bool, _ invariant: String) { if !holds { Issue.record("\(invariant)\n\(context())") } }
     let (machine, phase) = (after.machine, after.machine.phase)
     let input = input.map(before.translated)
 
-    let serving: Set<UInt64> =
+    let expectedLive: Set<UInt64> =
         switch phase {
         case .connecting(let attempt), .connected(let attempt, _): [attempt.generation]
         case .handingOver(let old, _, let new): [old.generation, new.generation]
         case .idle, .waiting, .held, .stopped: []
         }
-    expect(after.live == serving, "nothing is live but what the phase says, and that is")
+    expect(after.live == expectedLive, "the phase names exactly the live connections and attempts")
 
     for case .connect(let attempt) in effects {
-        expect(now >= before.spaced, "attempts are spaced")
-        expect(now >= before.barred[attempt.endpoint] ?? .start || now >= after.barred[attempt.endpoint] ?? .start, "Retry-After is heeded")
-        expect(attempt.generation == before.machine.generation + 1, "each attempt has a generation of its own")
-        expect(attempt.number <= after.policy.maximumAttempts, "the limit of attempts is kept")
-        expect(!machine.isHeld, "nothing is tried while held")
+        expect(now >= before.earliestNext, "attempts are spaced")
+        expect(
+            now >= before.retryAfter[attempt.endpoint] ?? .start || now >= after.retryAfter[attempt.endpoint] ?? .start,
+            "Retry-After is respected")
+        expect(attempt.generation == before.machine.generation + 1, "each attempt has its own generation")
+        expect(attempt.number <= after.policy.maximumAttempts, "the limit of attempts is respected")
+        expect(!machine.isHeld, "no attempt starts while held")
     }
-    expect(effects.count { if case .connect = $0 { true } else { false } } <= 1, "one reason starts one attempt")
+    expect(effects.count { if case .connect = $0 { true } else { false } } <= 1, "an input starts at most one attempt")
     for case .retire(let generation) in effects {
         guard case .handingOver(let old, _, let new) = before.machine.phase else { return expect(false, "only a hand-over retires") }
-        expect(generation == old.generation && input == .opened(generation: new.generation), "make before break")
+        expect(generation == old.generation && input == .opened(generation: new.generation), "the successor is open")
     }
 
     if case .waiting(let until, _) = phase {
-        expect(machine.deadline == until && until > now, "a wait ends, and later than now")
-        expect(until - now <= after.policy.longestWait, "no wait is above the limit")
+        expect(machine.deadline == until && until > now, "a wait ends in the future")
+        expect(until - now <= after.policy.longestWait, "no wait exceeds the limit")
     }
     if case .waiting(let earlier, _) = before.machine.phase, case .waiting(let later, _) = phase {
         let isRejected = if case .rejected? = input { true } else { false }
-        expect(later <= earlier || isRejected, "no wait grows, unless a protocol gives the connection up")
+        expect(later <= earlier || isRejected, "no wait grows unless a protocol rejects the connection")
     }
     if machine.isHeld {
         let isQuiet =
@@ -176,38 +180,38 @@ func expectPromises(
             case .idle, .connected, .held, .stopped: machine.deadline == nil
             case .connecting, .handingOver, .waiting: false
             }
-        expect(isQuiet, "what is held neither tries nor waits")
+        expect(isQuiet, "a held session neither tries nor waits")
     }
-    if case .stopped = before.machine.phase { expect(effects.isEmpty && machine == before.machine, "nothing comes after the end") }
-    if case .stopped = phase { expect(machine.deadline == nil, "the end waits for nothing") }
+    if case .stopped = before.machine.phase { expect(effects.isEmpty && machine == before.machine, "nothing happens after the end") }
+    if case .stopped = phase { expect(machine.deadline == nil, "a stopped session has no deadline") }
 
     let reports = effects.compactMap { if case .report(let phase) = $0 { phase } else { nil } }
-    expect(reports == (before.machine.phase == phase ? [] : [phase]), "every change is told once")
+    expect(reports == (before.machine.phase == phase ? [] : [phase]), "every change is reported once")
 
     if case .idle = phase {
         switch before.machine.phase {
         case .idle: break
         case .connecting, .connected, .handingOver, .waiting, .held, .stopped:
             let isLoss = if case .lost? = input { !after.policy.isAutomatic } else { false }
-            expect(input == .disconnect || isLoss, "only the app's word, or a loss without reconnecting, leads to rest")
+            expect(input == .disconnect || isLoss, "only disconnect, or a loss without automatic reconnect, leads to idle")
         }
-        expect(machine.deadline == nil, "rest waits for nothing")
+        expect(machine.deadline == nil, "an idle session has no deadline")
     } else if case .idle = before.machine.phase {
-        expect(input == .start || input == .retryNow || input == .stop, "only the app ends a rest")
+        expect(input == .start || input == .retryNow || input == .stop, "only the app ends the idle phase")
     }
     if input == .disconnect, before.machine.phase != phase {
-        expect(phase == .idle && after.live.isEmpty, "the app's disconnect ends what is open, in every phase")
+        expect(phase == .idle && after.live.isEmpty, "the app's disconnect ends all connections in every phase")
     }
 
     switch input {
     case .opened(let generation), .lost(let generation, _):
-        if !before.live.contains(generation) { expect(effects.isEmpty && machine == before.machine, "late news is ignored") }
+        if !before.live.contains(generation) { expect(effects.isEmpty && machine == before.machine, "late reports are ignored") }
     case nil:
-        guard let deadline = before.deadline else { return expect(effects.isEmpty, "time alone changes nothing") }
+        guard let deadline = before.deadline else { return expect(effects.isEmpty, "without a deadline time changes nothing") }
         if now < deadline {
-            expect(effects.isEmpty && after == before, "waking early is harmless")
+            expect(effects.isEmpty && after == before, "waking early does nothing")
         } else {
-            expect(!effects.isEmpty && after.deadline ?? .distantFuture > now, "a deadline is never idle, and time moves on")
+            expect(!effects.isEmpty && after.deadline ?? .distantFuture > now, "a deadline has an effect, and the next one is later")
         }
     default: break
     }

@@ -6,7 +6,7 @@ import WebSocketCore
 
 /// Losses, waits, limits and endpoints.
 @Suite struct ReconnectorTests {
-    @Test func `a lost link is retried after a growing delay`() throws {
+    @Test func `a lost connection is retried after a growing delay`() throws {
         var session = Driven()
         let first = session.handle(.start)
         let attempt = try #require(session.attempt)
@@ -22,7 +22,7 @@ import WebSocketCore
         #expect(delays == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
     }
 
-    @Test func `the waits begin with the base, after a first attempt that failed as after a connection that lasted`() {
+    @Test func `the first wait is the base, after a failed first attempt as after a stable or unstable connection`() {
         var (failing, lasting, flapping) = (Driven(), Driven(), Driven())
         failing.handle(.start)
         lasting.connect(for: .seconds(10))
@@ -38,11 +38,11 @@ import WebSocketCore
         #expect(waits(&failing) == doubling && waits(&lasting) == doubling && waits(&flapping) == doubling)
         lasting.open()
         lasting.pass(.seconds(10))
-        #expect(waits(&lasting) == doubling, "and they begin anew")
+        #expect(waits(&lasting) == doubling, "the waits start again")
     }
 
-    @Test func `whatever starts the count afresh starts the waits afresh`() {
-        let forgiving: [(inout Driven) -> Void] = [
+    @Test func `every reset of the count also resets the waits`() {
+        let resets: [(inout Driven) -> Void] = [
             { $0.handle(.networkReturned) },
             {
                 $0.handle(.disconnect)
@@ -53,7 +53,7 @@ import WebSocketCore
                 $0.handle(.release(fresh: true))
             },
         ]
-        for forgive in forgiving {
+        for reset in resets {
             var session = Driven()
             session.handle(.start)
             for _ in 1...4 {
@@ -61,14 +61,14 @@ import WebSocketCore
                 session.wakeAtDeadline()
             }
             session.pass(.seconds(2))
-            forgive(&session)
+            reset(&session)
             session.wakeAtDeadline()
             session.lose()
             #expect(session.wait == .seconds(1))
         }
     }
 
-    @Test func `an old connection that flapped while it was handed over makes the next wait longer`() {
+    @Test func `an unstable old connection in a hand-over makes the next wait longer`() {
         var session = Driven()
         session.connect(for: .seconds(5))
         session.handle(.handOver)
@@ -77,7 +77,7 @@ import WebSocketCore
         #expect(session.wait == .seconds(2))
     }
 
-    @Test func `a flapping link keeps its backoff, a stable one starts afresh`() {
+    @Test func `an unstable connection keeps its backoff, and a stable one resets it`() {
         var session = Driven(ReconnectPolicy(stableAfter: .seconds(10)))
         session.handle(.start)
         for number in 2...6 {
@@ -93,7 +93,7 @@ import WebSocketCore
         #expect(session.waitingAttempt == 1)
     }
 
-    /// The peers' pain 16: apollo-ios#1753, socket.io#1029.
+    /// Some clients start two reconnects: apollo-ios#1753, socket.io#1029.
     @Test func `two errors of one connection start one reconnect`() throws {
         var session = Driven()
         session.connect(for: .seconds(1))
@@ -107,7 +107,7 @@ import WebSocketCore
         #expect(session.machine.phase == .connecting(attempt))
     }
 
-    @Test func `two attempts never begin within the spacing, however short the wait`() {
+    @Test func `two attempts never start within the spacing, however short the wait`() {
         var session = Driven(ReconnectPolicy(backoff: Backoff(base: .zero, minimum: .zero), spacing: .seconds(1)))
         session.handle(.start)
         session.pass(.milliseconds(300))
@@ -115,7 +115,7 @@ import WebSocketCore
         #expect(session.wait == .milliseconds(700))
     }
 
-    @Test func `a crowd that is turned away at once does not come back together when the spacing is over`() {
+    @Test func `many clients that are refused at once do not return together after the spacing`() {
         let waits = (1...100 as ClosedRange<UInt64>).compactMap { seed -> Duration? in
             var (session, effects) = (Reconnector(seed: seed), [Reconnector.Effect]())
             session.handle(.start, at: .start, into: &effects)
@@ -126,7 +126,7 @@ import WebSocketCore
         #expect(waits.allSatisfy { $0 >= .seconds(1) && $0 <= .seconds(2) })
     }
 
-    @Test func `no wait is above the limit, though spacing and backoff add up`() {
+    @Test func `no wait exceeds the limit, although spacing and backoff add up`() {
         var session = Driven(
             ReconnectPolicy(
                 backoff: Backoff(base: .seconds(8), cap: .seconds(8), jitter: .proportional(0)), spacing: .seconds(9),
@@ -136,33 +136,33 @@ import WebSocketCore
         #expect(session.wait == .seconds(9))
     }
 
-    @Test func `without any wait the next attempt begins at once`() {
+    @Test func `without any wait the next attempt starts at once`() {
         var session = Driven(ReconnectPolicy(backoff: Backoff(base: .zero, minimum: .zero), spacing: .zero))
         session.handle(.start)
         session.lose()
         #expect(session.attempt?.number == 2)
     }
 
-    @Test func `a loss that no retry can mend is the end`() {
+    @Test func `a final loss stops the session`() {
         var session = Driven()
         session.handle(.start)
         #expect(session.lose(.refused(status: 403)) == [.report(.stopped(.refused(Loss(.refused(status: 403)))))])
     }
 
-    @Test func `a peer that closes with 1000 is done, unless the policy says otherwise`() {
-        var (session, stubborn) = (Driven(), Driven())
+    @Test func `a peer's close with 1000 stops the session, unless the policy says otherwise`() {
+        var (session, retrying) = (Driven(), Driven())
         var policy = ReconnectPolicy()
         policy.losses[.closed(.normal)] = .retry
-        stubborn = Driven(policy)
+        retrying = Driven(policy)
         session.connect(for: .seconds(60))
-        stubborn.connect(for: .seconds(60))
+        retrying.connect(for: .seconds(60))
         session.lose(.closed(.normal))
-        stubborn.lose(.closed(.normal))
+        retrying.lose(.closed(.normal))
         #expect(session.machine.phase == .stopped(.refused(Loss(.closed(.normal)))))
-        #expect(stubborn.waitingAttempt == 1)
+        #expect(retrying.waitingAttempt == 1)
     }
 
-    @Test func `the last attempt's failure is the end`() {
+    @Test func `the failure of the last attempt stops the session`() {
         var session = Driven(ReconnectPolicy(maximumAttempts: 2))
         session.handle(.start)
         session.lose()
@@ -170,7 +170,7 @@ import WebSocketCore
         #expect(session.lose(.timedOut) == [.report(.stopped(.exhausted(Loss(.timedOut))))])
     }
 
-    @Test func `a stable connection gives all attempts back`() {
+    @Test func `a stable connection resets the number of attempts`() {
         var session = Driven(ReconnectPolicy(maximumAttempts: 2))
         session.handle(.start)
         session.lose()
@@ -183,14 +183,14 @@ import WebSocketCore
         #expect(session.waitingAttempt == 2)
     }
 
-    @Test func `with no attempts allowed the first loss is the end, even of a stable connection`() {
+    @Test func `without attempts the first loss stops the session, even after a stable connection`() {
         var session = Driven(ReconnectPolicy(maximumAttempts: 0))
         session.connect(for: .seconds(60))
         session.lose()
         #expect(session.machine.phase == .stopped(.exhausted(Loss(.lost))))
     }
 
-    @Test func `stop ends the attempt, the connection and the wait, once`() {
+    @Test func `stop ends an attempt, a connection and a wait once`() {
         var (connecting, connected, waiting) = (Driven(), Driven(), Driven())
         connecting.handle(.start)
         connected.connect(for: .zero)
@@ -202,7 +202,7 @@ import WebSocketCore
         #expect(waiting.handle(.stop).isEmpty && waiting.handle(.start).isEmpty)
     }
 
-    @Test func `each failure goes on to the next endpoint, round and round`() {
+    @Test func `each failure moves to the next endpoint in turn`() {
         var session = Driven(endpoints: 3)
         session.handle(.start)
         var endpoints: [Int] = []
@@ -214,7 +214,7 @@ import WebSocketCore
         #expect(endpoints == [0, 1, 2, 0, 1, 2, 0])
     }
 
-    @Test func `a stable endpoint is returned to, a flapping one is left`() {
+    @Test func `the session returns to a stable endpoint and leaves an unstable one`() {
         var session = Driven(endpoints: 2)
         session.connect(for: .seconds(10))
         session.lose()
@@ -227,24 +227,24 @@ import WebSocketCore
         #expect(session.attempt?.endpoint == 1)
     }
 
-    @Test func `a server's Retry-After is the least wait`() {
+    @Test func `a Retry-After is the minimum wait`() {
         var session = Driven()
         session.handle(.start)
         session.lose(.refused(status: 503), retryAfter: .seconds(120))
         #expect(session.wait == .seconds(120))
         session.wakeAtDeadline()
         session.lose(.refused(status: 503), retryAfter: .milliseconds(1))
-        #expect(session.wait == .seconds(2), "a short one shortens nothing")
+        #expect(session.wait == .seconds(2), "a short one does not shorten the wait")
     }
 
-    @Test func `a Retry-After of ages is obeyed up to the limit`() {
+    @Test func `a very long Retry-After is limited`() {
         var session = Driven(ReconnectPolicy(longestRetryAfter: .seconds(60)))
         session.handle(.start)
         session.lose(.refused(status: 503), retryAfter: .seconds(Int64.max))
         #expect(session.wait == .seconds(60))
     }
 
-    @Test func `an endpoint that asks for patience does not keep the session from the others`() {
+    @Test func `a Retry-After of one endpoint does not delay attempts to the others`() {
         var session = Driven(endpoints: 3)
         session.handle(.start)
         session.lose(.refused(status: 503), retryAfter: .seconds(120))
@@ -262,13 +262,13 @@ import WebSocketCore
             endpoints.append(session.attempt?.endpoint ?? -1)
             session.lose(.unreachable)
         }
-        #expect(endpoints.suffix(3).contains(0), "its turn comes again")
+        #expect(endpoints.suffix(3).contains(0), "it is tried again")
     }
 
-    @Test func `odd policies neither trap nor spin`() {
-        for odd in [.zero, .seconds(-5), .seconds(Int64.max / 4)] as [Duration] {
-            var policy = ReconnectPolicy(backoff: Backoff(base: odd, cap: odd, minimum: odd), maximumAttempts: .max)
-            (policy.stableAfter, policy.spacing, policy.longestRetryAfter) = (odd, odd, odd)
+    @Test func `extreme policies neither trap nor loop`() {
+        for extreme in [.zero, .seconds(-5), .seconds(Int64.max / 4)] as [Duration] {
+            var policy = ReconnectPolicy(backoff: Backoff(base: extreme, cap: extreme, minimum: extreme), maximumAttempts: .max)
+            (policy.stableAfter, policy.spacing, policy.longestRetryAfter) = (extreme, extreme, extreme)
             var session = Driven(policy, endpoints: -3)
             session.connect(for: .seconds(1))
             for _ in 1...5 {

@@ -1,7 +1,9 @@
 import MachineCore
 import SessionCore
 
-/// A send queue beside a plain list of what was submitted and has not ended, which tells the first promise that was broken.
+/// A send queue with a plain list of the pending messages.
+///
+/// It records the first invariant that did not hold.
 struct AuditedQueue: Machine, Hashable {
     struct Send: Hashable {
         let id: UInt64
@@ -15,7 +17,7 @@ struct AuditedQueue: Machine, Hashable {
 
     private(set) var machine: SendQueue
     private let policy: SendPolicy
-    /// What has not ended, in the order of submission.
+    /// The pending messages in the order of submission.
     private(set) var live: [Send] = []
     private(set) var handedOver: UInt64?
     private(set) var link = Link.none(since: .start)
@@ -30,8 +32,8 @@ struct AuditedQueue: Machine, Hashable {
         machine.handle(input, at: now, into: &effects)
         let overdue = effects[first...].prefix { isOverdue($0, at: now) }
         for effect in overdue { end(effect) }
-        let newcomer = note(input, at: now)
-        for effect in effects[overdue.endIndex...] { judge(effect, newcomer, at: now) }
+        let submitted = note(input, at: now)
+        for effect in effects[overdue.endIndex...] { judge(effect, submitted, at: now) }
         check(at: now)
     }
     mutating func wake(at now: Moment, into effects: inout [SendQueue.Effect]) {
@@ -39,13 +41,15 @@ struct AuditedQueue: Machine, Hashable {
         machine.wake(at: now, into: &effects)
         for effect in effects[first...] {
             if case .recall(handedOver) = effect { continue }
-            expect(isOverdue(effect, at: now), "time alone refuses only what is overdue")
+            expect(isOverdue(effect, at: now), "time alone refuses only overdue messages")
             end(effect)
         }
         check(at: now)
     }
 
-    /// What the input means for those that have not ended; the newcomer, if it brought one.
+    /// Updates the list.
+    ///
+    /// Returns the submitted message, if any.
     private mutating func note(_ input: SendQueue.Input, at now: Moment) -> Send? {
         switch (input, link) {
         case (.submit(let id, let lane, let byteCount, let patience), _):
@@ -71,28 +75,28 @@ struct AuditedQueue: Machine, Hashable {
         return nil
     }
 
-    private mutating func judge(_ effect: SendQueue.Effect, _ newcomer: Send?, at now: Moment) {
+    private mutating func judge(_ effect: SendQueue.Effect, _ submitted: Send?, at now: Moment) {
         switch effect {
         case .transmit(let id):
-            expect(link == .open, "nothing is handed to a connection that does not take")
-            expect(handedOver == nil, "one at a time")
+            expect(link == .open, "a message is handed only to a connection that accepts")
+            expect(handedOver == nil, "one message at a time")
             let waiting = live.filter { $0.lane == live.map(\.lane).max() }
             expect(waiting.first?.id == id, "the oldest of the highest lane goes first")
             handedOver = id
-        case .recall(let id): expect(id == handedOver && isDoomed, "only what is handed over and would not wait again is taken back")
+        case .recall(let id): expect(id == handedOver && isRefusedIfNotTaken, "only a message that would not wait again is recalled")
         case .refused(let id, let reason):
-            expect(id != handedOver, "what is handed over ends by the connection's answer")
+            expect(id != handedOver, "a handed-over message ends by the connection's answer")
             let send = live.first { $0.id == id }
             let isBounded = policy.whileDisconnected == .queue
             switch reason {
-            case .overflow: expect(isBounded && id == newcomer?.id, "only a newcomer overflows")
-            case .dropped: expect(isBounded && send.map { $0.lane <= newcomer?.lane ?? .bulk } ?? false, "no higher lane gives way")
+            case .overflow: expect(isBounded && id == submitted?.id, "only the submitted message overflows")
+            case .dropped: expect(isBounded && send.map { $0.lane <= submitted?.lane ?? .bulk } ?? false, "no higher lane is dropped")
             case .tooLarge:
                 let alone = SendVolume(count: 1, bytes: send?.byteCount ?? 0)
-                expect(isBounded && !alone.fits(in: policy.capacity), "only what never fits is too large")
-            case .timedOut: expect(send.flatMap(due) ?? .distantFuture <= now, "nobody is refused before its time")
-            case .disconnected: expect(isApart && policy.whileDisconnected == .fail, "there is a connection, or a wait for one")
-            case .withdrawn: expect(send?.isWithdrawn ?? false, "someone withdrew it")
+                expect(isBounded && !alone.fits(in: policy.capacity), "only a message above the capacity is too large")
+            case .timedOut: expect(send.flatMap(due) ?? .distantFuture <= now, "no message times out early")
+            case .disconnected: expect(isDisconnected && policy.whileDisconnected == .fail, "this policy fails without a connection")
+            case .withdrawn: expect(send?.isWithdrawn ?? false, "the message was withdrawn")
             case .closed: expect(link == .over, "the queue is closed")
             }
             if reason == .overflow || reason == .dropped { dropped += 1 }
@@ -102,27 +106,27 @@ struct AuditedQueue: Machine, Hashable {
 
     private mutating func end(_ effect: SendQueue.Effect) {
         guard case .refused(let id, _) = effect else { return }
-        expect(live.contains { $0.id == id }, "what ends has not ended before")
+        expect(live.contains { $0.id == id }, "a message ends once")
         live.removeAll { $0.id == id }
     }
 
     private mutating func check(at now: Moment) {
-        let willWait = live.filter { $0.id != handedOver || !isDoomed }
+        let willWait = live.filter { $0.id != handedOver || !isRefusedIfNotTaken }
         expect(machine.depth == SendVolume(count: willWait.count, bytes: willWait.reduce(0) { $0 + $1.byteCount }), "depth")
-        expect(machine.dropped == dropped, "what the capacity cost is counted")
-        if policy.whileDisconnected == .queue { expect(machine.depth.fits(in: policy.capacity), "the bounds hold") }
-        if link == .open { expect(handedOver != nil || live.isEmpty, "nothing waits for nothing") }
-        if link == .over { expect(live.allSatisfy { $0.id == handedOver }, "nothing outlives the queue") }
-        if isApart && policy.whileDisconnected == .fail { expect(live.isEmpty, "nothing waits for a connection") }
-        expect(machine.passesThrough == (link == .open && live.isEmpty), "what passes through overtakes nothing")
-        let waiting = live.filter { $0.id != handedOver || !isDoomed }
-        expect(machine.deadline == waiting.compactMap(due).min(), "the deadline is the next one's")
-        expect(!waiting.contains { due($0).map { $0 <= now } ?? false }, "nothing waits longer than it may")
+        expect(machine.dropped == dropped, "dropped messages are counted")
+        if policy.whileDisconnected == .queue { expect(machine.depth.fits(in: policy.capacity), "the capacity is respected") }
+        if link == .open { expect(handedOver != nil || live.isEmpty, "no message waits for an idle connection") }
+        if link == .over { expect(live.allSatisfy { $0.id == handedOver }, "no message stays after the close") }
+        if isDisconnected && policy.whileDisconnected == .fail { expect(live.isEmpty, "no message waits for a connection") }
+        expect(machine.passesThrough == (link == .open && live.isEmpty), "a message may pass through only if no other is pending")
+        let waiting = live.filter { $0.id != handedOver || !isRefusedIfNotTaken }
+        expect(machine.deadline == waiting.compactMap(due).min(), "the deadline is the earliest of the messages")
+        expect(!waiting.contains { due($0).map { $0 <= now } ?? false }, "no overdue message waits")
     }
 
-    private var isApart: Bool { if case .none = link { true } else { false } }
-    /// Whether what is handed over is refused if it is not taken.
-    private var isDoomed: Bool {
+    private var isDisconnected: Bool { if case .none = link { true } else { false } }
+    /// Whether the handed-over message is refused if it is not taken.
+    private var isRefusedIfNotTaken: Bool {
         switch machine.phase {
         case .sending(_, otherwise: let otherwise): otherwise != nil
         case .closing: true
@@ -133,11 +137,11 @@ struct AuditedQueue: Machine, Hashable {
         guard case .none(let since) = link, case .wait(let limit) = policy.whileDisconnected else { return send.due }
         return send.due ?? max(since, send.submittedAt) + limit
     }
-    /// Whether the effect is the end of one that was overdue when the input came.
+    /// Whether the effect ends a message that was already overdue.
     private func isOverdue(_ effect: SendQueue.Effect, at now: Moment) -> Bool {
         if case .recall(handedOver) = effect { return true }
         guard case .refused(let id, .timedOut) = effect, id != handedOver else { return false }
         return live.first { $0.id == id }.flatMap(due) ?? .distantFuture <= now
     }
-    private mutating func expect(_ isTrue: Bool, _ promise: String) { if !isTrue { fault = fault ?? promise } }
+    private mutating func expect(_ isTrue: Bool, _ invariant: String) { if !isTrue { fault = fault ?? invariant } }
 }

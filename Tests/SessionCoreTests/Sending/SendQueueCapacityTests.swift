@@ -3,7 +3,7 @@ import SessionCore
 import Testing
 
 @Suite struct SendQueueCapacityTests {
-    @Test func `a full queue refuses the newcomer, by count and by bytes`() {
+    @Test func `a full queue refuses new messages by count and by bytes`() {
         var queue = DrivenQueue(.refuse, count: 2, bytes: 10)
         #expect(queue.submit(1, bytes: 6).isEmpty)
         #expect(queue.submit(2, .urgent, bytes: 5) == [.refused(2, .overflow)])
@@ -13,7 +13,7 @@ import Testing
         #expect(queue.machine.dropped == 2)
     }
 
-    @Test func `the oldest gives way, as many as it takes`() {
+    @Test func `as many of the oldest messages are dropped as needed`() {
         var queue = DrivenQueue(.dropOldest, bytes: 10)
         for id in 1...3 as ClosedRange<UInt64> { queue.submit(id, bytes: 3) }
         #expect(queue.submit(4, bytes: 6) == [.refused(1, .dropped), .refused(2, .dropped)])
@@ -21,15 +21,15 @@ import Testing
         #expect(queue.drain() == [3, 4])
     }
 
-    @Test func `the oldest of the lowest lane gives way first`() {
+    @Test func `the oldest message of the lowest lane is dropped first`() {
         var queue = DrivenQueue(.dropOldest, count: 4)
         for (id, lane) in [(1, .urgent), (2, .normal), (3, .bulk), (4, .bulk)] as [(UInt64, Lane)] { queue.submit(id, lane) }
-        for (id, victim) in [(5, 3), (6, 4), (7, 2), (8, 1)] as [(UInt64, UInt64)] {
-            #expect(queue.submit(id, .urgent) == [.refused(victim, .dropped)])
+        for (id, dropped) in [(5, 3), (6, 4), (7, 2), (8, 1)] as [(UInt64, UInt64)] {
+            #expect(queue.submit(id, .urgent) == [.refused(dropped, .dropped)])
         }
     }
 
-    @Test func `the newest of the lowest lane gives way, the newcomer in its own`() {
+    @Test func `the newest message of the lowest lane is dropped, or the new message in its own lane`() {
         var queue = DrivenQueue(.dropNewest, count: 3)
         for (id, lane) in [(1, .bulk), (2, .bulk), (3, .normal)] as [(UInt64, Lane)] { queue.submit(id, lane) }
         #expect(queue.submit(4, .bulk) == [.refused(4, .overflow)])
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [.dropOldest, .dropNewest] as [SendPolicy.Overflow])
-    func `no message gives way to one of a lower lane`(overflow: SendPolicy.Overflow) {
+    func `no message is dropped for one of a lower lane`(overflow: SendPolicy.Overflow) {
         var queue = DrivenQueue(overflow, count: 2)
         queue.submit(1, .urgent)
         queue.submit(2, .normal)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [.dropOldest, .dropNewest] as [SendPolicy.Overflow])
-    func `nothing is pushed out for a newcomer that would find no room even so`(overflow: SendPolicy.Overflow) {
+    func `no message is dropped if the new message would still not fit`(overflow: SendPolicy.Overflow) {
         var queue = DrivenQueue(overflow, bytes: 10)
         queue.submit(1, .urgent, bytes: 6)
         queue.submit(2, .bulk, bytes: 4)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [.dropOldest, .dropNewest] as [SendPolicy.Overflow])
-    func `a message that is handed over does not give way`(overflow: SendPolicy.Overflow) {
+    func `a handed-over message is not dropped`(overflow: SendPolicy.Overflow) {
         var queue = DrivenQueue(overflow, count: 2)
         queue.handle(.opened)
         queue.submit(1, .bulk)
@@ -70,13 +70,13 @@ import Testing
         #expect(queue.machine.depth.count == 2, "its place was kept")
     }
 
-    @Test func `what has more bytes than the queue never waits, but goes out if it need not`() {
+    @Test func `a message above the capacity does not wait, but may be sent at once`() {
         var queue = DrivenQueue(.dropOldest, bytes: 10)
         queue.submit(1)
         #expect(queue.submit(2, bytes: 11) == [.refused(2, .tooLarge)])
         #expect(queue.drain() == [1])
         #expect(queue.submit(3, bytes: 11) == [.transmit(3), .recall(3)])
-        #expect(queue.submit(4, bytes: 10).isEmpty, "3 takes no room")
+        #expect(queue.submit(4, bytes: 10).isEmpty, "message 3 uses no capacity")
         #expect(queue.handle(.taken(3)) == [.transmit(4)])
         queue.handle(.taken(4))
         queue.submit(5, bytes: 11)
@@ -84,7 +84,7 @@ import Testing
         #expect(queue.machine.dropped == 0)
     }
 
-    @Test func `a queue without room lets pass only what need not wait`() {
+    @Test func `a queue with capacity 0 sends only messages that need not wait`() {
         var queue = DrivenQueue(.dropOldest, count: 0)
         #expect(queue.submit(1) == [.refused(1, .tooLarge)])
         queue.handle(.opened)
@@ -92,7 +92,7 @@ import Testing
         #expect(queue.handle(.lost) == [.refused(2, .tooLarge)])
     }
 
-    @Test func `the room of what ended is there for the next`() {
+    @Test func `the capacity of ended messages is free again`() {
         var queue = DrivenQueue(.refuse, count: 1)
         queue.submit(1, patience: 5)
         queue.handle(.withdraw(1))

@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: policies)
-    func `whatever happens, every send ends once, in its order and within the bounds`(policy: SendPolicy) throws {
+    func `in every sequence of events each send ends once, in order and within the capacity`(policy: SendPolicy) throws {
         let ids: [UInt64] = [1, 2, 3, 5]
         let inputs: [SendQueue.Input] =
             [

@@ -3,12 +3,14 @@ import Testing
 
 @testable import SessionCore
 
-/// Each of these takes minutes if one step takes time that grows with the queue.
+/// Each test takes minutes if the time of a step grows with the queue.
 @Suite(.timeLimit(.minutes(1))) struct SendQueueScaleTests {
     static let ids = 1...100_000 as ClosedRange<UInt64>
 
-    /// A queue of 100 000 messages in all lanes, the later the less patient.
-    private func crowd() -> SendQueue {
+    /// A queue of 100 000 messages in all lanes.
+    ///
+    /// Later messages have earlier deadlines.
+    private func fullQueue() -> SendQueue {
         let capacity = SendVolume(count: Self.ids.count, bytes: Self.ids.count)
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .queue, capacity: capacity, overflow: .dropOldest))
         var effects: [SendQueue.Effect] = []
@@ -19,8 +21,8 @@ import Testing
         return queue
     }
 
-    @Test func `a crowd goes out, each lane in order`() {
-        var queue = crowd()
+    @Test func `100 000 messages are sent, each lane in order`() {
+        var queue = fullQueue()
         var effects: [SendQueue.Effect] = []
         var sent: [UInt64] = []
         queue.handle(.opened, at: .start, into: &effects)
@@ -29,28 +31,28 @@ import Testing
             queue.handle(.taken(id), at: .start, into: &effects)
         }
         let isInOrder = sent == [2, 1, 0].flatMap { lane in Self.ids.filter { $0 % 3 == lane } }
-        #expect(isInOrder)  // Two long lists would take long to print.
+        #expect(isInOrder)  // The lists are too long to print.
         #expect(queue.deadlines.count == 0)
     }
 
-    @Test func `a crowd times out in the order of its deadlines`() {
-        var queue = crowd()
+    @Test func `100 000 messages time out in the order of their deadlines`() {
+        var queue = fullQueue()
         var effects: [SendQueue.Effect] = []
         for _ in Self.ids { queue.wake(at: queue.deadline ?? .start, into: &effects) }
         let isInOrder = effects == Self.ids.reversed().map { .refused($0, .timedOut) }
         #expect(isInOrder)
     }
 
-    @Test func `a crowd withdraws`() {
-        var queue = crowd()
+    @Test func `100 000 messages are withdrawn`() {
+        var queue = fullQueue()
         var effects: [SendQueue.Effect] = []
         for id in Self.ids { queue.handle(.withdraw(id), at: .start, into: &effects) }
         #expect(effects.count == Self.ids.count)
         #expect(queue.deadlines.count == 0)
     }
 
-    @Test func `a crowd is pushed out by another`() {
-        var queue = crowd()
+    @Test func `100 000 messages are dropped for 100 000 others`() {
+        var queue = fullQueue()
         var effects: [SendQueue.Effect] = []
         for id in Self.ids {
             let send = SendQueue.Input.submit(id: id + 100_000, lane: .urgent, byteCount: 1, patience: .seconds(1))
@@ -60,7 +62,7 @@ import Testing
         #expect(queue.depth.count == Self.ids.count)
     }
 
-    @Test func `deadlines of what is gone do not pile up behind one that stays`() throws {
+    @Test func `deadlines of ended messages do not accumulate behind a pending one`() throws {
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .queue))
         var effects: [SendQueue.Effect] = []
         queue.handle(.submit(id: 0, lane: .normal, byteCount: 1, patience: .seconds(1)), at: .start, into: &effects)
@@ -71,14 +73,14 @@ import Testing
         }
     }
 
-    @Test func `a crowd that waits as long as the policy says goes in the order in which it came`() {
+    @Test func `messages with the policy's timeout time out in the order of submission`() {
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .wait(.seconds(1))))
         var effects: [SendQueue.Effect] = []
         for id in Self.ids {
             queue.handle(.submit(id: id, lane: Lane.allCases[Int(id % 3)], byteCount: 1, patience: nil), at: moment(id), into: &effects)
             if id > 50 { queue.handle(.withdraw(id), at: moment(id), into: &effects) }
         }
-        #expect(queue.arrivals.count < 120, "what is gone does not pile up")
+        #expect(queue.arrivals.count < 120, "ended messages do not accumulate")
         effects = []
         for _ in 1...50 { queue.wake(at: queue.deadline ?? .start, into: &effects) }
         #expect(effects == (1...50).map { .refused($0, .timedOut) } && queue.deadline == nil)
@@ -86,7 +88,7 @@ import Testing
 
     private func moment(_ id: UInt64) -> Moment { Moment(.nanoseconds(id)) }
 
-    @Test func `what stays keeps its deadlines when those of many others are cleared away`() {
+    @Test func `pending messages keep their deadlines when many others are removed`() {
         var queue = SendQueue(policy: SendPolicy(whileDisconnected: .queue))
         var effects: [SendQueue.Effect] = []
         let patience = { (id: UInt64) in Int(id * 37 % 101) }

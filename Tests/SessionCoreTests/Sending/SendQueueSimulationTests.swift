@@ -3,20 +3,20 @@ import MachineCore
 import SessionCore
 import Testing
 
-/// An owner of a queue as a session is one: senders, a connection with a small buffer, and a socket that takes bytes now and then.
+/// The owner of a queue: senders, a connection with a small buffer, and a socket that accepts bytes at random.
 private struct Sender {
     var random: SeededGenerator
     var queue: AuditedQueue
     var now = Moment.start
     var effects: [SendQueue.Effect] = []
-    /// The connection; nil while there is none.
+    /// The connection, if there is one.
     var log: WriteLog?
-    /// The ids that the connection took, by serial.
+    /// The ids that the connection accepted, by serial number.
     var takenIDs: [UInt64] = []
     let buffer = 4
     var lanes: [UInt64: Lane] = [:]
     var outcomes: [UInt64: [SendOutcome]] = [:]
-    /// What the socket wrote, in order.
+    /// The messages that the socket wrote, in order.
     var wire: [UInt64] = []
     var passedThrough = 0
 
@@ -88,7 +88,7 @@ private struct Sender {
                 if isFull { return handle(.blocked(id)) }
                 take(id)
                 handle(.taken(id))
-            case .recall: break  // It was answered for at once.
+            case .recall: break  // The answer was immediate.
             case .refused(let id, let reason): outcomes[id, default: []].append(.refused(reason))
             }
         }
@@ -101,20 +101,20 @@ private struct Sender {
 
 @Suite struct SendQueueSimulationTests {
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
-    func `over links that come, stall and go, every send is written, refused or unknown, and no lane is out of order`(seed: UInt64) {
+    func `with connections that open, stall and fail, each send is written, refused or unknown, in lane order`(seed: UInt64) {
         var sender = Sender(seed: seed)
         for _ in 0..<1000 where sender.queue.fault == nil { sender.step() }
         sender.handle(.close)
         sender.lose()
         #expect(sender.queue.fault == nil)
         #expect(sender.queue.live.isEmpty)
-        #expect(sender.outcomes.count == sender.lanes.count, "none is lost")
-        #expect(sender.outcomes.values.allSatisfy { $0.count == 1 }, "none ends twice")
+        #expect(sender.outcomes.count == sender.lanes.count, "no outcome is missing")
+        #expect(sender.outcomes.values.allSatisfy { $0.count == 1 }, "no send has two outcomes")
         #expect(sender.wire.allSatisfy { sender.outcomes[$0] == [.written] })
         for lane in Lane.allCases {
             let ids = sender.wire.filter { sender.lanes[$0] == lane }
             #expect(ids == ids.sorted())
         }
-        #expect(sender.passedThrough > 10 && sender.wire.count > 50, "the run says something")
+        #expect(sender.passedThrough > 10 && sender.wire.count > 50, "the run sent enough messages")
     }
 }

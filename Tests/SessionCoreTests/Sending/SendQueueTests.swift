@@ -5,7 +5,7 @@ import Testing
 @Suite struct SendQueueTests {
     // MARK: Order
 
-    @Test func `a message goes out at once when the connection takes, the next when it was taken`() {
+    @Test func `a message is sent at once to a free connection, and the next one after it was taken`() {
         var queue = DrivenQueue(.queue)
         #expect(queue.handle(.opened).isEmpty)
         #expect(queue.submit(1) == [.transmit(1)])
@@ -15,7 +15,7 @@ import Testing
         #expect(queue.machine.phase == .ready)
     }
 
-    @Test func `what waits for a connection goes out by lane, and within a lane as it came`() {
+    @Test func `waiting messages are sent by lane, and in order within a lane`() {
         var queue = DrivenQueue(.queue, capacity: SendVolume(count: 6, bytes: 6))
         for (id, lane) in zip(1...6 as ClosedRange<UInt64>, [.bulk, .normal, .urgent, .bulk, .normal, .urgent] as [Lane]) {
             #expect(queue.submit(id, lane).isEmpty)
@@ -23,7 +23,7 @@ import Testing
         #expect(queue.drain() == [3, 6, 2, 5, 1, 4])
     }
 
-    @Test func `a message that the connection has no room for stays first of its lane`() {
+    @Test func `a blocked message stays first in its lane`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1)
@@ -34,7 +34,7 @@ import Testing
         #expect(queue.handle(.taken(1)) == [.transmit(2)])
     }
 
-    @Test func `an urgent message overtakes one that was blocked`() {
+    @Test func `an urgent message overtakes a blocked one`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1)
@@ -44,7 +44,7 @@ import Testing
         #expect(queue.handle(.taken(2)) == [.transmit(1)])
     }
 
-    @Test func `a message withdrawn from the middle leaves its neighbours in order`() {
+    @Test func `withdrawing a message keeps the order of the others`() {
         var queue = DrivenQueue(.queue)
         for id in 1...3 as ClosedRange<UInt64> { queue.submit(id) }
         #expect(queue.handle(.withdraw(2)) == [.refused(2, .withdrawn)])
@@ -54,24 +54,24 @@ import Testing
 
     // MARK: Passing through
 
-    @Test func `a message may pass through only while the connection takes and none is on its way`() {
+    @Test func `a message may pass through only if the connection accepts and no message is pending`() {
         var queue = DrivenQueue(.queue)
         #expect(!queue.machine.passesThrough, "no connection")
         queue.handle(.opened)
         #expect(queue.machine.passesThrough)
         queue.submit(1)
-        #expect(!queue.machine.passesThrough, "1 is handed over, but could still come back")
+        #expect(!queue.machine.passesThrough, "message 1 is handed over but could still return")
         queue.handle(.blocked(1))
         #expect(!queue.machine.passesThrough, "the connection is full")
         queue.handle(.withdraw(1))
-        #expect(!queue.machine.passesThrough, "the connection is full, though nothing waits")
+        #expect(!queue.machine.passesThrough, "the connection is full, although no message waits")
         queue.handle(.room)
         #expect(queue.machine.passesThrough)
         queue.handle(.close)
         #expect(!queue.machine.passesThrough)
     }
 
-    @Test func `what was queued goes before what may pass through`() {
+    @Test func `queued messages are sent before a message may pass through`() {
         var queue = DrivenQueue(.queue)
         queue.submit(1, .bulk)
         queue.handle(.opened)
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: No connection
 
-    @Test func `a queue keeps what a lost connection did not take`() {
+    @Test func `the queue policy keeps messages that a lost connection did not take`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1)
@@ -91,7 +91,7 @@ import Testing
         #expect(queue.drain() == [1, 2])
     }
 
-    @Test func `a policy that waits keeps what a lost connection did not take`() {
+    @Test func `the wait policy keeps messages that a lost connection did not take`() {
         var queue = DrivenQueue(.wait(.seconds(5)))
         queue.handle(.opened)
         queue.submit(1)
@@ -100,7 +100,7 @@ import Testing
         #expect(queue.drain() == [1, 2])
     }
 
-    @Test func `a policy that fails refuses what has no connection, and what a lost one did not take`() {
+    @Test func `the fail policy refuses messages without a connection or from a lost one`() {
         var queue = DrivenQueue(.fail)
         #expect(queue.submit(1) == [.refused(1, .disconnected)])
         queue.handle(.opened)
@@ -111,17 +111,17 @@ import Testing
     }
 
     @Test(arguments: [.wait(.seconds(5)), .queue, .fail] as [SendPolicy.WhileDisconnected])
-    func `while a connection is full callers wait, whatever the policy`(policy: SendPolicy.WhileDisconnected) {
+    func `senders wait for a full connection with every policy`(policy: SendPolicy.WhileDisconnected) {
         var queue = DrivenQueue(policy)
         queue.handle(.opened)
         queue.submit(1)
         queue.handle(.blocked(1))
         #expect(queue.submit(2).isEmpty)
-        #expect(queue.wake(at: 1000).isEmpty, "and without a deadline of their own they wait on")
+        #expect(queue.wake(at: 1000).isEmpty, "without a deadline they keep waiting")
         #expect(queue.handle(.room) == [.transmit(1)])
     }
 
-    @Test func `callers that wait are as many as they are`() {
+    @Test func `the capacity does not limit waiting senders`() {
         var queue = DrivenQueue(.wait(.seconds(5)), capacity: SendVolume(count: 1, bytes: 1))
         for id in 1...3 as ClosedRange<UInt64> { #expect(queue.submit(id, bytes: 100).isEmpty) }
         #expect(queue.machine.depth == SendVolume(count: 3, bytes: 300))
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `a caller waits no longer than its patience`() {
+    @Test func `a message waits until its own deadline`() {
         var queue = DrivenQueue(.queue)
         queue.submit(1, patience: 9, at: 1)
         queue.submit(2, patience: 3, at: 2)
@@ -139,10 +139,10 @@ import Testing
         #expect(queue.wake(at: 5) == [.refused(2, .timedOut)])
         #expect(queue.machine.deadline == Moment(.seconds(10)))
         #expect(queue.wake(at: 10) == [.refused(1, .timedOut)])
-        #expect(queue.machine.deadline == nil, "3 has all the time in the world")
+        #expect(queue.machine.deadline == nil, "message 3 has no deadline")
     }
 
-    @Test func `a policy that waits counts from the sending, and anew from a loss`() {
+    @Test func `the wait policy counts from the submission, and again from a loss`() {
         var queue = DrivenQueue(.wait(.seconds(5)))
         queue.submit(1, at: 1)
         queue.submit(2, .urgent, at: 3)
@@ -151,14 +151,14 @@ import Testing
         #expect(queue.machine.deadline == Moment(.seconds(8)))
         queue.handle(.opened, at: 7)
         queue.handle(.blocked(2))
-        #expect(queue.machine.deadline == nil, "it waits for room now, not for a connection")
+        #expect(queue.machine.deadline == nil, "it waits for the connection to drain, not for a connection")
         queue.handle(.lost, at: 10)
         queue.submit(3, at: 12)
         #expect(queue.wake(at: 15) == [.refused(2, .timedOut)])
         #expect(queue.wake(at: 17) == [.refused(3, .timedOut)])
     }
 
-    @Test func `a caller's own patience counts, not that of a policy that waits`() {
+    @Test func `a message's own timeout replaces the policy's`() {
         var queue = DrivenQueue(.wait(.seconds(5)))
         queue.submit(1, patience: 9, at: 0)
         queue.submit(2, patience: 3, at: 0)
@@ -169,7 +169,7 @@ import Testing
         #expect(queue.wake(at: 9) == [.refused(1, .timedOut)])
     }
 
-    @Test func `without patience a message goes at once or not at all`() {
+    @Test func `with timeout zero a message is sent at once or refused`() {
         var queue = DrivenQueue(.queue)
         #expect(queue.submit(1, patience: 0) == [.refused(1, .timedOut)])
         queue.handle(.opened)
@@ -178,7 +178,7 @@ import Testing
         #expect(queue.handle(.blocked(2)) == [.refused(2, .timedOut)])
     }
 
-    @Test func `a policy that waits no time refuses what a lost connection did not take`() {
+    @Test func `the wait policy with timeout zero refuses messages that a lost connection did not take`() {
         var queue = DrivenQueue(.wait(.zero))
         queue.handle(.opened)
         queue.submit(1)
@@ -186,14 +186,14 @@ import Testing
         #expect(queue.submit(2) == [.refused(2, .timedOut)])
     }
 
-    @Test func `a connection that comes too late gets nothing that is overdue`() {
+    @Test func `a new connection gets no overdue message`() {
         var queue = DrivenQueue(.queue)
         queue.submit(1, patience: 5, at: 0)
         queue.submit(2, at: 0)
         #expect(queue.handle(.opened, at: 5) == [.refused(1, .timedOut), .transmit(2)])
     }
 
-    @Test func `the deadline of a message that went does not stay behind`() {
+    @Test func `the deadline of an ended message is removed`() {
         var queue = DrivenQueue(.queue)
         for (id, patience) in [(1, 7), (2, 5), (3, 6)] as [(UInt64, Int)] { queue.submit(id, patience: patience) }
         queue.handle(.withdraw(3))
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Handed over
 
-    @Test func `a message that is handed over can be withdrawn only if it is not taken`() {
+    @Test func `a handed-over message can be withdrawn only if it is not taken`() {
         for (answer, effects) in [
             (.taken(1), [.transmit(2)]),
             (.blocked(1), [.refused(1, .withdrawn)]),
@@ -221,18 +221,18 @@ import Testing
         }
     }
 
-    @Test func `patience that ends while a message is handed over counts only if it is not taken`() {
+    @Test func `a timeout of a handed-over message counts only if it is not taken`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1, patience: 5)
         #expect(queue.wake(at: 5) == [.recall(1)])
-        #expect(queue.machine.deadline == nil, "no busy waiting for the answer")
+        #expect(queue.machine.deadline == nil, "no deadline while the answer is pending")
         #expect(queue.handle(.withdraw(1)).isEmpty)
         #expect(queue.handle(.blocked(1)) == [.refused(1, .timedOut)])
         #expect(queue.machine.phase == .blocked)
     }
 
-    @Test func `answers for a message that was not handed over change nothing`() {
+    @Test func `answers for a message that was not handed over are ignored`() {
         var queue = DrivenQueue(.queue)
         queue.submit(1)
         for input in [.taken(1), .blocked(1), .room, .lost] as [SendQueue.Input] { #expect(queue.handle(input).isEmpty) }
@@ -242,7 +242,7 @@ import Testing
         #expect(queue.machine == before)
     }
 
-    @Test func `an id that has not ended is not taken for another message`() {
+    @Test func `a pending id is not accepted for another message`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1)
@@ -251,12 +251,12 @@ import Testing
         for id in [1, 2] as [UInt64] { #expect(queue.submit(id, .urgent).isEmpty) }
         #expect(queue.handle(.taken(1)) == [.transmit(2)])
         queue.submit(1)
-        #expect(queue.handle(.taken(2)) == [.transmit(1)], "once ended, it may be used again")
+        #expect(queue.handle(.taken(2)) == [.transmit(1)], "an ended id may be used again")
     }
 
     // MARK: Closing
 
-    @Test func `closing refuses what waits and whatever comes`() {
+    @Test func `closing refuses waiting and later messages`() {
         var queue = DrivenQueue(.queue)
         queue.submit(1, patience: 5)
         queue.submit(2, .urgent)
@@ -268,7 +268,7 @@ import Testing
         #expect(queue.machine.deadline == nil)
     }
 
-    @Test func `a message that was handed over when the queue closed ends by the connection's answer`() {
+    @Test func `a message that was handed over before the close ends by the connection's answer`() {
         for (answer, effects) in [
             (.taken(1), []), (.blocked(1), [.refused(1, .closed)]), (.lost, [.refused(1, .closed)]),
         ] as [(SendQueue.Input, [SendQueue.Effect])] {
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `a message withdrawn before the queue closed stays withdrawn`() {
+    @Test func `a message withdrawn before the close stays withdrawn`() {
         var queue = DrivenQueue(.queue)
         queue.handle(.opened)
         queue.submit(1)

@@ -1,7 +1,7 @@
 import MachineCore
 import SessionCore
 
-/// A send queue with its effects handed back one call at a time.
+/// A send queue whose calls return their effects.
 struct DrivenQueue {
     private(set) var machine: SendQueue
     private(set) var now = Moment.start
@@ -9,7 +9,7 @@ struct DrivenQueue {
     init(_ whileDisconnected: SendPolicy.WhileDisconnected, capacity: SendVolume = SendVolume(count: 3, bytes: 100)) {
         machine = SendQueue(policy: SendPolicy(whileDisconnected: whileDisconnected, capacity: capacity))
     }
-    /// A bounded queue.
+    /// A queue with a capacity.
     init(_ overflow: SendPolicy.Overflow, count: Int = 3, bytes: Int = 100) {
         let capacity = SendVolume(count: count, bytes: bytes)
         machine = SendQueue(policy: SendPolicy(whileDisconnected: .queue, capacity: capacity, overflow: overflow))
@@ -34,7 +34,7 @@ struct DrivenQueue {
         machine.wake(at: now, into: &effects)
         return effects
     }
-    /// Opens and has the connection take everything.
+    /// Opens a connection that takes every message.
     mutating func drain() -> [UInt64] {
         var sent: [UInt64] = []
         var effects = handle(.opened)

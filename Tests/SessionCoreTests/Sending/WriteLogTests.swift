@@ -2,7 +2,7 @@ import SessionCore
 import Testing
 
 @Suite struct WriteLogTests {
-    @Test func `the socket's progress writes every message up to it`() {
+    @Test func `the socket's progress marks every message up to it as written`() {
         var log = WriteLog()
         #expect((1...3).map { _ in log.take() } == [1, 2, 3])
         log.write(through: 2)
@@ -12,7 +12,7 @@ import Testing
         #expect(!log.isPending)
     }
 
-    @Test func `what a dead connection took and did not write is unknown`() {
+    @Test func `messages that a dead connection took but did not write are unknown`() {
         var log = WriteLog()
         _ = (log.take(), log.take())
         log.write(through: 1)
@@ -21,14 +21,14 @@ import Testing
         #expect(!log.isPending)
     }
 
-    @Test func `a dead connection takes nothing`() {
+    @Test func `a dead connection takes no messages`() {
         var log = WriteLog()
         log.end()
         #expect(log.take() == nil)
         #expect(log.taken == 0)
     }
 
-    @Test func `a outcome once told stays, whatever news is late`() {
+    @Test func `an outcome does not change when late progress arrives`() {
         var log = WriteLog()
         _ = (log.take(), log.take(), log.take())
         log.write(through: 2)
@@ -39,7 +39,7 @@ import Testing
         #expect(log.outcome(of: 3) == .unknown)
     }
 
-    @Test func `nothing is written that was not taken`() {
+    @Test func `only taken messages are marked as written`() {
         var log = WriteLog()
         _ = log.take()
         log.write(through: 5)

@@ -4,7 +4,7 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// Days of a session on networks that forget, with a real heartbeat on each connection.
+/// Days of a session on networks that drop idle connections, with a real heartbeat on each connection.
 @Suite struct SessionPaceSimulationTests {
     private func run(_ world: PaceWorld, seed: UInt64, until end: Moment) -> Simulation<Session, PaceWorld> {
         var policy = SessionPolicy()
@@ -16,11 +16,11 @@ import WebSocketCore
         return run
     }
 
-    /// Some swallow what comes for a connection that they forgot, others break it.
+    /// Some middleboxes drop packets of a forgotten connection silently, others reset it.
     @Test(arguments: [12, 30, 45, 60, 100, 200], [true, false])
-    func `a middlebox that forgets after some silence costs a few connections a day, and few pings`(memory: Int, breaks: Bool) {
+    func `a middlebox that drops idle connections costs a few connections a day and few pings`(memory: Int, resets: Bool) {
         let day = Moment(.seconds(86_400))
-        let world = run(PaceWorld(memory: .seconds(memory), breaks: breaks, seed: 1), seed: 1, until: day).far
+        let world = run(PaceWorld(memory: .seconds(memory), resets: resets, seed: 1), seed: 1, until: day).far
         #expect(world.lost.count <= 30)
         #expect(memory < 120 ? !world.lost.isEmpty : world.lost.isEmpty)
         #expect(world.pings <= 2 * 86_400 / min(memory, 120))
@@ -28,54 +28,54 @@ import WebSocketCore
     }
 
     @Test(arguments: 1...25 as ClosedRange<UInt64>)
-    func `a link that falls silent is found within the interval in force and the patience, wherever the device goes`(seed: UInt64) {
-        var world = PaceWorld(memory: .seconds(3600), breaks: false, seed: seed)
-        world.isHostile = true
+    func `a silent link is detected within the current interval plus the timeout, on all networks`(seed: UInt64) {
+        var world = PaceWorld(memory: .seconds(3600), resets: false, seed: seed)
+        world.isUnstable = true
         let run = run(world, seed: seed, until: Moment(.seconds(6 * 3600)))
         #expect(run.far.lost.count > 10, "seed \(seed): \(run.far.lost.count)")
-        for death in run.far.lost { #expect(death.took <= death.bound, "seed \(seed): \(death)") }
+        for link in run.far.lost { #expect(link.detectedAfter <= link.allowed, "seed \(seed): \(link)") }
     }
 }
 
-/// A server that answers pings, behind a middlebox that forgets whoever is silent for too long.
+/// A server that answers pings, behind a middlebox that drops idle connections.
 struct PaceWorld: Machine {
     typealias Input = Session.Effect
     typealias Effect = Session.Input
 
-    /// A connection that fell silent: how long nobody knew, and how long that may take.
-    struct Death {
-        let took, bound: Duration
+    /// A connection that became silent: the time until its detection, and the allowed time.
+    struct DeadLink {
+        let detectedAfter, allowed: Duration
     }
     private struct Link {
         var heartbeat: Heartbeat
         var interval: Duration
         var lastTraffic: Moment
-        /// Since when nothing comes back.
+        /// The time from which nothing comes back.
         var deadSince: Moment?
-        /// The longest interval in force since then.
-        var worst = Duration.zero
+        /// The longest interval since then.
+        var longestInterval = Duration.zero
     }
     private enum Event {
         case open(UInt64)
         case pong(UInt64, [UInt8])
         case broken(UInt64)
-        case turn
+        case change
     }
     private static let patience = Duration.seconds(10)
 
     let memory: Duration
-    let breaks: Bool
-    /// Whether links also fall silent by chance, and the device wanders between networks.
-    var isHostile = false { didSet { agenda.append((.start + .seconds(60), .turn)) } }
+    let resets: Bool
+    /// Whether links also become silent at random, and the device changes networks.
+    var isUnstable = false { didSet { agenda.append((.start + .seconds(60), .change)) } }
     private var random: SeededGenerator
     private var links: [UInt64: Link] = [:]
     private var agenda: [(at: Moment, event: Event)] = []
-    private(set) var lost: [Death] = []
+    private(set) var lost: [DeadLink] = []
     private(set) var pings = 0
     private(set) var longest = Duration.zero
 
-    init(memory: Duration, breaks: Bool, seed: UInt64) {
-        (self.memory, self.breaks, random) = (memory, breaks, SeededGenerator(seed: seed))
+    init(memory: Duration, resets: Bool, seed: UInt64) {
+        (self.memory, self.resets, random) = (memory, resets, SeededGenerator(seed: seed))
     }
 
     var deadline: Moment? { (agenda.map(\.at) + links.values.compactMap(\.heartbeat.deadline)).min() }
@@ -87,9 +87,9 @@ struct PaceWorld: Machine {
         case .abandon: links = [:]
         case .probe(let generation): feed(generation, .probe, at: now, into: &effects)
         case .setPingInterval(let generation, let interval):
-            guard let worst = links[generation]?.worst else { return }
+            guard let longestInterval = links[generation]?.longestInterval else { return }
             links[generation]?.interval = interval
-            links[generation]?.worst = max(worst, interval)
+            links[generation]?.longestInterval = max(longestInterval, interval)
             longest = max(longest, interval)
             feed(generation, .setInterval(interval), at: now, into: &effects)
         case .fetchCredential, .cancelFetch, .report, .transmit, .recall, .refused, .backlog: break
@@ -99,14 +99,14 @@ struct PaceWorld: Machine {
     mutating func wake(at now: Moment, into effects: inout [Session.Input]) {
         let due = agenda.filter { $0.at <= now }
         agenda.removeAll { $0.at <= now }
-        for (_, event) in due { happen(event, at: now, into: &effects) }
+        for (_, event) in due { apply(event, at: now, into: &effects) }
         for generation in links.keys.sorted() { feed(generation, nil, at: now, into: &effects) }
     }
 
-    private mutating func happen(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
+    private mutating func apply(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
         switch event {
         case .open(let generation):
-            // Until the session says otherwise, by the configuration.
+            // The configuration applies until the session sets an interval.
             let heartbeat = Heartbeat(patience: Self.patience, seed: UInt32(truncatingIfNeeded: generation), openedAt: now)
             links[generation] = Link(heartbeat: heartbeat, interval: .seconds(20), lastTraffic: now)
             effects.append(.opened(generation: generation))
@@ -114,7 +114,7 @@ struct PaceWorld: Machine {
             guard links[generation]?.deadSince == nil else { return }
             feed(generation, .pong(payload), at: now, into: &effects)
         case .broken(let generation): end(generation, Loss(.lost, wasIdle: true), at: now, into: &effects)
-        case .turn: turn(at: now, into: &effects)
+        case .change: change(at: now, into: &effects)
         }
     }
 
@@ -142,33 +142,33 @@ struct PaceWorld: Machine {
         guard let link = links[generation] else { return }
         pings += 1
         if link.deadSince == nil, now - link.lastTraffic > memory {
-            die(generation, at: link.lastTraffic + memory)
-            if breaks { return agenda.append((now + .milliseconds(50), .broken(generation))) }
+            goSilent(generation, at: link.lastTraffic + memory)
+            if resets { return agenda.append((now + .milliseconds(50), .broken(generation))) }
         }
         guard links[generation]?.deadSince == nil else { return }
         links[generation]?.lastTraffic = now
         agenda.append((now + .milliseconds(Int.random(in: 20...900, using: &random)), .pong(generation, payload)))
     }
 
-    private mutating func die(_ generation: UInt64, at moment: Moment) {
+    private mutating func goSilent(_ generation: UInt64, at moment: Moment) {
         guard let link = links[generation], link.deadSince == nil else { return }
         links[generation]?.deadSince = moment
-        links[generation]?.worst = link.interval
+        links[generation]?.longestInterval = link.interval
     }
 
     private mutating func end(_ generation: UInt64, _ loss: Loss, at now: Moment, into effects: inout [Session.Input]) {
         guard let link = links.removeValue(forKey: generation) else { return }
-        if let since = link.deadSince { lost.append(Death(took: now - since, bound: link.worst + Self.patience)) }
+        if let since = link.deadSince { lost.append(DeadLink(detectedAfter: now - since, allowed: link.longestInterval + Self.patience)) }
         effects.append(.lost(generation: generation, loss))
     }
 
-    private mutating func turn(at now: Moment, into effects: inout [Session.Input]) {
+    private mutating func change(at now: Moment, into effects: inout [Session.Input]) {
         if Int.random(in: 0..<3, using: &random) > 0 {
-            for generation in links.keys.sorted() { die(generation, at: now) }
+            for generation in links.keys.sorted() { goSilent(generation, at: now) }
         } else {
             let interface = "en\(Int.random(in: 0...2, using: &random))"
             effects.append(.path(.satisfied(NetworkPath(.wifi, interface: interface))))
         }
-        agenda.append((now + .seconds(Int.random(in: 30...900, using: &random)), .turn))
+        agenda.append((now + .seconds(Int.random(in: 30...900, using: &random)), .change))
     }
 }

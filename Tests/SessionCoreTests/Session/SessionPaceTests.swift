@@ -3,9 +3,11 @@ import SessionCore
 import Testing
 import WebSocketCore
 
-/// How a session learns how long a silence may be.
+/// How a session learns the longest safe interval between pings.
 @Suite struct SessionPaceTests {
-    /// A session whose interval grows from 20 s after each 100 s of stable life; times in whole seconds.
+    /// A session whose interval grows from 20 s after each 100 s of stability.
+    ///
+    /// Times are in whole seconds.
     private struct Life {
         var session: Stepper<Session>
         var second = 0
@@ -24,7 +26,9 @@ import WebSocketCore
             return session.handle(input, at: second)
         }
 
-        /// Loses the connection, and opens the next one a minute later; returns the interval that it gets.
+        /// Loses the connection and opens the next one a minute later.
+        ///
+        /// Returns its interval.
         mutating func lose(_ generation: UInt64, _ loss: Loss) -> Duration? {
             feed(.lost(generation: generation, loss))
             second += 60
@@ -41,54 +45,54 @@ import WebSocketCore
     private static let home = NetworkPath(.wifi, interface: "en0")
     private static let away = NetworkPath(.cellular, interface: "pdp_ip0")
 
-    @Test func `every connection gets the interval in force when it opens`() {
+    @Test func `every connection gets the current interval when it opens`() {
         var life = Life()
         #expect(life.feed(.opened(generation: 1)).last == .setPingInterval(generation: 1, .seconds(20)))
         #expect(life.lose(1, Loss(.lost)) == .seconds(20))
     }
 
-    @Test func `a fixed interval is left to the configuration`() {
+    @Test func `a fixed interval comes from the configuration`() {
         var life = Life { $0.heartbeat = .fixed }
         #expect(life.interval(life.feed(.opened(generation: 1))) == nil)
         #expect(life.feed(.answered(generation: 1), after: 1000).isEmpty)
         #expect(life.lose(1, Loss(.unresponsive)) == nil)
     }
 
-    @Test func `an answer after a stretch of stable life lengthens the interval of the connection that gave it`() {
+    @Test func `an answer after a stable period lengthens the interval of its connection`() {
         var life = Life()
         life.feed(.opened(generation: 1))
         #expect(life.feed(.answered(generation: 1), after: 99).isEmpty)
         #expect(life.feed(.answered(generation: 1), after: 1) == [.setPingInterval(generation: 1, .seconds(30))])
-        #expect(life.feed(.answered(generation: 2), after: 100).isEmpty, "no such connection")
+        #expect(life.feed(.answered(generation: 2), after: 100).isEmpty, "this connection does not exist")
     }
 
     @Test(arguments: [Loss(.unresponsive), Loss(.lost, wasIdle: true)])
-    func `a connection that is lost in silence halves the interval of the next`(loss: Loss) {
+    func `a connection that is lost while idle halves the next interval`(loss: Loss) {
         var life = Life()
         life.feed(.opened(generation: 1))
         #expect(life.lose(1, loss) == .seconds(10))
     }
 
     @Test(arguments: [Loss(.lost), Loss(.stalled), Loss(.closed(.goingAway))])
-    func `any other loss leaves it as it is`(loss: Loss) {
+    func `another loss does not change the interval`(loss: Loss) {
         var life = Life()
         life.feed(.opened(generation: 1))
         #expect(life.lose(1, loss) == .seconds(20))
     }
 
-    @Test func `an attempt that failed in silence was no connection`() {
+    @Test func `a failed attempt does not change the interval`() {
         var life = Life()
         #expect(life.lose(1, Loss(.unresponsive)) == .seconds(20))
     }
 
-    @Test func `what dies of a lost network says nothing of the interval`() {
+    @Test func `a loss caused by a lost network does not change the interval`() {
         var life = Life()
         life.feed(.opened(generation: 1))
         #expect(life.feed(.path(.notViable)) == [.probe(generation: 1)])
         #expect(life.lose(1, Loss(.unresponsive)) == .seconds(20))
     }
 
-    @Test func `a connection that has answered a doubt can die in silence again`() {
+    @Test func `a connection that answered a probe can be lost while idle again`() {
         var life = Life()
         life.feed(.opened(generation: 1))
         life.feed(.path(.notViable))
@@ -96,7 +100,7 @@ import WebSocketCore
         #expect(life.lose(1, Loss(.unresponsive)) == .seconds(10))
     }
 
-    @Test func `the answer to a doubt does not lengthen the interval, for it waited for no silence`() {
+    @Test func `the answer to a probe does not lengthen the interval, because no silence came before it`() {
         var life = Life()
         life.feed(.opened(generation: 1))
         life.feed(.path(.notViable), after: 150)
@@ -104,7 +108,7 @@ import WebSocketCore
         #expect(life.interval(life.feed(.answered(generation: 1), after: 20)) == .seconds(30))
     }
 
-    @Test func `on another interface what was learned is void, on the same one it is not`() {
+    @Test func `another interface resets the interval, and the same one keeps it`() {
         var life = Life()
         life.feed(.opened(generation: 1))
         #expect(life.interval(life.feed(.path(.satisfied(Self.home)))) == nil)
@@ -115,7 +119,7 @@ import WebSocketCore
         #expect(moved.contains(.setPingInterval(generation: 1, .seconds(20))))
     }
 
-    @Test func `without a connection a move is remembered for the next`() {
+    @Test func `a change of the interface without a connection applies to the next one`() {
         var life = Life()
         life.feed(.path(.satisfied(Self.home)))
         life.feed(.opened(generation: 1))
@@ -126,7 +130,7 @@ import WebSocketCore
         #expect(life.interval(life.feed(.opened(generation: 2))) == .seconds(20))
     }
 
-    @Test func `a stretch does not reach over a connection that was given up`() {
+    @Test func `a stable period does not span a connection that was given up`() {
         var life = Life { $0.background = .close(after: .zero) }
         life.feed(.opened(generation: 1))
         life.feed(.life(.background), after: 90)
@@ -135,7 +139,7 @@ import WebSocketCore
         #expect(life.feed(.answered(generation: 2), after: 20).isEmpty)
     }
 
-    @Test func `the connection that takes over gets the interval, and what becomes of the old one says nothing`() {
+    @Test func `the successor gets the interval, and the loss of the old connection is ignored`() {
         var life = Life { $0.path.handsOver = true }
         life.feed(.opened(generation: 1))
         life.feed(.path(.betterPathAvailable), after: 60)

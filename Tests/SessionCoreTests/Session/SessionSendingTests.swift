@@ -2,7 +2,7 @@ import MachineCore
 import SessionCore
 import Testing
 
-/// What sending has to do with connections that come, go and take over.
+/// Sending while connections open, fail and are replaced.
 @Suite struct SessionSendingTests {
     private struct Life {
         var session: Stepper<Session>
@@ -29,7 +29,7 @@ import Testing
             feed(.submit(id: id, lane: lane, byteCount: 10, patience: patience.map { .seconds($0) }))
         }
 
-        /// A connection that is open gets a successor.
+        /// Replaces the open connection.
         mutating func handOver() -> [Session.Effect] {
             pass(20)
             feed(.path(.betterPathAvailable))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `what waits is handed to the connection that opens, one after the other`() {
+    @Test func `waiting messages are handed one by one to the connection that opens`() {
         var life = Life(isConnected: false)
         #expect(life.submit(1) == [.backlog(SendVolume(count: 1, bytes: 10))])
         life.submit(2, .urgent)
@@ -55,7 +55,7 @@ import Testing
         #expect(life.feed(.taken(1)) == [.backlog(SendVolume())])
     }
 
-    @Test func `a message in hand when the connection is lost goes to the next one only if it was not taken`() {
+    @Test func `a message that was handed to a lost connection goes to the next only if it was not taken`() {
         for (answer, next) in [(Session.Input.taken(1), UInt64(2)), (.blocked(1), 1)] {
             var life = Life()
             life.submit(1)
@@ -67,19 +67,19 @@ import Testing
         }
     }
 
-    @Test func `an answer that comes when the next connection is open is one for the old one`() {
+    @Test func `an answer of the old connection is accepted after the next one opened`() {
         for (answer, next) in [(Session.Input.taken(1), UInt64(2)), (.blocked(1), 1)] {
             var life = Life()
             life.submit(1)
             life.submit(2)
             life.feed(.lost(generation: 1, Loss(.lost)))
             life.pass(5)
-            #expect(sending(life.feed(.opened(generation: 2))).isEmpty, "nothing goes before it is known what became of 1")
+            #expect(sending(life.feed(.opened(generation: 2))).isEmpty, "nothing is sent before the outcome of message 1 is known")
             #expect(life.feed(answer).first == .transmit(next, generation: 2))
         }
     }
 
-    @Test func `a connection that is full makes room by going`() {
+    @Test func `a message that a full connection blocked goes to the next one`() {
         var life = Life()
         life.submit(1)
         #expect(life.feed(.blocked(1)).isEmpty)
@@ -88,14 +88,14 @@ import Testing
         #expect(sending(life.feed(.opened(generation: 2))) == [.transmit(1, generation: 2)])
     }
 
-    @Test func `a connection that takes over from a full one has room`() {
+    @Test func `the successor of a full connection accepts messages`() {
         var life = Life()
         life.submit(1)
         life.feed(.blocked(1))
         #expect(sending(life.handOver()) == [.transmit(1, generation: 2)])
     }
 
-    @Test func `what the old connection has in hand while another takes over is not sent twice`() {
+    @Test func `a message that was handed to the old connection is not sent twice during a hand-over`() {
         for (answer, next) in [(Session.Input.taken(1), UInt64(2)), (.blocked(1), 1)] {
             var life = Life()
             life.submit(1)
@@ -105,14 +105,14 @@ import Testing
         }
     }
 
-    @Test func `while a connection is made to take over, the old one serves`() {
+    @Test func `the old connection serves during a hand-over`() {
         var life = Life()
         life.pass(20)
         life.feed(.path(.betterPathAvailable))
         #expect(life.submit(1).first == .transmit(1, generation: 1))
     }
 
-    @Test func `a policy that fails refuses what a lost connection gave back, and what was sent meanwhile`() {
+    @Test func `the fail policy refuses messages that a lost connection returned, and messages sent meanwhile`() {
         var life = Life(SendPolicy(whileDisconnected: .fail))
         life.submit(1)
         life.feed(.lost(generation: 1, Loss(.lost)))
@@ -122,7 +122,7 @@ import Testing
         #expect(life.submit(3) == [.refused(3, .disconnected)])
     }
 
-    @Test func `a message that is overdue in hand is asked back`() {
+    @Test func `a handed-over message is recalled at its deadline`() {
         var life = Life()
         life.submit(1, patience: 3)
         #expect(life.session.machine.deadline == Moment(.seconds(3)))
@@ -130,7 +130,7 @@ import Testing
         #expect(life.feed(.blocked(1)) == [.refused(1, .timedOut)])
     }
 
-    @Test func `the end refuses what waits before it is told, and what is in hand when it comes back`() {
+    @Test func `the end refuses waiting messages at once, and a handed-over one when it returns`() {
         var life = Life()
         life.submit(1)
         life.submit(2)
@@ -142,7 +142,7 @@ import Testing
         #expect(life.feed(.blocked(1)).isEmpty)
     }
 
-    @Test func `whoever wants to send no more leaves the connection open`() {
+    @Test func `after the end of sending the connection stays open`() {
         var life = Life()
         life.submit(1)
         life.submit(2)

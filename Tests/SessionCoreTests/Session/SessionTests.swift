@@ -2,9 +2,9 @@ import MachineCore
 import SessionCore
 import Testing
 
-/// What the parts of a session ask of each other.
+/// How the parts of a session work together.
 @Suite struct SessionTests {
-    /// A session and the time, in whole seconds.
+    /// A session and the time in whole seconds.
     private struct Life {
         var session: Stepper<Session>
         var second = 0
@@ -45,7 +45,7 @@ import Testing
         #expect(attempt(session.feed(.credentialProvided(fetch: 1, expiresIn: nil))) == 1)
     }
 
-    @Test func `the app disconnects, and an attempt that waits for its credential is not made`() {
+    @Test func `disconnect cancels an attempt that waits for its credential`() {
         var session = started(hasCredentials: true)
         #expect(session.feed(.disconnect) == [.report(.idle)])
         #expect(attempt(session.feed(.credentialProvided(fetch: 1, expiresIn: nil))) == nil)
@@ -53,7 +53,7 @@ import Testing
         #expect(session.feed(.start).contains(.fetchCredential(2)))
     }
 
-    @Test func `what the app disconnects stays so, whatever becomes of the app and the network`() {
+    @Test func `a disconnected session stays so when app and network change`() {
         var session = connected()
         #expect(session.feed(.disconnect).contains(.disconnect(generation: 1, .asked)))
         for input: Session.Input in [
@@ -63,16 +63,16 @@ import Testing
         #expect(attempt(session.feed(.start)) == 2)
     }
 
-    @Test func `trying now asks an open connection whether it lives`() {
+    @Test func `reconnect now probes an open connection`() {
         var session = connected()
         #expect(session.feed(.reconnectNow) == [.probe(generation: 1)])
         session.pass(1)
         session.feed(.lost(generation: 1, Loss(.unresponsive)))
         session.pass(0)
-        #expect(attempt(session.feed(.reconnectNow)) ?? session.session.machine.phase.attemptUnderWay == 2)
+        #expect(attempt(session.feed(.reconnectNow)) ?? session.session.machine.phase.runningAttempt == 2)
     }
 
-    @Test func `what waits to be sent waits on while the app is disconnected`() {
+    @Test func `waiting messages stay while the app is disconnected`() {
         var session = connected()
         session.feed(.disconnect)
         session.feed(.submit(id: 1, lane: .normal, byteCount: 1, patience: nil))
@@ -81,7 +81,7 @@ import Testing
         #expect(session.feed(.opened(generation: 2)).contains(.transmit(1, generation: 2)))
     }
 
-    @Test func `a provider that fails is a lost attempt, and one that gives up is the end`() {
+    @Test func `a retryable provider failure is a lost attempt, and a final one stops the session`() {
         var session = started(hasCredentials: true)
         let failed = session.feed(.credentialFailed(fetch: 1, isRetryable: true))
         #expect(failed.contains { if case .report(.waiting) = $0 { true } else { false } })
@@ -90,14 +90,14 @@ import Testing
         #expect(over.contains(.report(.stopped(.refused(Loss(.credentials(isRetryable: false)))))))
     }
 
-    @Test func `an attempt that is held back before its credential came is not made when it comes`() {
+    @Test func `an attempt that is held before its credential arrives does not start when it arrives`() {
         var session = started(hasCredentials: true)
         let held = session.feed(.path(.unsatisfied))
         #expect(held.contains(.report(.held)))
         #expect(attempt(session.feed(.credentialProvided(fetch: 1, expiresIn: nil))) == nil)
     }
 
-    @Test func `nothing is tried before everybody who holds has let go`() {
+    @Test func `attempts start only after all holds are released`() {
         var session = connected { $0.background = .close(after: .zero) }
         #expect(session.feed(.life(.background)).contains(.disconnect(generation: 1, .goingAway)))
         session.feed(.path(.unsatisfied))
@@ -106,13 +106,13 @@ import Testing
         #expect(attempt(session.feed(.path(.satisfied(Self.home)))) == 2)
     }
 
-    @Test func `a network that is lost keeps the connection and asks it, and the background closes it`() {
+    @Test func `a lost network keeps the connection and probes it, and suspension closes it`() {
         var session = connected()
         #expect(session.feed(.path(.unsatisfied)) == [.probe(generation: 1)])
         #expect(session.feed(.life(.suspended)).prefix(2) == [.abandon, .disconnect(generation: 1, .goingAway)])
     }
 
-    @Test func `a credential that expires hands over to a new connection`() {
+    @Test func `an expiring credential causes a hand-over`() {
         var session = started(hasCredentials: true)
         session.feed(.credentialProvided(fetch: 1, expiresIn: .seconds(1000)))
         session.feed(.opened(generation: 1))
@@ -122,14 +122,14 @@ import Testing
         #expect(session.feed(.lost(generation: 1, Loss(.lost))).isEmpty)
     }
 
-    @Test func `only an open connection is asked whether it lives`() {
+    @Test func `only an open connection is probed`() {
         var session = started()
         #expect(session.feed(.path(.notViable)).isEmpty)
         session.feed(.opened(generation: 1))
         #expect(session.feed(.path(.notViable)) == [.probe(generation: 1)])
     }
 
-    @Test func `after the end nothing happens any more`() {
+    @Test func `after the end nothing happens`() {
         var session = started(hasCredentials: true)
         let end = session.feed(.close)
         #expect(end.contains(.cancelFetch(isLate: false)) && end.last == .report(.stopped(.asked)))
@@ -142,6 +142,6 @@ import Testing
 }
 
 extension Reconnector.Phase {
-    /// The generation of the attempt under way.
-    fileprivate var attemptUnderWay: UInt64? { if case .connecting(let attempt) = self { attempt.generation } else { nil } }
+    /// The generation of the running attempt.
+    fileprivate var runningAttempt: UInt64? { if case .connecting(let attempt) = self { attempt.generation } else { nil } }
 }

@@ -3,16 +3,16 @@ import MachineCore
 import SessionCore
 import WebSocketCore
 
-/// Everything around a session: a server that comes and goes, a network, a provider of credentials, an app in somebody's pocket.
+/// The surroundings of a session: a server with failures, a network, a credential provider and an app's life.
 ///
-/// Whatever happens is drawn from the seed. Each connection is kept by its generation, so that two at once are seen.
+/// All events are random from the seed. Connections are stored by generation, so that two at once are noticed.
 struct World: Machine {
-    /// What the session asks of the world: its own orders.
+    /// The effects of the session.
     typealias Input = Session.Effect
-    /// What becomes of it.
+    /// The inputs of the session.
     typealias Effect = Session.Input
 
-    /// What the server does with an attempt.
+    /// How the server answers an attempt.
     enum Server: CaseIterable { case answers, answersSlowly, refuses, isSilent, isOverloaded, rejectsCredentials }
     /// A connection or an attempt.
     struct Link {
@@ -22,48 +22,48 @@ struct World: Machine {
     }
 
     var random: SeededGenerator
-    /// Until when the world is hostile; from then on it is at its best.
-    let hostileUntil: Moment
+    /// The end of the failures.
+    let failuresUntil: Moment
     var server = Server.answers
     var links: [UInt64: Link] = [:]
     var hasNetwork = true
-    var isSeen = true
+    var isForeground = true
     var isRunning = true
-    /// Whether the credential that was last given is still taken.
+    /// Whether the server accepts the newest credential.
     var isCredentialGood = false
     var agenda: [(at: Moment, event: Event)] = []
     var mostOpen = 0
     var mail = Mail()
 
     enum Event {
-        /// The session is told this.
+        /// The session gets this input.
         case notify(Session.Input)
         /// The attempt is answered.
         case answer(UInt64)
-        /// The connection ends like this.
+        /// The connection ends with this loss.
         case end(UInt64, Loss)
-        /// The connection dies without a word.
+        /// The connection dies silently.
         case fallSilent(UInt64)
-        /// A closing handshake is over.
+        /// A closing handshake ends.
         case closed(UInt64)
-        /// Something else about the world changes.
-        case turn
-        /// The app sends, or wants what it sent no more.
+        /// The surroundings change.
+        case change
+        /// The app sends or withdraws messages.
         case mail
-        /// The connection answers for the message that it was handed.
+        /// The connection answers for a message.
         case handOver(UInt64, isTaken: Bool)
     }
 
-    init(seed: UInt64, hostileUntil: Moment) {
-        (random, self.hostileUntil) = (SeededGenerator(seed: seed), hostileUntil)
-        agenda = [(.start + .seconds(1), .turn), (.start, .mail)]
+    init(seed: UInt64, failuresUntil: Moment) {
+        (random, self.failuresUntil) = (SeededGenerator(seed: seed), failuresUntil)
+        agenda = [(.start + .seconds(1), .change), (.start, .mail)]
     }
 
     var deadline: Moment? { agenda.map(\.at).min() }
 
     mutating func handle(_ order: Session.Effect, at now: Moment, into effects: inout [Session.Input]) {
         switch order {
-        case .connect(let attempt): begin(attempt.generation, at: now)
+        case .connect(let attempt): startAttempt(attempt.generation, at: now)
         case .disconnect(let generation, _), .retire(let generation):
             links[generation]?.isClosing = true
             plan(.closed(generation), after: .milliseconds(50), at: now)
@@ -76,7 +76,7 @@ struct World: Machine {
             plan(.end(generation, Loss(.unresponsive)), after: .seconds(10), at: now)
         case .fetchCredential(let number): provide(number, at: now)
         case .transmit(let id, let generation): carry(id, over: generation, at: now)
-        case .recall(let id): giveBack(id, at: now)
+        case .recall(let id): recall(id, at: now)
         case .cancelFetch, .setPingInterval, .report, .refused, .backlog: break
         }
     }
@@ -84,7 +84,7 @@ struct World: Machine {
     mutating func wake(at now: Moment, into effects: inout [Session.Input]) {
         let due = agenda.filter { $0.at <= now }.sorted { $0.at < $1.at }
         agenda.removeAll { $0.at <= now }
-        for (_, event) in due { happen(event, at: now, into: &effects) }
+        for (_, event) in due { apply(event, at: now, into: &effects) }
     }
 
     mutating func plan(_ event: Event, after delay: Duration, at now: Moment) { agenda.append((now + delay, event)) }
@@ -95,7 +95,7 @@ struct World: Machine {
 
     // MARK: - Connections
 
-    private mutating func begin(_ generation: UInt64, at now: Moment) {
+    private mutating func startAttempt(_ generation: UInt64, at now: Moment) {
         links[generation] = Link()
         plan(.answer(generation), after: server == .answersSlowly ? duration(1...9) : duration(0.01...0.3), at: now)
     }
@@ -114,23 +114,23 @@ struct World: Machine {
             links[generation]?.isOpen = true
             mostOpen = max(mostOpen, links.values.count { $0.isOpen && !$0.isClosing })
             effects.append(.opened(generation: generation))
-            if now < hostileUntil { doom(generation, at: now) }
+            if now < failuresUntil { planLoss(generation, at: now) }
         }
     }
 
-    /// Sooner or later every connection ends.
-    private mutating func doom(_ generation: UInt64, at now: Moment) {
+    /// Every connection ends at some time.
+    private mutating func planLoss(_ generation: UInt64, at now: Moment) {
         let life = chance(3) ? duration(0.1...9) : duration(10...2000)
         if chance(3) { return plan(.fallSilent(generation), after: life, at: now) }
         let causes: [LossCause] = [.lost, .lost, .closed(.goingAway), .closed(.serviceRestart), .stalled, .closed(.policyViolation)]
         plan(.end(generation, Loss(causes.randomElement(using: &random) ?? .lost)), after: life, at: now)
-        // A second error of the same connection is news of nothing.
+        // A second error of the same connection must be ignored.
         if chance(2) { plan(.end(generation, Loss(.lost)), after: life + .milliseconds(1), at: now) }
     }
 
     private mutating func end(_ generation: UInt64, _ loss: Loss, at now: Moment, into effects: inout [Session.Input]) {
         links[generation] = nil
-        // What becomes of a message in hand may be known before the loss, or after it.
+        // The answer for a handed-over message arrives before or after the loss.
         let isFirst = chance(2)
         if isFirst { answerNow(generation, into: &effects) } else { answerInTime(generation, at: now) }
         effects.append(.lost(generation: generation, loss))
@@ -140,8 +140,8 @@ struct World: Machine {
 
     private mutating func provide(_ number: UInt64, at now: Moment) {
         let delay = duration(0.01...2)
-        if now < hostileUntil, chance(20) { return }  // The provider hangs.
-        if now < hostileUntil, chance(10) {
+        if now < failuresUntil, chance(20) { return }  // The provider never answers.
+        if now < failuresUntil, chance(10) {
             return plan(.notify(.credentialFailed(fetch: number, isRetryable: true)), after: delay, at: now)
         }
         isCredentialGood = true
@@ -149,7 +149,7 @@ struct World: Machine {
         plan(.notify(.credentialProvided(fetch: number, expiresIn: life)), after: delay, at: now)
     }
 
-    private mutating func happen(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
+    private mutating func apply(_ event: Event, at now: Moment, into effects: inout [Session.Input]) {
         switch event {
         case .notify(let input): effects.append(input)
         case .answer(let generation): answer(generation, at: now, into: &effects)
@@ -157,17 +157,17 @@ struct World: Machine {
         case .fallSilent(let generation):
             guard links[generation] != nil else { return }
             links[generation]?.isHalfOpen = true
-            // Its heartbeat finds it: 20 s of silence, 10 s for the pong.
+            // The heartbeat detects it after 20 s of silence and 10 s without a pong.
             plan(.end(generation, Loss(.unresponsive)), after: duration(10...30), at: now)
         case .closed(let generation): links[generation] = nil
-        case .turn: turn(at: now, into: &effects)
-        case .mail: post(at: now, into: &effects)
+        case .change: change(at: now, into: &effects)
+        case .mail: sendMail(at: now, into: &effects)
         case .handOver(let id, let isTaken): answer(id, isTaken: isTaken, into: &effects)
         }
     }
 
-    private mutating func turn(at now: Moment, into effects: inout [Session.Input]) {
-        guard now < hostileUntil else { return makePeace(into: &effects) }
+    private mutating func change(at now: Moment, into effects: inout [Session.Input]) {
+        guard now < failuresUntil else { return restore(into: &effects) }
         switch Int.random(in: 0..<10, using: &random) {
         case 0, 1, 2: server = Server.allCases.randomElement(using: &random) ?? .answers
         case 3: isCredentialGood = false
@@ -175,17 +175,17 @@ struct World: Machine {
         case 5:
             // A network that flaps.
             for _ in 0..<Int.random(in: 1...20, using: &random) { toggleNetwork(into: &effects) }
-        case 6: liveOn(into: &effects)
+        case 6: changeAppLife(into: &effects)
         case 7: effects.append([.start, .disconnect, .reconnectNow].randomElement(using: &random) ?? .start)
         case 8:
-            // Buttons that are pressed in anger.
+            // The user presses buttons many times.
             for _ in 0..<Int.random(in: 1...10, using: &random) {
                 effects.append([.start, .disconnect, .reconnectNow].randomElement(using: &random) ?? .start)
             }
         default:
             if hasNetwork { effects.append(chance(2) ? .path(.betterPathAvailable) : .path(.notViable)) }
         }
-        plan(.turn, after: chance(4) ? duration(0.001...2) : duration(1...120), at: now)
+        plan(.change, after: chance(4) ? duration(0.001...2) : duration(1...120), at: now)
     }
 
     private mutating func toggleNetwork(into effects: inout [Session.Input]) {
@@ -194,25 +194,25 @@ struct World: Machine {
         effects.append(.path(hasNetwork ? .satisfied(path) : .unsatisfied))
     }
 
-    private mutating func liveOn(into effects: inout [Session.Input]) {
-        switch (isSeen, isRunning) {
+    private mutating func changeAppLife(into effects: inout [Session.Input]) {
+        switch (isForeground, isRunning) {
         case (true, true):
-            isSeen = false
+            isForeground = false
             effects.append(.life(.background))
         case (false, true) where chance(2):
             isRunning = false
             effects.append(.life(.suspended))
         default:
-            (isSeen, isRunning) = (true, true)
+            (isForeground, isRunning) = (true, true)
             effects.append(.life(.foreground))
         }
     }
 
-    private mutating func makePeace(into effects: inout [Session.Input]) {
+    private mutating func restore(into effects: inout [Session.Input]) {
         server = .answers
         if !hasNetwork { toggleNetwork(into: &effects) }
-        if !isSeen { effects.append(.life(.foreground)) }
-        (isSeen, isRunning) = (true, true)
-        effects.append(.start)  // Whoever had disconnected wants a connection again.
+        if !isForeground { effects.append(.life(.foreground)) }
+        (isForeground, isRunning) = (true, true)
+        effects.append(.start)  // An app that had disconnected connects again.
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AppLifeTests {
     static let policies: [BackgroundPolicy] = [.keep, .close(after: .seconds(3)), .close(after: .zero)]
 
-    @Test func `the connection ends when the grace in the background is over, and comes back with the foreground`() {
+    @Test func `the connection ends after the grace time in the background and returns in the foreground`() {
         var life = Stepper(AppLife(policy: .close(after: .seconds(3))))
         #expect(life.handle(.background, at: 10).isEmpty)
         #expect(life.wake(at: 12).isEmpty)
@@ -14,7 +14,7 @@ import Testing
         #expect(life.handle(.foreground, at: 100) == [.release])
     }
 
-    @Test func `a second word of the background wins no grace`() {
+    @Test func `a repeated background event does not extend the grace time`() {
         var life = Stepper(AppLife(policy: .close(after: .seconds(3))))
         _ = life.handle(.background, at: 10)
         _ = life.handle(.background, at: 12)
@@ -22,20 +22,20 @@ import Testing
     }
 
     @Test(arguments: [.zero, .seconds(-1)] as [Duration])
-    func `without grace the connection ends at once`(grace: Duration) {
+    func `without grace time the connection ends at once`(grace: Duration) {
         var life = Stepper(AppLife(policy: .close(after: grace)))
         #expect(life.handle(.background, at: 10) == [.hold])
     }
 
-    /// The peers' pain 18: socket.io#1151, supabase-swift#595.
-    @Test func `a connection that was kept is asked at once whether it lives`() {
+    /// Some clients do not check the connection after the background: socket.io#1151, supabase-swift#595.
+    @Test func `a kept connection is probed when the app returns`() {
         var life = Stepper(AppLife(policy: .keep))
         #expect(life.handle(.background, at: 10).isEmpty)
         #expect(life.machine.deadline == nil)
         #expect(life.handle(.foreground, at: 1000) == [.probe])
     }
 
-    @Test func `one that came back within the grace is asked too, even if the app stood still meanwhile`() {
+    @Test func `a connection is also probed after a return within the grace time, because the app may have been frozen`() {
         var life = Stepper(AppLife(policy: .close(after: .seconds(3))))
         _ = life.handle(.background, at: 10)
         #expect(life.handle(.foreground, at: 1000) == [.probe])
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: policies)
-    func `a suspended app drops its connection without a handshake, and connects when it is seen again`(policy: BackgroundPolicy) {
+    func `a suspended app drops its connection without a handshake and reconnects in the foreground`(policy: BackgroundPolicy) {
         var life = Stepper(AppLife(policy: policy))
         #expect(life.handle(.suspended, at: 0) == [.abandon])
         #expect(life.handle(.foreground, at: 1) == [.release])
@@ -53,7 +53,7 @@ import Testing
         #expect(life.machine.deadline == nil)
     }
 
-    @Test func `an app that is woken without being seen connects only if it keeps its connection in the background`() {
+    @Test func `an app woken in the background connects only with the keep policy`() {
         var keeps = Stepper(AppLife(policy: .keep))
         _ = keeps.handle(.suspended, at: 0)
         #expect(keeps.handle(.background, at: 1) == [.release])
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: policies)
-    func `whatever happens, what is held back is let go exactly once, and by the foreground at the latest`(policy: BackgroundPolicy) {
+    func `in every sequence of events each hold is released once, at the latest in the foreground`(policy: BackgroundPolicy) {
         let states = explore(Audited(policy), inputs: [.foreground, .background, .suspended], depth: 8) { step in
             let (before, after) = (step.before, step.after)
             #expect(step.effects.count <= 1, "\(step)")
@@ -96,7 +96,7 @@ import Testing
     }
 }
 
-/// An app's life with what it holds back.
+/// An app's life, and whether it holds the session.
 private struct Audited: Machine, Hashable {
     var machine: AppLife
     var isHeld = false

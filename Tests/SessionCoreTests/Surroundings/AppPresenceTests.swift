@@ -20,20 +20,20 @@ import Testing
         return effects
     }
 
-    @Test func `time is asked for before the sockets hear that the app left`() {
+    @Test func `background time is requested before the sockets learn that the app left`() {
         var presence = AppPresence()
         #expect(effects(&presence, .left) == [.borrow, .notify(.background)])
         #expect(effects(&presence, .left).isEmpty)
     }
 
-    @Test func `without extra time there is only the news`() {
+    @Test func `without extra time only the event is reported`() {
         var presence = AppPresence(extraTime: nil)
         #expect(effects(&presence, .left) == [.notify(.background)])
         #expect(presence.deadline == nil)
         #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
-    @Test func `the time is given back when it is over, and the return is told all the same`() {
+    @Test func `background time is returned at its end, and the return of the app is still reported`() {
         var presence = AppPresence(extraTime: .seconds(20))
         _ = effects(&presence, .left, at: .seconds(1))
         #expect(presence.deadline == start + .seconds(21))
@@ -43,7 +43,7 @@ import Testing
         #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
-    @Test func `a return gives the time back at once`() {
+    @Test func `the return of the app ends the background time at once`() {
         var presence = AppPresence()
         _ = effects(&presence, .left)
         #expect(effects(&presence, .returned) == [.giveBack, .notify(.foreground)])
@@ -51,20 +51,22 @@ import Testing
     }
 
     @Test(arguments: [AppPresence.Input.expired, .ending])
-    func `when the system wants its time back, the connection is dropped first`(input: AppPresence.Input) {
+    func `when the system ends the background time the connection is dropped first`(input: AppPresence.Input) {
         var presence = AppPresence()
         _ = effects(&presence, .left)
         #expect(effects(&presence, input) == [.notify(.suspended), .giveBack])
     }
 
-    @Test func `a Mac goes to sleep and wakes up`() {
+    @Test func `sleep and wake of a Mac are reported`() {
         var presence = AppPresence()
         #expect(effects(&presence, .ending) == [.notify(.suspended)])
         #expect(effects(&presence, .returned) == [.notify(.foreground)])
     }
 
-    /// Every list of six events; `nil` lets the deadline pass.
-    @Test func `whatever happens, time is borrowed and given back in turn, and none is kept in the foreground`() {
+    /// All sequences of six events.
+    ///
+    /// `nil` lets the deadline pass.
+    @Test func `in every sequence of events background time is requested and returned alternately`() {
         let events: [AppPresence.Input?] = [.left, .returned, .expired, .ending, nil]
         for number in 0..<15_625 {
             var (presence, borrowed, rest) = (AppPresence(extraTime: .seconds(20)), false, number)

@@ -5,7 +5,7 @@ import Testing
 import WebSocketCore
 
 @Suite struct HeartbeatPacerTests {
-    @Test func `each stretch of stable life makes the interval longer by half, up to the maximum`() {
+    @Test func `each stable period lengthens the interval by half, up to the maximum`() {
         var pacer = HeartbeatPacer(base: .seconds(20), maximum: .seconds(120), stretch: .seconds(100))
         pacer.opened(at: .start)
         let intervals = (1...7).map { stretch in
@@ -15,7 +15,7 @@ import WebSocketCore
         #expect(intervals == [30_000, 45_000, 67_500, 101_250, 120_000, 120_000, 120_000].map { .milliseconds($0) })
     }
 
-    @Test func `no sooner than a stretch after it grew does it grow again`() {
+    @Test func `the interval grows at most once per stable period`() {
         var pacer = HeartbeatPacer(stretch: .seconds(100))
         pacer.opened(at: .start)
         pacer.answered(at: Moment(.seconds(99)))
@@ -25,7 +25,7 @@ import WebSocketCore
         #expect(pacer.interval == .seconds(30))
     }
 
-    @Test func `a stretch does not reach over two connections`() {
+    @Test func `a stable period does not span two connections`() {
         var pacer = HeartbeatPacer(stretch: .seconds(100))
         pacer.opened(at: .start)
         pacer.lost(wasIdle: false)
@@ -45,7 +45,7 @@ import WebSocketCore
         #expect(intervals == [.seconds(15), .seconds(10), .seconds(10)])
     }
 
-    @Test func `any other loss, and one told twice, leaves it as it is`() {
+    @Test func `another loss, or a repeated report, does not change the interval`() {
         var pacer = HeartbeatPacer(base: .seconds(100))
         pacer.lost(wasIdle: true)
         pacer.opened(at: .start)
@@ -57,7 +57,7 @@ import WebSocketCore
         #expect(pacer.interval == .seconds(50))
     }
 
-    @Test func `each loss while idle doubles the stretch that growing takes, up to an hour`() {
+    @Test func `each loss while idle doubles the required stable period, up to an hour`() {
         var pacer = HeartbeatPacer(base: .seconds(10), minimum: .seconds(10), stretch: .seconds(100))
         for required in [200, 400, 800, 1600, 3200, 3600, 3600] {
             pacer.opened(at: .start)
@@ -71,7 +71,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `on another network all starts afresh`() {
+    @Test func `another network resets everything`() {
         var pacer = HeartbeatPacer(base: .seconds(40), stretch: .seconds(100))
         pacer.opened(at: .start)
         pacer.lost(wasIdle: true)
@@ -80,10 +80,10 @@ import WebSocketCore
         pacer.opened(at: .start)
         pacer.moved()
         pacer.answered(at: Moment(.seconds(100)))
-        #expect(pacer.interval == .seconds(60), "the connection that is open lives on")
+        #expect(pacer.interval == .seconds(60), "the open connection continues")
     }
 
-    @Test func `odd settings neither trap nor ping without a pause`() {
+    @Test func `extreme settings neither trap nor ping without a pause`() {
         let huge = Duration.seconds(Int64.max)
         for base in [huge, .zero, .seconds(-1)] {
             for (minimum, maximum) in [(.zero, .zero), (huge, .zero), (.seconds(-5), huge)] as [(Duration, Duration)] {
@@ -100,9 +100,9 @@ import WebSocketCore
         }
     }
 
-    /// A day on a middlebox that forgets a connection after so many seconds of silence.
+    /// A day behind a middlebox that drops a connection after this many idle seconds.
     @Test(arguments: [12, 30, 45, 60, 100, 200])
-    func `a middlebox that forgets costs a few connections a day, and few pings`(memory: Int) {
+    func `a middlebox that drops idle connections costs a few connections a day and few pings`(memory: Int) {
         var pacer = HeartbeatPacer()
         var (now, losses, pings) = (Moment.start, 0, 0)
         pacer.opened(at: now)
@@ -124,7 +124,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `a link that falls silent is found within the interval in force and the patience`(seed: UInt64) {
+    func `a silent link is detected within the current interval plus the timeout`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let patience = Duration.seconds(5)
         var pacer = HeartbeatPacer(stretch: .seconds(200))
@@ -151,12 +151,12 @@ import WebSocketCore
         if Bool.random(using: &random) {
             for case .sendPing(let payload) in world.send(.probe) { world.send(.written(payload)) }
         }
-        var deaths = 0
+        var deadReports = 0
         while let effects = world.step() {
             for case .sendPing(let payload) in effects.near { world.send(.written(payload)) }
-            deaths += effects.near.count { $0 == .dead }
+            deadReports += effects.near.count { $0 == .dead }
         }
-        #expect(deaths == 1 && world.now - silentSince <= pacer.interval + patience)
+        #expect(deadReports == 1 && world.now - silentSince <= pacer.interval + patience)
     }
 }
 

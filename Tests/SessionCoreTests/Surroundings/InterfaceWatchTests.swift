@@ -1,9 +1,11 @@
 import SessionCore
 import Testing
 
-/// What happened to the network, from how the interfaces were and how they are.
+/// The network events that a change of the interfaces causes.
 @Suite struct InterfaceWatchTests {
-    /// Interfaces in short: a `*` marks the default route.
+    /// Interfaces in short form.
+    ///
+    /// A `*` marks the default route.
     private static func interfaces(_ text: String) -> [NetworkInterface] {
         text.split(separator: ";").map { entry in
             let words = entry.split(separator: " ").map(String.init)
@@ -17,61 +19,61 @@ import Testing
     private static let wwan0 = NetworkPath(.cellular, interface: "wwan0", isExpensive: true)
     private static let lo = "lo 127.0.0.1 ::1;"
 
-    /// A case of the table: what there was, what there is, what is told.
+    /// A change: the interfaces before and after, and the expected events.
     struct Case: CustomTestStringConvertible {
         let testDescription: String
         let before, after: String
-        let told: [PathWatch.Input]
+        let expected: [PathWatch.Input]
 
-        init(_ description: String, _ before: String, _ after: String, _ told: [PathWatch.Input]) {
-            (testDescription, self.before, self.after, self.told) = (description, before, after, told)
+        init(_ description: String, _ before: String, _ after: String, _ expected: [PathWatch.Input]) {
+            (testDescription, self.before, self.after, self.expected) = (description, before, after, expected)
         }
     }
 
     @Test(
         arguments: [
             Case("nothing changed", "eth0* 10.0.0.2", "eth0* 10.0.0.2", []),
-            Case("the only one went", "eth0* 10.0.0.2", "", [.unsatisfied]),
+            Case("the only interface was removed", "eth0* 10.0.0.2", "", [.unsatisfied]),
             Case("it lost all its addresses", "eth0* 10.0.0.2", "eth0", [.unsatisfied]),
-            Case("only one that nobody gave is left", "eth0* 10.0.0.2 fe80::1%eth0", "eth0 fe80::1%eth0 169.254.7.7", [.unsatisfied]),
-            Case("still nothing", "", "eth0 fe80::1%eth0", []),
-            Case("one came", "", "wlan0* 192.168.1.5", [.satisfied(wlan0)]),
-            Case("a mobile network came", "", "wwan0* 100.64.0.1", [.satisfied(wwan0)]),
+            Case("only link-local addresses are left", "eth0* 10.0.0.2 fe80::1%eth0", "eth0 fe80::1%eth0 169.254.7.7", [.unsatisfied]),
+            Case("still no network", "", "eth0 fe80::1%eth0", []),
+            Case("an interface was added", "", "wlan0* 192.168.1.5", [.satisfied(wlan0)]),
+            Case("a mobile network was added", "", "wwan0* 100.64.0.1", [.satisfied(wwan0)]),
             Case("IPv6 alone is a network", "", "eth0 2001:db8::2", [.satisfied(eth0)]),
             Case("an address was renewed", "eth0* 10.0.0.2", "eth0* 10.0.7.9", [.unsatisfied, .satisfied(eth0)]),
             Case("an address was added", "eth0* 10.0.0.2", "eth0* 10.0.0.2 2001:db8::2", []),
-            Case("one address of two went", "eth0* 10.0.0.2 2001:db8::2", "eth0* 10.0.0.2", [.notViable]),
+            Case("one address of two was removed", "eth0* 10.0.0.2 2001:db8::2", "eth0* 10.0.0.2", [.notViable]),
             Case(
                 "a cable was plugged in", "wlan0* 192.168.1.5", "eth0* 10.0.0.2;wlan0 192.168.1.5",
                 [.satisfied(eth0), .betterPathAvailable]),
             Case(
-                "the cable was pulled, the air is left", "eth0* 10.0.0.2;wlan0 192.168.1.5", "wlan0* 192.168.1.5",
+                "the cable was pulled, Wi-Fi is left", "eth0* 10.0.0.2;wlan0 192.168.1.5", "wlan0* 192.168.1.5",
                 [.unsatisfied, .satisfied(wlan0)]),
-            Case("another one came", "eth0* 10.0.0.2", "eth0* 10.0.0.2;wlan0 192.168.1.5", []),
-            Case("another one went", "eth0* 10.0.0.2;wlan0 192.168.1.5", "eth0* 10.0.0.2", []),
+            Case("another interface was added", "eth0* 10.0.0.2", "eth0* 10.0.0.2;wlan0 192.168.1.5", []),
+            Case("another interface was removed", "eth0* 10.0.0.2;wlan0 192.168.1.5", "eth0* 10.0.0.2", []),
             Case(
                 "a tunnel took the default route", "eth0* 10.0.0.2", "eth0 10.0.0.2;tun0* 10.8.0.2",
                 [.satisfied(NetworkPath(.other, interface: "tun0")), .betterPathAvailable]),
-            Case("no default route, the likelier counts", "wlan0 192.168.1.5", "docker0 172.17.0.1;wlan0 192.168.1.5", []),
+            Case("no default route, the likelier interface counts", "wlan0 192.168.1.5", "docker0 172.17.0.1;wlan0 192.168.1.5", []),
         ])
-    func `what is told of a change`(change: Case) {
+    func `the events of a change of the interfaces`(change: Case) {
         for loopback in ["", Self.lo] {
             var watch = InterfaceWatch()
             _ = watch.look(at: Self.interfaces(loopback + change.before))
-            #expect(watch.look(at: Self.interfaces(loopback + change.after)) == change.told)
-            #expect(watch.look(at: Self.interfaces(loopback + change.after)).isEmpty, "told once")
+            #expect(watch.look(at: Self.interfaces(loopback + change.after)) == change.expected)
+            #expect(watch.look(at: Self.interfaces(loopback + change.after)).isEmpty, "reported once")
         }
     }
 
-    @Test func `the first look tells how it is`() {
+    @Test func `the first look reports the current state`() {
         var online = InterfaceWatch()
         #expect(online.look(at: Self.interfaces(Self.lo + "eth0 10.0.0.2")) == [.satisfied(Self.eth0)])
         var offline = InterfaceWatch()
-        #expect(offline.look(at: Self.interfaces(Self.lo)) == [.unsatisfied], "this device itself is no network")
+        #expect(offline.look(at: Self.interfaces(Self.lo)) == [.unsatisfied], "the loopback interface is no network")
         #expect(offline.look(at: []).isEmpty)
     }
 
-    @Test func `names tell what an interface is made of`() {
+    @Test func `interface names give the kind`() {
         let kinds = ["lo", "eth0", "enp3s0", "wlan0", "wlp2s0", "wwan0", "ppp0", "tun0", "docker0", "br-1"].map(
             NetworkPath.Kind.init(linuxName:))
         #expect(kinds == [.loopback, .wired, .wired, .wifi, .wifi, .cellular, .cellular, .other, .other, .other])
@@ -81,7 +83,7 @@ import Testing
 @Suite struct DefaultRoutesTests {
     private static let head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 
-    @Test func `of several default routes the one with the least metric counts`() {
+    @Test func `the default route with the lowest metric counts`() {
         let routes =
             Self.head + """
                 wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
@@ -92,7 +94,7 @@ import Testing
         #expect(DefaultRoutes.interface(inRoutes: routes) == "eth0")
     }
 
-    @Test func `routes to some networks, those that are down and half of the world are no default`() {
+    @Test func `other routes are not the default route`() {
         let routes =
             Self.head + """
                 eth1\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
@@ -103,5 +105,5 @@ import Testing
     }
 
     @Test(arguments: ["", head, "nonsense", "a\nb c d\ne\t0\t0\tzz\t0\t0\t0\t0\n"])
-    func `what is no table has no default route`(text: String) { #expect(DefaultRoutes.interface(inRoutes: text) == nil) }
+    func `an invalid table has no default route`(text: String) { #expect(DefaultRoutes.interface(inRoutes: text) == nil) }
 }

@@ -7,13 +7,13 @@ import Testing
     static let wifi = NetworkPath(.wifi, interface: "en0")
     static let cellular = NetworkPath(.cellular, interface: "pdp_ip0", isExpensive: true)
 
-    @Test func `the first word of a path tells nothing`() {
+    @Test func `the first path causes no effect`() {
         var watch = Stepper(PathWatch())
         #expect(watch.handle(.satisfied(Self.wifi), at: 0).isEmpty)
         #expect(watch.machine.phase == .online(Self.wifi))
     }
 
-    @Test func `the same path told twice is nothing`() {
+    @Test func `a repeated path causes no effect`() {
         var watch = Stepper(PathWatch())
         _ = watch.handle(.satisfied(Self.wifi), at: 0)
         #expect(watch.handle(.satisfied(Self.wifi), at: 1).isEmpty)
@@ -24,7 +24,7 @@ import Testing
             cellular, NetworkPath(.wifi, interface: "en1"), NetworkPath(.wired, interface: "en0"),
             NetworkPath(.wifi, interface: "en0", isExpensive: true), NetworkPath(.wifi, interface: "en0", isConstrained: true),
         ])
-    func `a path that differs in anything asks whether the connection lives`(other: NetworkPath) {
+    func `a path that differs in any property probes the connection`(other: NetworkPath) {
         var watch = Stepper(PathWatch())
         _ = watch.handle(.satisfied(Self.wifi), at: 0)
         #expect(watch.handle(.satisfied(other), at: 1) == [.probe])
@@ -32,17 +32,17 @@ import Testing
         #expect(watch.handle(.satisfied(Self.wifi), at: 3) == [.probe])
     }
 
-    /// The peers' pain 20: half a minute of false "connected" after the path was lost.
-    @Test func `a lost path holds back attempts, and asks whether the connection lives`() {
+    /// After the path was lost, a client must not claim for half a minute that it is connected.
+    @Test func `a lost path holds attempts and probes the connection`() {
         var watch = Stepper(PathWatch())
         _ = watch.handle(.satisfied(Self.wifi), at: 0)
         #expect(watch.handle(.unsatisfied, at: 1) == [.hold, .probe])
         #expect(watch.handle(.unsatisfied, at: 2).isEmpty)
     }
 
-    /// The peers' pain 19: centrifuge#106.
+    /// Some clients wait out their backoff although the network is back: centrifuge#106.
     @Test(arguments: [wifi, cellular])
-    func `a network that is back lets attempts go, and asks what outlived the loss whether it lives`(path: NetworkPath) {
+    func `a returned network releases attempts and probes the connection`(path: NetworkPath) {
         var watch = Stepper(PathWatch())
         _ = watch.handle(.satisfied(Self.wifi), at: 0)
         _ = watch.handle(.unsatisfied, at: 1)
@@ -50,19 +50,19 @@ import Testing
         #expect(watch.handle(.satisfied(path), at: 3).isEmpty)
     }
 
-    @Test func `without a network at first, the first path lets attempts go`() {
+    @Test func `a first path after none releases attempts`() {
         var watch = Stepper(PathWatch())
         #expect(watch.handle(.unsatisfied, at: 0) == [.hold, .probe])
         #expect(watch.handle(.satisfied(Self.wifi), at: 1) == [.release, .probe])
     }
 
-    @Test func `a watch that holds nothing back still tells that the network is back`() {
+    @Test func `a watch that does not hold still reports that the network is back`() {
         var watch = Stepper(PathWatch(policy: PathPolicy(holdsWhenUnsatisfied: false)))
         #expect(watch.handle(.unsatisfied, at: 0) == [.probe])
         #expect(watch.handle(.satisfied(Self.wifi), at: 1) == [.release, .probe])
     }
 
-    @Test func `a connection whose own path is lost is asked, whatever the network does`() {
+    @Test func `a connection whose own path is lost is probed in every phase`() {
         var watch = Stepper(PathWatch())
         #expect(watch.handle(.notViable, at: 0) == [.probe])
         _ = watch.handle(.satisfied(Self.wifi), at: 1)
@@ -71,7 +71,7 @@ import Testing
         #expect(watch.handle(.notViable, at: 4) == [.probe])
     }
 
-    @Test func `a better path is taken only if asked for, and only while there is a network`() {
+    @Test func `a better path causes a hand-over only with that policy and with a network`() {
         var stays = Stepper(PathWatch())
         _ = stays.handle(.satisfied(Self.cellular), at: 0)
         #expect(stays.handle(.betterPathAvailable, at: 1).isEmpty)
@@ -79,13 +79,13 @@ import Testing
         #expect(moves.handle(.betterPathAvailable, at: 0) == [.handOver])
         _ = moves.handle(.satisfied(Self.cellular), at: 1)
         #expect(moves.handle(.betterPathAvailable, at: 2) == [.handOver])
-        #expect(moves.handle(.satisfied(Self.wifi), at: 3) == [.probe], "a change alone is no reason to move")
+        #expect(moves.handle(.satisfied(Self.wifi), at: 3) == [.probe], "a change alone causes no hand-over")
         _ = moves.handle(.unsatisfied, at: 4)
         #expect(moves.handle(.betterPathAvailable, at: 5).isEmpty)
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `whatever happens, attempts are held back only without a network, and every return is told`(handsOver: Bool, holds: Bool) {
+    func `in every sequence of events attempts are held only without a network, and returns are reported`(handsOver: Bool, holds: Bool) {
         let policy = PathPolicy(handsOver: handsOver, holdsWhenUnsatisfied: holds)
         let inputs: [PathWatch.Input] = [.satisfied(Self.wifi), .satisfied(Self.cellular), .unsatisfied, .notViable, .betterPathAvailable]
         let states = explore(Audited(policy), inputs: inputs, depth: 6) { step in
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// A watch with what it holds back.
+/// A watch, and whether it holds attempts.
 private struct Audited: Machine, Hashable {
     var machine: PathWatch
     var isHeld = false

@@ -1,6 +1,6 @@
 import MachineCore
 
-/// A machine whose effects are handed back one call at a time; times in whole seconds.
+/// A machine whose calls return their effects, with times in whole seconds.
 struct Stepper<M: Machine> {
     private(set) var machine: M
 

@@ -3,13 +3,13 @@ import MachineCore
 import StreamCore
 import Testing
 
-/// Every push and take in every reachable state, where there are few.
+/// Every push and take in every reachable state.
 struct DeliveryExplorationTests {
-    @Test func `two keys, paced: in no state is anything stale, early, lost or out of turn`() {
+    @Test func `two keys, paced: in every state values are current, on time, complete and in order`() {
         let states = explore(DeliveryProbe(), inputs: [.push("a"), .push("b"), .push("c"), .take], depth: 9) { step in
             let machine = step.after
             #expect(machine.problem == nil, "\(step)")
-            // What waits is known, and so is when it can be taken.
+            // A deadline exists exactly while values wait.
             #expect((machine.deadline == nil) == machine.waiting.isEmpty, "\(step)")
             if case .take = step.input, let deadline = step.before.deadline {
                 #expect((step.effects.isEmpty) == (step.now < deadline), "\(step)")
@@ -19,7 +19,7 @@ struct DeliveryExplorationTests {
     }
 }
 
-/// A paced buffer of at most two keys beside a list that is slow and plainly right.
+/// A paced buffer of at most two keys, and a simple list with the same rules.
 private struct DeliveryProbe: Machine, Hashable {
     enum Input: Hashable, Sendable {
         case push(Character)
@@ -62,7 +62,7 @@ private struct DeliveryProbe: Machine, Hashable {
 
     mutating func wake(at now: Moment, into effects: inout [Tick]) {}
 
-    // Versions but for their order would make every state a new one.
+    // Only the order of versions matters, or every state would be new.
     static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.waiting.map(\.key) == rhs.waiting.map(\.key) && lhs.earliest == rhs.earliest && lhs.problem == rhs.problem
     }

@@ -2,7 +2,7 @@ import MachineCore
 import StreamCore
 import Testing
 
-/// What holds in any order of pushes, takes and time.
+/// Invariants in random sequences of pushes, takes and time.
 struct DeliveryPropertyTests {
     struct Tick: Hashable, Sendable {
         let key: Int
@@ -10,12 +10,11 @@ struct DeliveryPropertyTests {
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `by key the consumer ends with the newest of each, never goes back, and sees them in the order of the first change`(_ seed: UInt64)
-    {
+    func `by key the consumer gets the newest of each, in the order of the first change`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let keys = Int.random(in: 1...40, using: &random)
         var world = DeliveryWorld(LatestByKey<Int, Tick>(limit: 40) { $0.key })
-        // The keys that wait, in the order in which they began to.
+        // The waiting keys, in the order of their first change.
         var waiting: [Int] = []
         for version in 0..<2000 {
             if Int.random(in: 0..<3, using: &random) > 0 {
@@ -33,7 +32,7 @@ struct DeliveryPropertyTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `with more keys than may wait, what is seen is still the newest of its key, and the rest is counted`(_ seed: UInt64) {
+    func `with too many keys each delivered value is still the newest of its key, and the others are counted`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limit = Int.random(in: 1...20, using: &random)
         var world = DeliveryWorld(LatestByKey<Int, Tick>(limit: limit) { $0.key })
@@ -49,28 +48,28 @@ struct DeliveryPropertyTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `a paced consumer never gets more in any span, gets the first at once, and ends with the newest of each`(_ seed: UInt64) {
+    func `a paced consumer gets values within its rate, the first at once, and the newest of each at the end`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let rate = Int.random(in: 1...120, using: &random)
         var world = DeliveryWorld(Paced(LatestByKey<Int, Tick> { $0.key }, perSecond: rate))
         for version in 0..<3000 { world.step(version, &random) }
         world.drain()
         #expect(world.seen == world.newest)
-        #expect(world.given.first == world.firstPush)
-        for (index, moment) in world.given.enumerated() where index >= rate {
-            #expect(moment - world.given[index - rate] >= .seconds(1))
+        #expect(world.takenAt.first == world.firstPush)
+        for (index, moment) in world.takenAt.enumerated() where index >= rate {
+            #expect(moment - world.takenAt[index - rate] >= .seconds(1))
         }
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `paced batches lose nothing, keep their bounds, and end with the newest`(_ seed: UInt64) {
+    func `paced batches are complete, within their limits, and end with the newest values`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let limit = Int.random(in: 1...50, using: &random)
         let window = Duration.milliseconds(Int.random(in: 0...40, using: &random))
         var world = DeliveryBatchWorld(Batched(LatestByKey<Int, Tick> { $0.key }, upTo: limit, within: window))
         for version in 0..<3000 {
             world.step(version, &random)
-            // Nothing that may go waits longer than it was told to.
+            // No value waits longer than the window.
             if let oldest = world.oldest, let deadline = world.buffer.deadline { #expect(deadline <= oldest + window) }
         }
         world.drain()
@@ -79,20 +78,20 @@ struct DeliveryPropertyTests {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `a sampled consumer gets at most one value in each interval, the newest of then, and the last`(_ seed: UInt64) {
+    func `a sampled consumer gets at most one value per interval, the newest, and the last`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let interval = Duration.milliseconds(Int.random(in: 1...50, using: &random))
         var world = DeliveryWorld(Sampled(LatestValue<Tick>(), every: interval))
         for version in 0..<3000 { world.step(version, &random) }
         world.drain()
         #expect(world.last?.version == world.newest.values.map(\.version).max())
-        let places = world.given.map { ($0 - world.firstPush!) / interval }.map { Int($0) }
+        let places = world.takenAt.map { ($0 - world.firstPush!) / interval }.map { Int($0) }
         #expect(Set(places).count == places.count)
         #expect(places.first! >= 1)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `what was received was delivered, conflated or dropped, or waits`(_ seed: UInt64) {
+    func `each received value was delivered, conflated or dropped, or waits`(_ seed: UInt64) {
         let buffers: [any DeliveryBuffer<Tick, Tick>] = [
             EveryValue(capacity: 10), NewestValues(limit: 7), LatestValue(), LatestValue(unless: { $0.key == $1.key }),
             LatestByKey(limit: 5) { $0.key }, Sampled(NewestValues(limit: 3), every: .milliseconds(7)),
@@ -109,7 +108,7 @@ struct DeliveryPropertyTests {
         }
     }
 
-    @Test func `ten thousand keys and a million values wait in the room of ten thousand`() {
+    @Test func `a million values of many keys use the memory of ten thousand`() {
         var buffer = LatestByKey<Int, Tick> { $0.key }
         for version in 0..<1_000_000 {
             buffer.push(Tick(key: version % 20_000, version: version), at: .start)
@@ -120,7 +119,7 @@ struct DeliveryPropertyTests {
     }
 }
 
-/// A consumer, and what it must find.
+/// A consumer with its expected values.
 private struct DeliveryWorld<Buffer: DeliveryBuffer<DeliveryPropertyTests.Tick, DeliveryPropertyTests.Tick>> {
     typealias Tick = DeliveryPropertyTests.Tick
     var buffer: Buffer
@@ -128,8 +127,8 @@ private struct DeliveryWorld<Buffer: DeliveryBuffer<DeliveryPropertyTests.Tick, 
     private(set) var newest: [Int: Tick] = [:]
     private(set) var seen: [Int: Tick] = [:]
     private(set) var last: Tick?
-    /// When something was taken.
-    private(set) var given: [Moment] = []
+    /// The times of all takes.
+    private(set) var takenAt: [Moment] = []
     private(set) var firstPush: Moment?
 
     init(_ buffer: Buffer) { self.buffer = buffer }
@@ -149,7 +148,7 @@ private struct DeliveryWorld<Buffer: DeliveryBuffer<DeliveryPropertyTests.Tick, 
             #expect(tick.version > seen[tick.key]?.version ?? -1)
             seen[tick.key] = tick
             last = tick
-            given.append(now)
+            takenAt.append(now)
         }
         check()
         return tick
@@ -161,10 +160,10 @@ private struct DeliveryWorld<Buffer: DeliveryBuffer<DeliveryPropertyTests.Tick, 
         case 2: now = now + .microseconds(Int.random(in: 0...8000, using: &random))
         default: break
         }
-        if given.isEmpty || Bool.random(using: &random) { take() }
+        if takenAt.isEmpty || Bool.random(using: &random) { take() }
     }
 
-    /// Takes what is left, each as soon as it is due.
+    /// Takes the remaining values when they are due.
     mutating func drain() {
         buffer.finish()
         while let deadline = buffer.deadline {
@@ -188,7 +187,7 @@ private struct DeliveryBatchWorld {
     private(set) var newest: [Int: Tick] = [:]
     private(set) var seen: [Int: Tick] = [:]
     private(set) var sizes: [Int] = []
-    /// When each key began to wait.
+    /// The time since which each key waits.
     private var since: [Int: Moment] = [:]
     var oldest: Moment? { since.values.min() }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ValuesAndNotesTests {
     typealias Line = ValuesAndNotes<Int, Character>
 
-    /// What is left: values, gaps as negative counts, notes as 0.
+    /// The remaining items: values, gaps as negative counts, notes as 0.
     private func rest(_ line: inout Line) -> [Int] {
         var taken: [Int] = []
         while let item = line.take(at: .start) { taken.append(item.number) }
@@ -18,7 +18,7 @@ import Testing
         return line
     }
 
-    @Test func `the oldest give way, and are counted before what is left`() {
+    @Test func `the oldest values are dropped, and counted before the others`() {
         var line = line(3, .dropOldest, 1...10)
         #expect(line.pending == 4 && !line.isFull)
         #expect(rest(&line) == [-7, 8, 9, 10])
@@ -26,25 +26,25 @@ import Testing
         #expect(rest(&line) == [11] && line.deadline == nil)
     }
 
-    @Test func `the newest are left out, and counted behind what was kept`() {
+    @Test func `the newest values are dropped, and counted after the others`() {
         var line = line(2, .dropNewest, 1...5)
         #expect(line.take(at: .start)?.number == 1)
         line.push(.value(6), at: .start)
         #expect(rest(&line) == [2, -3, 6])
     }
 
-    @Test func `a line without a bound takes notes`() {
+    @Test func `an unbounded buffer accepts notes`() {
         var line = line(.max, .dropNewest, 1...2)
         line.push(.note("!"), at: .start)
         #expect(rest(&line) == [1, 2, 0])
     }
 
-    @Test func `what was left out last is counted though nothing follows`() {
+    @Test func `values dropped last are counted although no value follows`() {
         var line = line(1, .dropNewest, 1...3)
         #expect(rest(&line) == [1, -2] && line.pending == 0)
     }
 
-    @Test func `one that refuses is full for good, and keeps what it has`() {
+    @Test func `a buffer that refuses stays full and keeps its values`() {
         var line = line(2, .refuse, 1...2)
         #expect(!line.isFull)
         line.push(.note("a"), at: .start)
@@ -56,7 +56,7 @@ import Testing
         #expect(line.isFull && line.pending == 0)
     }
 
-    @Test func `notes about what gave way go with it, and do not pile up`() {
+    @Test func `notes of dropped values are dropped too, and do not accumulate`() {
         var line = Line(capacity: 2, .dropOldest)
         for value in 1...3 {
             line.push(.note("a"), at: .start)
@@ -67,14 +67,14 @@ import Testing
         #expect(line.pending == 4)
     }
 
-    @Test func `a gap stands before the note that followed it`() {
+    @Test func `a gap comes before a later note`() {
         var line = line(2, .dropNewest, 1...3)
         line.push(.note("a"), at: .start)
         #expect(rest(&line) == [1, 2, -1, 0])
     }
 
-    /// The values that are taken and those that are counted are all that were pushed, in their order.
-    @Test(arguments: 0..<100 as Range<UInt64>) func `no value is lost without being counted in its place`(_ seed: UInt64) {
+    /// Taken and counted values together are all pushed values in order.
+    @Test(arguments: 0..<100 as Range<UInt64>) func `every value is taken or counted at its position`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let capacity = Int.random(in: 1...5, using: &random)
         var line = Line(capacity: capacity, seed % 2 == 0 ? .dropOldest : .dropNewest)

@@ -3,8 +3,8 @@ import MachineCore
 import StreamCore
 import Testing
 
-/// A batcher whose batches are always taken at once, and whose effects are kept.
-struct TelemetryBench {
+/// A batcher whose batches are taken at once and recorded.
+struct BatcherHarness {
     var batcher: Batcher<Int>
     var now = Moment.start
     var batches: [[Int]] = []
@@ -42,33 +42,33 @@ struct TelemetryBench {
 }
 
 extension TelemetryCounts {
-    /// Every recorded value is in exactly one place.
+    /// Whether every recorded value is counted exactly once.
     var isWhole: Bool { recorded == waiting + leaving + sent + uncertain + sampled + dropped + unencodable }
 }
 
 @Suite struct TelemetryBatcherTests {
-    @Test func `a batch leaves when it has enough values`() {
-        var bench = TelemetryBench(BatchPolicy(count: 3))
+    @Test func `a batch is sent when it has enough values`() {
+        var bench = BatcherHarness(BatchPolicy(count: 3))
         bench.record(1...7)
         #expect(bench.batches == [[1, 2, 3], [4, 5, 6]])
         #expect(bench.batcher.counts.waiting == 1 && bench.batcher.counts.sent == 6)
     }
 
-    @Test func `a batch leaves when it has enough bytes, and has no more than that`() {
-        var bench = TelemetryBench(BatchPolicy(bytes: 10))
+    @Test func `a batch is sent when it has enough bytes, and has no more`() {
+        var bench = BatcherHarness(BatchPolicy(bytes: 10))
         bench.record(1...3, byteCount: 4)
         #expect(bench.batches == [[1, 2]])
     }
 
-    @Test func `a value of more bytes than a batch may have goes alone`() {
-        var bench = TelemetryBench(BatchPolicy(bytes: 10))
+    @Test func `a value above the batch size is sent alone`() {
+        var bench = BatcherHarness(BatchPolicy(bytes: 10))
         bench.record([1], byteCount: 2)
         bench.record([2], byteCount: 50)
         #expect(bench.batches == [[1], [2]])
     }
 
-    @Test func `a batch leaves when its oldest value is too old`() {
-        var bench = TelemetryBench(BatchPolicy(age: .seconds(1)))
+    @Test func `a batch is sent when its oldest value is too old`() {
+        var bench = BatcherHarness(BatchPolicy(age: .seconds(1)))
         #expect(bench.batcher.deadline == nil)
         bench.record([1])
         bench.pass(.milliseconds(600))
@@ -78,16 +78,16 @@ extension TelemetryCounts {
         #expect(bench.batches == [[1, 2]] && bench.batcher.deadline == nil)
     }
 
-    @Test func `a flush sends what waits, however little, and nothing of what comes later`() {
-        var bench = TelemetryBench(BatchPolicy(count: 10))
+    @Test func `a flush sends all waiting values, and no later ones`() {
+        var bench = BatcherHarness(BatchPolicy(count: 10))
         bench.record(1...2)
         bench.handle(.flush)
         bench.record([3])
         #expect(bench.batches == [[1, 2]])
     }
 
-    @Test func `one batch is on its way at a time`() {
-        var bench = TelemetryBench(BatchPolicy(count: 2))
+    @Test func `one batch is sent at a time`() {
+        var bench = BatcherHarness(BatchPolicy(count: 2))
         bench.takes = false
         bench.record(1...6)
         #expect(bench.batches.isEmpty)
@@ -100,20 +100,20 @@ extension TelemetryCounts {
         #expect(bench.batches == [[1, 2], [3, 4]])
     }
 
-    @Test func `where there is no room the oldest gives way, and is counted`() {
-        var bench = TelemetryBench(BatchPolicy(count: 10, capacity: 3))
+    @Test func `above the capacity the oldest values are dropped and counted`() {
+        var bench = BatcherHarness(BatchPolicy(count: 10, capacity: 3))
         bench.record(1...5)
         bench.handle(.flush)
         #expect(bench.batches == [[3, 4, 5]] && bench.batcher.counts.dropped == 2)
-        bench = TelemetryBench(BatchPolicy(byteCapacity: 10))
+        bench = BatcherHarness(BatchPolicy(byteCapacity: 10))
         bench.record(1...3, byteCount: 4)
         bench.record([4], byteCount: 11)
         bench.handle(.flush)
-        #expect(bench.batches == [[2, 3]] && bench.batcher.counts.dropped == 2, "what can never fit pushes nothing out")
+        #expect(bench.batches == [[2, 3]] && bench.batcher.counts.dropped == 2, "a value that can never fit drops no other")
     }
 
-    @Test func `what became of a batch is counted, and what nobody can account for is dropped`() {
-        var bench = TelemetryBench(BatchPolicy(count: 10))
+    @Test func `the result of a batch is counted, and unaccounted values count as dropped`() {
+        var bench = BatcherHarness(BatchPolicy(count: 10))
         bench.takes = false
         bench.record(1...10)
         bench.handle(.take)
@@ -122,16 +122,16 @@ extension TelemetryCounts {
         #expect((counts.sent, counts.uncertain, counts.unencodable, counts.dropped, counts.leaving) == (4, 3, 1, 2, 0))
     }
 
-    @Test func `after the close nothing is taken, and what waits leaves`() {
-        var bench = TelemetryBench(BatchPolicy(count: 10))
+    @Test func `after the close values are refused, and waiting ones are sent`() {
+        var bench = BatcherHarness(BatchPolicy(count: 10))
         bench.record([1])
         bench.handle(.close)
         bench.record([2])
         #expect(bench.batches == [[1]] && bench.batcher.counts.dropped == 1 && bench.batcher.isSettled(through: 2))
     }
 
-    @Test func `at the end what waits is dropped`() {
-        var bench = TelemetryBench(BatchPolicy(count: 2))
+    @Test func `at the end waiting values are dropped`() {
+        var bench = BatcherHarness(BatchPolicy(count: 2))
         bench.takes = false
         bench.record(1...3)
         bench.handle(.end)
@@ -140,21 +140,21 @@ extension TelemetryCounts {
         #expect(bench.batches.isEmpty)
     }
 
-    @Test func `a flush is settled when the values before it have gone, wherever to`() {
-        var bench = TelemetryBench(BatchPolicy(count: 2, capacity: 4))
+    @Test func `a flush is settled when all earlier values have a result`() {
+        var bench = BatcherHarness(BatchPolicy(count: 2, capacity: 4))
         bench.takes = false
         bench.record(1...3)
         #expect(bench.batcher.isSettled(through: 0) && !bench.batcher.isSettled(through: 1))
         bench.handle(.take)
-        #expect(!bench.batcher.isSettled(through: 2), "on its way")
+        #expect(!bench.batcher.isSettled(through: 2), "being sent")
         bench.handle(.finished(sent: 2, uncertain: 0, unencodable: 0))
         #expect(bench.batcher.isSettled(through: 2) && !bench.batcher.isSettled(through: 3))
         bench.record(4...7)
         #expect(bench.batcher.isSettled(through: 3), "dropped")
     }
 
-    @Test func `of a thinned series an even share leaves, and always its last value`() {
-        var bench = TelemetryBench(BatchPolicy(count: 100, age: .seconds(1)))
+    @Test func `a sampled series keeps an even share and always its last value`() {
+        var bench = BatcherHarness(BatchPolicy(count: 100, age: .seconds(1)))
         bench.handle(.keep(.oneOf(4)))
         bench.record(1...10)
         bench.pass(.seconds(1))
@@ -162,11 +162,11 @@ extension TelemetryCounts {
         bench.record([11])
         #expect(bench.batcher.deadline == bench.now + .seconds(1))
         bench.pass(.seconds(1))
-        #expect(bench.batches.last == [11], "alone it is the last of its series")
+        #expect(bench.batches.last == [11], "a single value is the last of its series")
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `in any schedule every value leaves once and in order or is counted, and no limit is passed`(seed: UInt64) throws {
+    func `in random schedules each value is sent once in order or counted, within all limits`(seed: UInt64) throws {
         var chance = SplitMix64(seed: seed)
         let policy = BatchPolicy(
             count: .random(in: 1...8, using: &chance), bytes: .random(in: 1...30, using: &chance),
@@ -206,7 +206,7 @@ extension TelemetryCounts {
             }
             try #require(batcher.counts.isWhole && batcher.counts.recorded == recorded.count)
             try #require(batcher.counts.waiting <= policy.capacity && batcher.waitingBytes <= policy.byteCapacity)
-            if takesAtOnce { try #require(batcher.deadline.map { $0 > now } ?? true, "nothing that is too old waits") }
+            if takesAtOnce { try #require(batcher.deadline.map { $0 > now } ?? true, "no value is too old") }
         }
         step(.close, &effects, &batcher)
         if batcher.phase == .handing { step(.finished(sent: batcher.counts.leaving, uncertain: 0, unencodable: 0), &effects, &batcher) }
@@ -217,12 +217,12 @@ extension TelemetryCounts {
             step(.finished(sent: batcher.counts.leaving, uncertain: 0, unencodable: 0), &effects, &batcher)
         }
         #expect(batcher.counts.waiting == 0 && batcher.counts.sent == handed.count && batcher.counts.isWhole)
-        #expect(handed == Set(handed).sorted(), "each once, in order")
+        #expect(handed == Set(handed).sorted(), "once each and in order")
         if let last = recorded.last, last.bytes <= policy.byteCapacity { #expect(handed.last == recorded.count) }
         if !isSampled { #expect(batcher.counts.sampled == 0) }
     }
 
-    @Test func `whatever happens, a batcher of two tells what is due and loses count of nothing`() throws {
+    @Test func `in every sequence of events a batcher of two reports due batches and counts all values`() throws {
         let inputs: [Batcher<Int>.Input] = [
             .record(1, byteCount: 1), .record(2, byteCount: 3), .keep(.oneOf(2)), .flush, .take,
             .finished(sent: 1, uncertain: 0, unencodable: 0), .close, .end,
@@ -234,8 +234,8 @@ extension TelemetryCounts {
             try #require(batcher.counts.waiting >= 0 && batcher.waitingBytes >= 0 && batcher.counts.isWhole, "\(step)")
             try #require(batcher.phase != .due || batcher.counts.waiting > 0, "\(step)")
             try #require(batcher.phase != .handing || batcher.counts.leaving > 0, "\(step)")
-            let told = step.effects.contains { if case .due = $0 { true } else { false } }
-            try #require(told == (batcher.phase == .due && (step.before.phase != .due || step.input == nil && told)), "\(step)")
+            let isReported = step.effects.contains { if case .due = $0 { true } else { false } }
+            try #require(isReported == (batcher.phase == .due && (step.before.phase != .due || step.input == nil && isReported)), "\(step)")
         }
         #expect(states > 1000)
     }

@@ -4,7 +4,9 @@ import StreamCore
 import Testing
 
 @Suite struct TelemetryThrottleTests {
-    /// Lets values come at these milliseconds, and returns what is sent and when, in milliseconds.
+    /// Feeds these values at these milliseconds.
+    ///
+    /// Returns what is sent, with the times in milliseconds.
     private func run(_ throttle: inout KeyedThrottle<String, Int>, _ arrivals: [(key: String, value: Int, at: Int)]) -> [String] {
         var (sent, effects) = ([String](), [PacedEffect<String, Int>]())
         func note(_ at: Moment) {
@@ -28,39 +30,39 @@ import Testing
     }
     private let burst = [("a", 1, 0), ("a", 2, 10), ("a", 3, 20), ("a", 4, 130)]
 
-    @Test func `with both edges the first value of a burst passes at once and the last when it is time`() {
+    @Test func `with both edges the first value of a burst is sent at once and the last after the interval`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50))
         #expect(run(&throttle, burst) == ["a1@0.0", "a3@50.0", "a4@130.0"])
         #expect(throttle.superseded == 1 && throttle.keyCount == 0)
     }
 
-    @Test func `with the leading edge alone nothing is sent late`() {
+    @Test func `with the leading edge no value is sent late`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50), edges: .leading)
         #expect(run(&throttle, burst) == ["a1@0.0", "a4@130.0"])
         #expect(throttle.superseded == 2)
     }
 
-    @Test func `with the trailing edge alone nothing is sent at once`() {
+    @Test func `with the trailing edge no value is sent at once`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50), edges: .trailing)
         #expect(run(&throttle, burst) == ["a3@50.0", "a4@180.0"])
     }
 
-    @Test func `keys do not wait for each other`() {
+    @Test func `keys do not delay each other`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50))
         #expect(run(&throttle, [("a", 1, 0), ("b", 2, 10), ("b", 3, 20), ("a", 4, 30)]) == ["a1@0.0", "b2@10.0", "a4@50.0", "b3@60.0"])
     }
 
-    @Test func `one key too many ends the interval that would end first, and its value is sent`() {
+    @Test func `above the key limit the interval that ends first is ended, and its value is sent`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50), keyLimit: 2)
         #expect(run(&throttle, [("a", 1, 0), ("a", 2, 10), ("b", 3, 20), ("c", 4, 30)]) == ["a1@0.0", "b3@20.0", "a2@30.0", "c4@30.0"])
     }
 
-    @Test func `without an interval everything passes`() {
+    @Test func `without an interval every value is sent at once`() {
         var throttle = KeyedThrottle<String, Int>(.zero, edges: .trailing)
         #expect(run(&throttle, [("a", 1, 0), ("a", 2, 0)]) == ["a1@0.0", "a2@0.0"])
     }
 
-    @Test func `a flush sends what waits, what changed first first, and starts their intervals anew`() {
+    @Test func `a flush sends waiting values in the order of their changes, and restarts their intervals`() {
         var throttle = KeyedThrottle<String, Int>(.milliseconds(50), edges: .trailing)
         var effects: [PacedEffect<String, Int>] = []
         for key in ["b", "a", "c"] { throttle.handle(.value(key, 1), at: .start, into: &effects) }
@@ -70,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `in any schedule no key passes its rate, values keep their order, and a burst ends with its last value`(seed: UInt64) {
+    func `in random schedules each key keeps its rate and order, and a burst ends with its last value`(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         let edges = PacedEdges.allCases.randomElement(using: &chance)!
         let interval = Duration.milliseconds(Int.random(in: 1...40, using: &chance))
@@ -131,7 +133,7 @@ import Testing
     }
     private let typing = [(1, 0), (2, 20), (3, 40), (4, 200)]
 
-    @Test func `the last value of a burst is sent when there is quiet`() {
+    @Test func `the last value of a burst is sent after a silence`() {
         var debounce = KeyedDebounce<String, Int>(.milliseconds(50))
         #expect(run(&debounce, typing) == ["3@90.0", "4@250.0"])
         #expect(debounce.superseded == 2 && debounce.keyCount == 0)
@@ -144,18 +146,18 @@ import Testing
         #expect(run(&debounce, typing) == ["1@0.0", "3@90.0", "4@200.0"])
     }
 
-    @Test func `a burst without an end is heard of after the longest wait`() {
+    @Test func `an endless burst is sent after the longest wait`() {
         var debounce = KeyedDebounce<String, Int>(.milliseconds(50), longestWait: .milliseconds(100))
         #expect(run(&debounce, (0...12).map { ($0, $0 * 20) }) == ["4@100.0", "9@200.0", "12@290.0"])
     }
 
-    @Test func `a burst goes on after the longest wait: its next value is not a first one`() {
+    @Test func `after the longest wait the next value is not the first of a burst`() {
         var debounce = KeyedDebounce<String, Int>(.milliseconds(50), longestWait: .milliseconds(60), edges: .both)
         #expect(run(&debounce, [(1, 0), (2, 30), (3, 60), (4, 85), (5, 100)]) == ["1@0.0", "4@90.0", "5@150.0"])
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `in any schedule no change waits too long, order is kept, and a burst ends with its last value`(seed: UInt64) {
+    func `in random schedules no change waits too long, order is kept, and a burst ends with its last value`(seed: UInt64) {
         var chance = SplitMix64(seed: seed)
         let edges = [PacedEdges.trailing, .both].randomElement(using: &chance)!
         let (quiet, longest) = (Duration.milliseconds(Int.random(in: 1...40, using: &chance)), Duration.milliseconds(60))
@@ -193,7 +195,7 @@ import Testing
         #expect(count + debounce.superseded == 300 && debounce.keyCount == 0)
     }
 
-    @Test func `whatever happens to two keys, the newest value of each is sent or waits`() throws {
+    @Test func `in every sequence for two keys the newest value of each is sent or waits`() throws {
         struct Audited: Machine, Hashable {
             var debounce = KeyedDebounce<Int, Int>(.seconds(2), longestWait: .seconds(3), edges: .both, keyLimit: 1)
             var value = 0

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TelemetrySeriesTests {
     private static let edges: [Int64] = [0, 1, -1, .min, .max, .min + 1, .max - 1]
 
-    @Test func `neighbours that are alike become small numbers`() {
+    @Test func `similar neighbours become small numbers`() {
         #expect(IntegerSeries([100, 101, 99, 99]).codes == [200, 2, 3, 0])
         #expect(IntegerSeries([1000, 1100, 1200, 1301], differences: .second).codes == [2000, 1799, 0, 2])
         #expect(NumberSeries([189.5, 189.51, 189.49]).codes == [37900, 2, 3])
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: IntegerSeries.Differences.allCases)
-    func `integers come back exactly, however far apart`(differences: IntegerSeries.Differences) throws {
+    func `integers are restored exactly`(differences: IntegerSeries.Differences) throws {
         var chance = SplitMix64(seed: 7)
         for length in 0..<200 {
             let numbers = (0..<length).map { _ -> Int64 in
@@ -27,15 +27,15 @@ import Testing
         }
     }
 
-    @Test func `floating-point numbers come back bit for bit, whatever they are`() throws {
+    @Test func `floating-point numbers are restored bit by bit`() throws {
         var chance = SplitMix64(seed: 8)
-        let odd: [Double] = [0, -0.0, .infinity, -.infinity, .nan, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.1, 1e-9, 1e300]
+        let special: [Double] = [0, -0.0, .infinity, -.infinity, .nan, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.1, 1e-9, 1e300]
         for round in 0..<300 {
             let length = Int.random(in: 0..<40, using: &chance)
             let numbers = (0..<length).map { _ -> Double in
                 switch round % 4 {
                 case 0: Double(Int.random(in: -10_000...10_000, using: &chance)) / 100
-                case 1: odd.randomElement(using: &chance)!
+                case 1: special.randomElement(using: &chance)!
                 case 2: Double(bitPattern: .random(in: .min ... .max, using: &chance))
                 default: Double.random(in: 20...21, using: &chance)
                 }
@@ -48,16 +48,16 @@ import Testing
         }
     }
 
-    @Test func `a negative zero is no zero`() {
+    @Test func `a negative zero stays negative`() {
         #expect(NumberSeries([0, -0.0, 1]).numbers.map(\.sign) == [.plus, .minus, .plus])
     }
 
-    @Test func `short binary fractions that are no short decimals cost few bytes, too`() {
+    @Test func `short binary fractions use few bytes too`() {
         let series = NumberSeries((0..<20).map { 1 + Double($0 % 7) / 1024 })
         #expect(series.decimals == nil && series.codes.dropFirst().allSatisfy { $0 < 1 << 23 })
     }
 
-    @Test func `whatever a peer sends is some series, or an error`() throws {
+    @Test func `any input of a peer is a series or an error`() throws {
         var chance = SplitMix64(seed: 9)
         for decimals in [nil, 0, 9, 10, -1, Int.max, Int.min] {
             let codes = (0..<50).map { _ in UInt64.random(in: .min ... .max, using: &chance) } + [.min, .max, .max, 1, .max]

@@ -20,27 +20,27 @@ import WebSocketCore
     @Test(arguments: [
         CloseFrame(), CloseFrame(.normal), CloseFrame(.goingAway, reason: "bye"), CloseFrame(.init(rawValue: 4999), reason: "größer 😀"),
     ])
-    func `what is written is read back`(frame: CloseFrame) throws {
+    func `a written close frame is parsed to the same frame`(frame: CloseFrame) throws {
         #expect(try parse(frame.payload) == frame)
     }
 
-    @Test func `the payload is the code in network order and the reason`() {
+    @Test func `the payload is the code in network byte order, then the reason`() {
         #expect(CloseFrame(.normal, reason: "ok").payload == [0x03, 0xE8, 0x6F, 0x6B])
         #expect(CloseFrame().payload.isEmpty)
         #expect(CloseFrame(reason: "without a code").reason.isEmpty)
     }
 
     @Test(arguments: [CloseCode.noStatus, .abnormal, .tlsHandshake, .init(rawValue: 1004), .init(rawValue: 0)])
-    func `a code that must not travel is never written`(code: CloseCode) {
+    func `a code that must not be sent is not written`(code: CloseCode) {
         #expect(CloseFrame(code, reason: "why").payload.isEmpty)
     }
 
-    @Test func `a single byte is no close payload`() {
+    @Test func `a close payload of one byte is a protocol error`() {
         #expect(violation([0x03])?.kind == .invalidCloseFrame)
         #expect(violation([0x03])?.closeCode == .protocolError)
     }
 
-    @Test func `every code that must not travel is refused`() {
+    @Test func `every code that must not be sent is refused`() {
         for value in UInt16.min...UInt16.max {
             let kind = violation([UInt8(value >> 8), UInt8(value & 0xFF)])?.kind
             if kind != (CloseCode(rawValue: value).mayBeReceived ? nil : .invalidCloseFrame) { Issue.record("\(value)") }
@@ -65,7 +65,7 @@ import WebSocketCore
         #expect(CloseFrame(.normal, reason: String(repeating: "ü", count: 100)).payload.count <= 125)
     }
 
-    @Test func `the record's code is the peer's, 1005 for an empty frame and 1006 for none`() {
+    @Test func `the record has the peer's code, 1005 for an empty close frame and 1006 without one`() {
         #expect(CloseRecord().code == .abnormal)
         #expect(CloseRecord(received: CloseFrame()).code == .noStatus)
         #expect(

@@ -13,7 +13,7 @@ import WebSocketCore
     ]
 
     @Test(arguments: [Role.client, .server])
-    func `every path ends once, in time, with one close frame at most`(role: Role) {
+    func `every path ends once and in time, and sends at most one close frame`(role: Role) {
         let states = explore(Audited(role), inputs: Self.inputs, depth: 9) { step in
             let (before, after) = (step.before, step.after)
             #expect(after.closeFrames <= 1, "\(step)")
@@ -34,18 +34,18 @@ import WebSocketCore
     }
 
     @Test(arguments: [Role.client, .server])
-    func `the record tells who was first and what each side said`(role: Role) {
+    func `the record says which side closed first and what each side sent`(role: Role) {
         explore(CloseHandshake(role: role), inputs: Self.inputs, depth: 6) { step in
             let record = step.after.record
             #expect(record.isClean == (record.sent != nil && record.received != nil), "\(step)")
             #expect((record.closedFirst == nil) == (record.sent == nil && record.received == nil), "\(step)")
             for case .finished(let told) in step.effects { #expect(told == record, "\(step)") }
             for case .sendClose(let frame) in step.effects { #expect(record.sent == frame, "\(step)") }
-            if step.before.isSettled { #expect(record == step.before.record, "a settled outcome stays: \(step)") }
+            if step.before.isSettled { #expect(record == step.before.record, "a settled outcome does not change: \(step)") }
         }
     }
 
-    @Test func `the app closes, the peer answers, the server ends TCP first`() {
+    @Test func `the app closes, the peer answers, and the server ends TCP first`() {
         let (ours, theirs) = (CloseFrame(.normal, reason: "bye"), CloseFrame(.normal))
         let record = CloseRecord(sent: ours, received: theirs, closedFirst: .local, isClean: true)
         var server = Driven(CloseHandshake(role: .server))
@@ -59,7 +59,7 @@ import WebSocketCore
         #expect(client.handle(.transportEnded) == [.endTransport])
     }
 
-    /// A code that only the other role may send is answered as a normal end.
+    /// A code that only the other role may send is answered with 1000.
     @Test(
         arguments: [
             (.client, .goingAway, .goingAway), (.server, CloseCode(rawValue: 4001), CloseCode(rawValue: 4001)),
@@ -78,7 +78,7 @@ import WebSocketCore
         #expect(client.machine.record.code == .noStatus)
     }
 
-    @Test func `a protocol violation is told, then our side ends while the close frame travels`() {
+    @Test func `a protocol violation is reported to the peer, and then our output ends`() {
         var server = Driven(CloseHandshake(role: .server, patience: Self.patience))
         let frame = CloseFrame(.messageTooBig, reason: "1 GiB")
         let record = CloseRecord(sent: frame, closedFirst: .local)
@@ -88,7 +88,7 @@ import WebSocketCore
         #expect(server.wake(after: .nanoseconds(1)) == [.endTransport])
     }
 
-    @Test func `a violation after our close frame sends no second one and wins no time`() {
+    @Test func `a violation after our close frame sends no second one and does not extend the deadline`() {
         var client = Driven(CloseHandshake(role: .client, patience: Self.patience))
         _ = client.handle(.close(CloseFrame(.normal)))
         _ = client.wake(after: .seconds(2))
@@ -97,7 +97,7 @@ import WebSocketCore
         #expect(client.wake(after: .seconds(1)) == [.endTransport])
     }
 
-    @Test func `a peer that never answers close is given up at the deadline`() {
+    @Test func `the connection ends at the deadline if the peer does not answer the close frame`() {
         var client = Driven(CloseHandshake(role: .client, patience: Self.patience))
         _ = client.handle(.close(CloseFrame(.normal)))
         let record = CloseRecord(sent: CloseFrame(.normal), closedFirst: .local)
@@ -105,14 +105,14 @@ import WebSocketCore
         #expect(record.code == .abnormal)
     }
 
-    @Test func `a client waits for the server's end of TCP only so long`() {
+    @Test func `a client waits a limited time for the server to end TCP`() {
         var client = Driven(CloseHandshake(role: .client, linger: Self.linger))
         _ = client.handle(.peerClose(CloseFrame(.goingAway)))
         #expect(client.machine.deadline == .start + Self.linger)
         #expect(client.wake(after: Self.linger) == [.endTransport])
     }
 
-    @Test func `a lost link is an unclean end that nobody began`() {
+    @Test func `a lost transport is an unclean close, and neither side closed first`() {
         var client = Driven(CloseHandshake(role: .client))
         #expect(client.handle(.transportEnded) == [.finished(CloseRecord()), .endTransport])
     }
@@ -127,7 +127,7 @@ extension CloseHandshake {
     }
 }
 
-/// A close handshake that counts what it asked for on the way.
+/// A close handshake that counts its effects.
 private struct Audited: Machine, Hashable {
     var machine: CloseHandshake
     var closeFrames = 0
@@ -163,7 +163,7 @@ private struct Audited: Machine, Hashable {
     }
 }
 
-/// A machine with its effects handed back one call at a time.
+/// A machine whose calls return their effects.
 private struct Driven {
     private(set) var machine: CloseHandshake
     private var now = Moment.start

@@ -3,11 +3,11 @@ import MachineCore
 import Testing
 import WebSocketCore
 
-/// Pings that wait for no silence, and an interval that changes.
+/// Pings sent at once on request, and changes of the interval.
 @Suite struct HeartbeatProbeTests {
-    /// The peers' pain 20: half a minute of false "connected" after the path was lost.
+    /// After the path was lost, a client must not claim for half a minute that it is connected.
     @Test(arguments: [.seconds(20), nil] as [Duration?])
-    func `a probe asks at once, and silence after it is death`(interval: Duration?) {
+    func `a probe sends a ping at once, and the peer is dead if no byte follows`(interval: Duration?) {
         var heart = DrivenHeartbeat(interval: interval, patience: .seconds(5))
         _ = heart.handle(.activity, at: 3)
         let payload = heart.probe(at: 5)
@@ -17,7 +17,7 @@ import WebSocketCore
         #expect(heart.wake(at: 11) == [.dead])
     }
 
-    @Test func `any byte after a probe left answers it`() {
+    @Test func `any byte after a probe was written answers it`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.probe(at: 5)
         _ = heart.handle(.written(payload), at: 5)
@@ -26,7 +26,7 @@ import WebSocketCore
         #expect(heart.handle(.pong(payload), at: 8) == [.roundTrip(id: nil, .seconds(3))])
     }
 
-    @Test func `a byte that came before a probe left is no answer to it`() {
+    @Test func `a byte that arrived before the probe was written does not answer it`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.probe(at: 5)
         _ = heart.handle(.activity, at: 6)
@@ -34,23 +34,23 @@ import WebSocketCore
         #expect(heart.wake(at: 12) == [.dead])
     }
 
-    @Test func `a probe that cannot leave while no byte moves is death after the stall`() {
+    @Test func `the connection is dead if a probe is not written and no byte moves for the stall timeout`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5), stall: .seconds(60))
         _ = heart.probe(at: 5)
         #expect(heart.wake(at: 64).isEmpty)
         #expect(heart.wake(at: 65) == [.dead])
     }
 
-    @Test func `a probe while a probe is out adds nothing`() {
+    @Test func `a probe while another probe is pending sends nothing`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5))
         let payload = heart.probe(at: 5)
-        #expect(heart.handle(.probe, at: 6).isEmpty, "it has not left yet")
+        #expect(heart.handle(.probe, at: 6).isEmpty, "the first probe was not written yet")
         _ = heart.handle(.written(payload), at: 7)
         #expect(heart.handle(.probe, at: 11).isEmpty)
-        #expect(heart.wake(at: 12) == [.dead], "nor does it win time")
+        #expect(heart.wake(at: 12) == [.dead], "the second probe does not extend the deadline")
     }
 
-    @Test func `a probe while an automatic ping is out adds nothing`() {
+    @Test func `a probe while an automatic ping is pending sends nothing`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
@@ -58,17 +58,17 @@ import WebSocketCore
         #expect(heart.wake(at: 25) == [.dead])
     }
 
-    @Test func `a probe after an answer asks anew`() {
+    @Test func `a probe after an answer sends a new ping`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let first = heart.probe(at: 5)
         _ = heart.handle(.written(first), at: 5)
         _ = heart.handle(.activity, at: 6)
         let second = heart.probe(at: 7)
         _ = heart.handle(.written(second), at: 7)
-        #expect(heart.wake(at: 12) == [.dead], "the byte before it answers nothing")
+        #expect(heart.wake(at: 12) == [.dead], "an earlier byte does not answer the second probe")
     }
 
-    @Test func `a probe takes an app's ping for no question of its own, and leaves it alone`() {
+    @Test func `a probe does not count an app's ping as its own, and does not disturb it`() {
         var heart = DrivenHeartbeat(interval: nil)
         let ours = heart.request(7, at: 0)
         _ = heart.handle(.written(ours), at: 0)
@@ -79,11 +79,11 @@ import WebSocketCore
         #expect(heart.handle(.pong(ours), at: 4) == [.roundTrip(id: 7, .seconds(4))])
     }
 
-    @Test func `a probe that a pause cut short asks again when reading goes on`() {
+    @Test func `a probe that a pause interrupted is sent again when reading resumes`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5))
         _ = heart.handle(.written(heart.probe(at: 5)), at: 5)
         _ = heart.handle(.paused, at: 6)
-        #expect(heart.machine.deadline == nil, "no silence is held against the peer while we do not read")
+        #expect(heart.machine.deadline == nil, "a paused reader does not expect bytes")
         #expect(heart.handle(.probe, at: 7).isEmpty)
         let again = heart.payload(heart.handle(.resumed, at: 1000))
         _ = heart.handle(.written(again), at: 1000)
@@ -91,7 +91,7 @@ import WebSocketCore
         #expect(heart.wake(at: 1005) == [.dead])
     }
 
-    @Test func `a probe that joined an automatic ping asks again too`() {
+    @Test func `a probe that relied on an automatic ping is also sent again`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         _ = heart.handle(.written(heart.ping(at: 20)), at: 20)
         _ = heart.handle(.probe, at: 21)
@@ -99,7 +99,7 @@ import WebSocketCore
         #expect(heart.handle(.resumed, at: 30).count == 1)
     }
 
-    @Test func `a probe while we do not read goes out, and counts from when we read`() {
+    @Test func `a probe while reading is paused is sent, and its deadline starts when reading resumes`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5))
         _ = heart.handle(.paused, at: 0)
         _ = heart.handle(.written(heart.probe(at: 5)), at: 5)
@@ -108,7 +108,7 @@ import WebSocketCore
         #expect(heart.wake(at: 65) == [.dead])
     }
 
-    @Test func `what was answered, or has not left yet, is not asked again after a pause`() {
+    @Test func `a probe that was answered or not written yet is not sent again after a pause`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5), stall: .seconds(60))
         let first = heart.probe(at: 5)
         _ = heart.handle(.written(first), at: 5)
@@ -121,7 +121,7 @@ import WebSocketCore
         #expect(heart.machine.deadline == Moment(.seconds(80)))
     }
 
-    @Test func `after the end a probe asks nothing`() {
+    @Test func `a probe after the end sends nothing`() {
         var heart = DrivenHeartbeat(interval: nil, patience: .seconds(5))
         _ = heart.handle(.ended, at: 1)
         #expect(heart.handle(.probe, at: 2).isEmpty)
@@ -129,17 +129,17 @@ import WebSocketCore
         #expect(heart.machine.deadline == nil)
     }
 
-    @Test func `a new interval counts from the start of the present silence`() {
+    @Test func `a new interval counts from the start of the current silence`() {
         var heart = DrivenHeartbeat(interval: .seconds(20))
         _ = heart.handle(.activity, at: 10)
         #expect(heart.handle(.setInterval(.seconds(60)), at: 11).isEmpty)
         #expect(heart.machine.deadline == Moment(.seconds(70)))
         _ = heart.handle(.setInterval(.seconds(5)), at: 18)
-        #expect(heart.machine.deadline == Moment(.seconds(15)), "long due")
+        #expect(heart.machine.deadline == Moment(.seconds(15)), "already due")
         _ = heart.ping(at: 18)
     }
 
-    @Test func `without an interval from now on, a ping that is out is still judged`() {
+    @Test func `removing the interval keeps the deadline of a pending ping`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         _ = heart.handle(.written(heart.ping(at: 20)), at: 20)
         _ = heart.handle(.setInterval(nil), at: 21)
@@ -148,29 +148,29 @@ import WebSocketCore
         #expect(heart.machine.deadline == nil)
     }
 
-    @Test func `whatever happens, a doubt ends with a byte or with death, in time`() {
-        let inputs: [Doubted.Input] =
+    @Test func `in every sequence of events a probe ends in time, with a byte or with a dead connection`() {
+        let inputs: [ProbedHeartbeat.Input] =
             [.writeOldest, .pongNewest]
             + [.probe, .setInterval(.seconds(3)), .setInterval(nil), .activity, .paused, .resumed, .ended].map { .other($0) }
-        let states = explore(Doubted(), inputs: inputs, depth: 7) { step in
+        let states = explore(ProbedHeartbeat(), inputs: inputs, depth: 7) { step in
             let (before, after) = (step.before, step.after)
             let pings = step.effects.count { if case .sendPing = $0 { true } else { false } }
             #expect(pings <= (before.isOver ? 0 : 1), "\(step)")
             if after.isOver { #expect(after.deadline == nil, "\(step)") }
-            if after.isDoubted && !after.isPaused && !after.isOver {
-                let limit = after.writtenAt.map { $0 + Doubted.patience } ?? step.now + Doubted.stall
+            if after.isUnanswered && !after.isPaused && !after.isOver {
+                let limit = after.writtenAt.map { $0 + ProbedHeartbeat.patience } ?? step.now + ProbedHeartbeat.stall
                 #expect(after.deadline.map { $0 <= limit } ?? false, "\(step)")
             }
             if step.effects.contains(.dead) {
-                let isSilent = before.writtenAt.map { step.now >= max($0, before.heardAt) + Doubted.patience } ?? true
+                let isSilent = before.writtenAt.map { step.now >= max($0, before.heardAt) + ProbedHeartbeat.patience } ?? true
                 #expect(isSilent && !before.isPaused && !before.isOver, "\(step)")
-                #expect(step.now >= before.heardAt + Doubted.patience, "\(step)")
+                #expect(step.now >= before.heardAt + ProbedHeartbeat.patience, "\(step)")
             }
             if step.input == nil, let deadline = before.deadline {
                 if step.now < deadline {
-                    #expect(step.effects.isEmpty && after == before, "waking early is harmless: \(step)")
+                    #expect(step.effects.isEmpty && after == before, "waking early does nothing: \(step)")
                 } else {
-                    #expect(!step.effects.isEmpty && after.deadline ?? .distantFuture > step.now, "time moves on: \(step)")
+                    #expect(!step.effects.isEmpty && after.deadline ?? .distantFuture > step.now, "the deadline advances: \(step)")
                 }
             }
         }
@@ -178,18 +178,18 @@ import WebSocketCore
     }
 }
 
-/// A heartbeat with the queue of its pings, and whether a probe still waits for an answer.
-private struct Doubted: Machine, Hashable {
+/// A heartbeat with its queue of pings, and whether a probe is unanswered.
+private struct ProbedHeartbeat: Machine, Hashable {
     enum Input: Hashable { case writeOldest, pongNewest, other(Heartbeat.Input) }
     static let (patience, stall) = (Duration.seconds(2), Duration.seconds(4))
 
     var machine = Heartbeat(interval: nil, patience: patience, stall: stall, seed: 9)
     var queued: [[UInt8]] = []
-    /// The newest ping: its payload once it left, and when that was.
+    /// The payload of the newest ping after it was written.
     var written: [UInt8]?
     var writtenAt: Moment?
     var heardAt = Moment.start
-    var isDoubted = false
+    var isUnanswered = false
     var isPaused = false
     var isOver = false
     var deadline: Moment? { machine.deadline }
@@ -204,14 +204,14 @@ private struct Doubted: Machine, Hashable {
         case .pongNewest:
             guard let written else { return }
             machine.handle(.pong(written), at: now, into: &effects)
-            (isDoubted, heardAt) = (false, now)
+            (isUnanswered, heardAt) = (false, now)
         case .other(let input):
             machine.handle(input, at: now, into: &effects)
             switch input {
-            case .probe: isDoubted = true
+            case .probe: isUnanswered = true
             case .activity:
                 heardAt = now
-                if let writtenAt, writtenAt < now { isDoubted = false }
+                if let writtenAt, writtenAt < now { isUnanswered = false }
             case .paused: isPaused = true
             case .resumed: isPaused = false
             case .ended: isOver = true

@@ -2,7 +2,7 @@ import MachineCore
 import Testing
 import WebSocketCore
 
-/// A heartbeat with its effects handed back one call at a time; times in whole seconds.
+/// A heartbeat whose calls return their effects, with times in whole seconds.
 struct DrivenHeartbeat {
     private(set) var machine: Heartbeat
 

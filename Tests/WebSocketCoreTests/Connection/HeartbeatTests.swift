@@ -5,7 +5,7 @@ import WebSocketCore
 
 /// RFC 6455 §5.5.2 and §5.5.3.
 @Suite struct HeartbeatTests {
-    @Test func `silence calls for a ping, silence after it is death`() {
+    @Test func `a ping is sent after silence, and the connection is dead if the silence continues`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         #expect(heart.wake(at: 19).isEmpty)
         let payload: [UInt8] = [0xAB, 0xCD, 0xEF, 0x01, 0, 0, 0, 1]
@@ -21,8 +21,8 @@ import WebSocketCore
         #expect(heart.machine.deadline == nil)
     }
 
-    /// The peer's pain 22, "ping timeout under load".
-    @Test func `the deadline starts when the ping leaves, not when it is queued`() {
+    /// A deadline that starts before the ping is written fails on a loaded link.
+    @Test func `the deadline starts when the ping is written, not when it is queued`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5), stall: .seconds(60))
         let payload = heart.ping(at: 20)
         #expect(heart.wake(at: 50).isEmpty)
@@ -31,7 +31,7 @@ import WebSocketCore
         #expect(heart.wake(at: 55) == [.dead])
     }
 
-    @Test func `a second report that a ping left wins no time`() {
+    @Test func `a second report that a ping was written does not extend the deadline`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
@@ -39,7 +39,7 @@ import WebSocketCore
         #expect(heart.wake(at: 25) == [.dead])
     }
 
-    @Test func `a socket that takes no ping and gives no byte is dead too`() {
+    @Test func `a socket that writes no ping and delivers no byte is dead too`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), stall: .seconds(60))
         _ = heart.ping(at: 20)
         _ = heart.handle(.activity, at: 30)
@@ -47,7 +47,7 @@ import WebSocketCore
         #expect(heart.wake(at: 90) == [.dead])
     }
 
-    @Test func `any byte after a ping is life, and the silence starts anew`() {
+    @Test func `any byte after a ping counts as an answer, and a new silence starts`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
@@ -56,7 +56,7 @@ import WebSocketCore
         #expect(heart.wake(at: 44).count == 1)
     }
 
-    @Test func `a byte that came before the ping left is no answer to it`() {
+    @Test func `a byte that arrived before the ping was written does not answer it`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.activity, at: 22)
@@ -64,7 +64,7 @@ import WebSocketCore
         #expect(heart.wake(at: 27) == [.dead])
     }
 
-    @Test func `an automatic ping that life made needless gives way to the next`() {
+    @Test func `an automatic ping that other traffic answered is replaced by the next`() {
         var heart = DrivenHeartbeat(interval: .seconds(20))
         let first = heart.ping(at: 20)
         _ = heart.handle(.written(first), at: 20)
@@ -74,7 +74,7 @@ import WebSocketCore
         #expect(heart.handle(.pong(second), at: 51) == [.roundTrip(id: nil, .seconds(1))])
     }
 
-    @Test func `traffic from the peer makes automatic pings needless`() {
+    @Test func `traffic from the peer makes automatic pings unnecessary`() {
         var heart = DrivenHeartbeat(interval: .seconds(20))
         for second in 1...100 {
             _ = heart.handle(.activity, at: second)
@@ -83,8 +83,8 @@ import WebSocketCore
         #expect(heart.machine.deadline == Moment(.seconds(120)))
     }
 
-    /// The app that reads slowly must not be told that its peer is dead.
-    @Test func `while we do not read, no silence is held against the peer`() {
+    /// An app that reads slowly must not be reported that its peer is dead.
+    @Test func `no silence is counted while reading is paused`() {
         var heart = DrivenHeartbeat(interval: .seconds(20), patience: .seconds(5))
         let payload = heart.ping(at: 20)
         _ = heart.handle(.written(payload), at: 20)
@@ -97,16 +97,16 @@ import WebSocketCore
         #expect(heart.machine.deadline == Moment(.seconds(1039)))
     }
 
-    @Test func `an app's ping measures from the time it left`() {
+    @Test func `an app's ping is measured from the time it was written`() {
         var heart = DrivenHeartbeat(interval: nil)
         let payload = heart.request(7, at: 1)
         _ = heart.handle(.written(payload), at: 3)
         #expect(heart.handle(.pong(payload), at: 4) == [.roundTrip(id: 7, .seconds(1))])
-        #expect(heart.handle(.pong(payload), at: 5).isEmpty, "a second answer is harmless")
+        #expect(heart.handle(.pong(payload), at: 5).isEmpty, "a second pong is ignored")
         #expect(heart.machine.deadline == nil)
     }
 
-    @Test func `an app's ping takes no other bytes for an answer`() {
+    @Test func `only a pong answers an app's ping`() {
         var heart = DrivenHeartbeat(interval: nil)
         let payload = heart.request(7, patience: .seconds(5), at: 0)
         _ = heart.handle(.written(payload), at: 1)
@@ -115,14 +115,14 @@ import WebSocketCore
         #expect(heart.handle(.pong(payload), at: 7).isEmpty)
     }
 
-    @Test func `an app's ping ends although its own app does not read`() {
+    @Test func `an app's ping expires although the app does not read`() {
         var heart = DrivenHeartbeat(interval: nil, stall: .seconds(60))
         _ = heart.handle(.paused, at: 0)
         _ = heart.request(7, at: 0)
         #expect(heart.wake(at: 60) == [.expired(7)])
     }
 
-    @Test func `a pong answers its ping and all before it`() {
+    @Test func `a pong answers its ping and all earlier ones`() {
         var heart = DrivenHeartbeat(interval: .seconds(20))
         let first = heart.request(1, at: 0)
         let automatic = heart.ping(at: 20)
@@ -140,7 +140,7 @@ import WebSocketCore
             [], [1, 2, 3], [0xAB, 0xCD, 0xEF, 0x01, 0, 0, 0, 2], [0xAB, 0xCD, 0xEF, 0x01, 0xFF, 0xFF, 0xFF, 0xFF],
             [0xAB, 0xCD, 0xEF, 0x02, 0, 0, 0, 1], [0xAB, 0xCD, 0xEF, 0x01, 0, 0, 0, 1, 0], Array(repeating: 0, count: 125),
         ] as [[UInt8]])
-    func `an unsolicited pong answers nothing`(payload: [UInt8]) {
+    func `an unsolicited pong answers no ping`(payload: [UInt8]) {
         var heart = DrivenHeartbeat(interval: nil)
         let ours = heart.request(1, at: 0)
         _ = heart.handle(.written(ours), at: 0)
@@ -156,32 +156,32 @@ import WebSocketCore
         #expect(heart.handle(.pingRequested(id: 65, patience: .seconds(1)), at: 2) == [.expired(65)])
     }
 
-    @Test func `every requested ping is told exactly once, whatever happens`() {
+    @Test func `in every sequence of events each requested ping gets exactly one result`() {
         let inputs: [Audited.Input] =
             [.request, .writeOldest, .pongNewest, .pongOldest]
             + [.activity, .answered, .postponed, .setInterval(.seconds(3)), .paused, .resumed, .ended].map { .other($0) }
         let states = explore(Audited(), inputs: inputs, depth: 7, tick: .seconds(2)) { step in
             let after = step.after
-            #expect(Set(after.told).count == after.told.count, "told twice: \(step)")
-            #expect(after.told.allSatisfy { $0 < after.requests }, "\(step)")
-            if after.isOver { #expect(after.told.count == after.requests && after.deadline == nil, "\(step)") }
+            #expect(Set(after.reported).count == after.reported.count, "two results: \(step)")
+            #expect(after.reported.allSatisfy { $0 < after.requests }, "\(step)")
+            if after.isOver { #expect(after.reported.count == after.requests && after.deadline == nil, "\(step)") }
             let deadBefore = step.before.isOver
             #expect(!deadBefore || !step.effects.contains { if case .sendPing = $0 { true } else { $0 == .dead } }, "\(step)")
             if step.input == nil, let deadline = step.before.deadline {
                 if step.now < deadline {
-                    #expect(step.effects.isEmpty && after == step.before, "waking early is harmless: \(step)")
+                    #expect(step.effects.isEmpty && after == step.before, "waking early does nothing: \(step)")
                 } else {
-                    #expect(!step.effects.isEmpty, "a deadline is never idle: \(step)")
-                    #expect(after.deadline ?? .distantFuture > step.now, "time moves on: \(step)")
+                    #expect(!step.effects.isEmpty, "a deadline always has an effect: \(step)")
+                    #expect(after.deadline ?? .distantFuture > step.now, "the deadline advances: \(step)")
                 }
             }
         }
         #expect(states > 1000)
     }
 
-    /// A link that loses nothing but is slow, half of the runs cut at some moment.
+    /// The link is slow but loses nothing before the cut.
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `a peer that answers is never called dead, one that falls silent always is`(seed: UInt64) {
+    func `a peer that answers is never declared dead, and a silent one always is`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let (interval, patience) = (Duration.seconds(20), Duration.seconds(5))
         var world = Simulation(DrivenHeartbeat(interval: interval, patience: patience).machine, Ponger()) {
@@ -199,12 +199,12 @@ import WebSocketCore
         world.cut()
         world.isLost = { true }
         let (silentSince, end) = (world.now, world.now + interval + interval + patience)
-        var deaths = 0
+        var deadReports = 0
         while let effects = world.step(), world.now <= end {
             for case .sendPing(let payload) in effects.near { world.send(.written(payload)) }
-            deaths += effects.near.count { $0 == .dead }
+            deadReports += effects.near.count { $0 == .dead }
         }
-        #expect(deaths == 1 && world.now - silentSince <= interval + patience)
+        #expect(deadReports == 1 && world.now - silentSince <= interval + patience)
     }
 }
 
@@ -215,7 +215,7 @@ private struct Ponger: Machine {
     mutating func wake(at now: Moment, into effects: inout [[UInt8]]) {}
 }
 
-/// A heartbeat with the queue of its pings, and what each request was told.
+/// A heartbeat with its queue of pings, and the results of the app's pings.
 private struct Audited: Machine, Hashable {
     enum Input: Hashable { case request, writeOldest, pongNewest, pongOldest, other(Heartbeat.Input) }
 
@@ -223,7 +223,7 @@ private struct Audited: Machine, Hashable {
     var queued: [[UInt8]] = []
     var written: [[UInt8]] = []
     var requests: UInt64 = 0
-    var told: [UInt64] = []
+    var reported: [UInt64] = []
     var isOver = false
     var deadline: Moment? { machine.deadline }
 
@@ -252,7 +252,7 @@ private struct Audited: Machine, Hashable {
         for effect in effects {
             switch effect {
             case .sendPing(let payload): queued.append(payload)
-            case .roundTrip(let id?, _), .expired(let id): told.append(id)
+            case .roundTrip(let id?, _), .expired(let id): reported.append(id)
             case .roundTrip(nil, _): break
             case .dead: isOver = true
             }

@@ -1,11 +1,11 @@
 import Testing
 import WebSocketCore
 
-/// RFC 6265 §5.3 and §5.4, and what RFC 6265bis adds.
+/// RFC 6265 §5.3 and §5.4, and the additions of RFC 6265bis.
 @Suite struct CookieJarTests {
     private static let now: Int64 = 1_800_000_000
 
-    /// What goes along with a handshake for `url` after `fields` were set by `origin`.
+    /// The cookies sent in a handshake for `url` after `origin` set `fields`.
     private func sent(
         _ fields: String..., by origin: String = "wss://example.com/", to url: String, after seconds: Int64 = 0,
         domains: [String] = []
@@ -15,7 +15,7 @@ import WebSocketCore
         return try jar.header(for: url, at: Self.now + seconds)
     }
 
-    @Test func `a cookie goes back to where it came from`() throws {
+    @Test func `a cookie is sent back to its origin`() throws {
         #expect(try sent("a=1", to: "wss://example.com/feed") == "a=1")
         #expect(try sent("a=1", "b=2; HttpOnly; SameSite=Strict", to: "wss://example.com/") == "a=1; b=2")
         #expect(try sent("a=1", to: "wss://EXAMPLE.com:8443/") == "a=1")
@@ -25,16 +25,16 @@ import WebSocketCore
         arguments: [
             "wss://other.com/", "wss://www.example.com/", "wss://com/", "wss://badexample.com/", "wss+unix:/example.com:/",
         ])
-    func `it goes to no other host`(url: String) throws { #expect(try sent("a=1", to: url) == nil) }
+    func `a cookie is not sent to other hosts`(url: String) throws { #expect(try sent("a=1", to: url) == nil) }
 
-    @Test func `a Domain that is not the app's own gives no other host the cookie`() throws {
+    @Test func `a Domain outside the app's domains does not share the cookie with other hosts`() throws {
         #expect(try sent("a=1; Domain=co.uk", by: "wss://evil.co.uk/", to: "wss://bank.co.uk/") == nil)
         #expect(try sent("a=1; Domain=co.uk", by: "wss://evil.co.uk/", to: "wss://evil.co.uk/") == "a=1")
         #expect(try sent("a=1; Domain=example.com", to: "wss://www.example.com/") == nil)
     }
 
     @Test(arguments: ["Domain=example.com", "domain=.Example.COM", "Domain=other.com; Domain=example.com"])
-    func `below a domain of the app's own it goes to all hosts that the server names`(domain: String) throws {
+    func `a cookie with a Domain inside the app's domains is sent to all hosts of it`(domain: String) throws {
         let urls = ["wss://example.com/", "wss://a.example.com/", "wss://b.a.example.com/", "wss://badexample.com/", "wss://com/"]
         let found = try urls.map { try sent("a=1; \(domain)", by: "wss://www.example.com/", to: $0, domains: [".EXAMPLE.com"]) }
         #expect(found == ["a=1", "a=1", "a=1", nil, nil])
@@ -44,11 +44,11 @@ import WebSocketCore
     }
 
     @Test(arguments: ["other.com", "www.example.com", "xample.com", "example.com."])
-    func `a Domain that the server is not in is refused`(domain: String) throws {
+    func `a Domain that does not contain the server is refused`(domain: String) throws {
         #expect(try sent("a=1; Domain=\(domain)", to: "wss://example.com/", domains: ["com"]) == nil)
     }
 
-    @Test func `an address has no domain`() throws {
+    @Test func `an IP address has no domain`() throws {
         #expect(try sent("a=1; Domain=0.0.1", by: "wss://127.0.0.1/", to: "wss://127.0.0.1/", domains: ["0.0.1"]) == nil)
         #expect(try sent("a=1; Domain=127.0.0.1", by: "wss://127.0.0.1/", to: "wss://127.0.0.1/") == "a=1")
         #expect(try sent("a=1", by: "wss://[::1]/", to: "wss://[::1]/") == "a=1")
@@ -56,7 +56,7 @@ import WebSocketCore
         #expect(try CookieJar([shared]).header(for: "wss://127.0.0.1/", at: Self.now) == nil)
     }
 
-    @Test func `each Unix domain socket has its own`() throws {
+    @Test func `each Unix domain socket has its own cookies`() throws {
         let urls = ["ws+unix:/run/a:/y", "ws+unix:/run/b:/y", "ws://localhost/y"]
         #expect(try urls.map { try sent("a=1", by: "ws+unix:/run/a:/x", to: $0) } == ["a=1", nil, nil])
     }
@@ -66,12 +66,12 @@ import WebSocketCore
             ("/a", "/a", true), ("/a", "/a/", true), ("/a", "/a/b?c", true), ("/a", "/a?b", true), ("/a", "/ab", false), ("/a", "/", false),
             ("/a", "/A", false), ("/a/", "/a", false), ("/a/", "/a/b", true), ("/", "/x", true),
         ])
-    func `it goes along at its path and below`(path: String, target: String, goes: Bool) throws {
-        #expect(try sent("a=1; Path=\(path)", to: "wss://example.com\(target)") == (goes ? "a=1" : nil))
+    func `a cookie is sent for its path and the paths below`(path: String, target: String, isSent: Bool) throws {
+        #expect(try sent("a=1; Path=\(path)", to: "wss://example.com\(target)") == (isSent ? "a=1" : nil))
     }
 
     @Test(arguments: [("/", "/"), ("/x", "/"), ("/x/y", "/x"), ("/x/y/?z=/q", "/x/y")])
-    func `without a path it is for the directory of the request`(target: String, path: String) throws {
+    func `a cookie without a path gets the directory of the request`(target: String, path: String) throws {
         for attribute in ["", "; Path", "; Path=x", "; Path=/a; Path="] {
             var jar = CookieJar()
             try jar.set(["a=1\(attribute)"], by: "wss://example.com\(target)", at: Self.now)
@@ -79,12 +79,12 @@ import WebSocketCore
         }
     }
 
-    @Test func `the longest path comes first, then the oldest`() throws {
+    @Test func `cookies with longer paths come first, then older cookies`() throws {
         let header = try sent("a=1; Path=/", "b=2; Path=/x/y", "c=3; Path=/x", "d=4; Path=/", to: "wss://example.com/x/y")
         #expect(header == "b=2; c=3; a=1; d=4")
     }
 
-    @Test func `one with the same name, host and path is replaced in its place`() throws {
+    @Test func `a cookie with the same name, host and path is replaced in place`() throws {
         #expect(try sent("a=1; Path=/", "b=2; Path=/", "a=3; Path=/", to: "wss://example.com/") == "a=3; b=2")
         #expect(try sent("a=1; Path=/", "a=2; Path=/x", to: "wss://example.com/x") == "a=2; a=1")
     }
@@ -95,31 +95,31 @@ import WebSocketCore
             ("Max-Age=x; Expires=Fri, 15 Jan 2027 08:00:10 GMT", 10), ("Max-Age=99999999999999999999", 400 * 86_400),
             ("Expires=Fri, 15 Jan 2999 08:00:00 GMT", 400 * 86_400),
         ])
-    func `it lasts until it expires, for 400 days at most`(attributes: String, life: Int64) throws {
+    func `a cookie lasts until it expires, and at most 400 days`(attributes: String, life: Int64) throws {
         #expect(try sent("a=1; \(attributes)", to: "wss://example.com/", after: life - 1) == "a=1")
         #expect(try sent("a=1; \(attributes)", to: "wss://example.com/", after: life) == nil)
     }
 
     @Test(arguments: ["", "Max-Age=", "Max-Age=+5", "Max-Age=1.5", "Expires=never"])
-    func `without an end that can be read it lasts as long as the jar`(attributes: String) throws {
+    func `a cookie without a valid expiry lasts as long as the jar`(attributes: String) throws {
         #expect(try sent("a=1; \(attributes)", to: "wss://example.com/", after: 1 << 40) == "a=1")
     }
 
     @Test(arguments: ["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:00 GMT"])
-    func `a server takes one back by an end that has passed`(attributes: String) throws {
+    func `a server deletes a cookie with an expiry in the past`(attributes: String) throws {
         var jar = CookieJar()
         try jar.set(["a=1; Path=/", "b=2; Path=/", "a=; Path=/; \(attributes)"], by: "wss://example.com/", at: Self.now)
         #expect(jar.cookies.map(\.name) == ["b"])
     }
 
-    @Test func `what has expired is dropped when the next answer comes`() throws {
+    @Test func `expired cookies are dropped when the next response arrives`() throws {
         var jar = CookieJar()
         try jar.set(["a=1; Max-Age=5"], by: "wss://example.com/", at: Self.now)
         try jar.set(["b=1"], by: "wss://other.com/", at: Self.now + 5)
         #expect(jar.cookies.map(\.name) == ["b"])
     }
 
-    @Test func `what is Secure goes over TLS only, and comes that way`() throws {
+    @Test func `a Secure cookie is sent and accepted over TLS only`() throws {
         let urls = ["wss://example.com/", "ws://example.com/"]
         #expect(try urls.map { try sent("a=1; Secure", to: $0) } == ["a=1", nil])
         #expect(try urls.map { try sent("a=1; Secure", by: "ws://example.com/", to: $0) } == [nil, nil])
@@ -127,7 +127,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [("a=2; Path=/", 1), ("a=2; Path=/x", 1), ("b=2; Path=/", 2)])
-    func `what is Secure is not replaced or hidden by what comes in the clear`(field: String, count: Int) throws {
+    func `a cookie from an insecure origin does not replace or hide a Secure one`(field: String, count: Int) throws {
         for path in ["/", "/x"] where path == "/" || field.contains("/x") {
             var jar = CookieJar()
             try jar.set(["a=1; Path=\(path); Secure"], by: "wss://example.com/", at: Self.now)
@@ -139,7 +139,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `what comes in the clear is taken where it hides nothing`() throws {
+    @Test func `a cookie from an insecure origin is accepted if it hides no Secure one`() throws {
         var jar = CookieJar()
         try jar.set(["a=1; Path=/x; Secure"], by: "wss://example.com/", at: Self.now)
         try jar.set(["a=2; Path=/"], by: "ws://example.com/", at: Self.now)
@@ -153,30 +153,30 @@ import WebSocketCore
             ("__Host-a=1; Path=/", false), ("__Host-a=1; Secure", false), ("__Host-a=1; Secure; Path=/; Domain=example.com", false),
             ("__HOST-a=1; Secure; Path=/x", false),
         ])
-    func `a name that promises something is held to it`(field: String, isTaken: Bool) throws {
-        #expect(try sent(field, to: "wss://example.com/x") != nil || !isTaken)
+    func `a prefixed name is accepted only with the attributes that the prefix requires`(field: String, isAccepted: Bool) throws {
+        #expect(try sent(field, to: "wss://example.com/x") != nil || !isAccepted)
         var jar = CookieJar()
         try jar.set([field], by: "wss://example.com/", at: Self.now)
-        #expect(jar.cookies.isEmpty != isTaken)
+        #expect(jar.cookies.isEmpty != isAccepted)
     }
 
     @Test(arguments: ["", "a", "=1", " =1", ";a=1", "a=1\u{1}", "a=\u{7F}"])
-    func `what is no cookie is left alone`(field: String) throws { #expect(try sent(field, to: "wss://example.com/") == nil) }
+    func `an invalid cookie is ignored`(field: String) throws { #expect(try sent(field, to: "wss://example.com/") == nil) }
 
     @Test(arguments: [
         ("a=", "a="), (" a \t=  b c ; x", "a=b c"), ("a=b=c", "a=b=c"), ("a=\"q\"", "a=\"q\""), ("a=\u{E9};\u{301}", "a=\u{E9}"),
     ])
-    func `name and value are what stands around the first equals sign`(field: String, pair: String) throws {
+    func `the first equals sign separates name and value`(field: String, pair: String) throws {
         #expect(try sent(field, to: "wss://example.com/") == pair)
     }
 
-    @Test func `an attribute that is too long counts as absent`() throws {
+    @Test func `an attribute that is too long is ignored`() throws {
         let long = String(repeating: "x", count: 1024)
         #expect(try sent("a=1; Path=/\(long)", to: "wss://example.com/") == "a=1")
         #expect(try sent("a=1; Path=/\(long.dropLast())", to: "wss://example.com/") == nil)
     }
 
-    @Test func `the app's own fields come first, and count more`() throws {
+    @Test func `the app's own Cookie fields come first and take precedence`() throws {
         var jar = CookieJar()
         try jar.set(["a=1; Path=/", "b=2; Path=/"], by: "wss://example.com/", at: Self.now)
         var headers: HeaderFields = ["Cookie": "x=9; b =8", "Origin": "o", "cookie": "y=7"]
@@ -187,7 +187,7 @@ import WebSocketCore
         #expect(headers == ["Cookie": "a=9; b=8"])
     }
 
-    @Test func `there is room for so many and no more, and the oldest goes`() throws {
+    @Test func `the limits of a jar evict the oldest cookies`() throws {
         var limits = CookieJar.Limits()
         (limits.cookieSize, limits.cookiesPerHost, limits.bytesPerHost, limits.cookies) = (8, 3, 20, 4)
         var jar = CookieJar(limits: limits)
@@ -200,7 +200,7 @@ import WebSocketCore
         #expect(names() == "deg")
     }
 
-    @Test func `no description holds a value`() throws {
+    @Test func `descriptions contain no cookie values`() throws {
         var jar = CookieJar()
         try jar.set(["a=s3cr3t"], by: "wss://example.com/x/y", at: Self.now)
         var dumped = ""

@@ -3,7 +3,7 @@ import Testing
 import WebSocketCore
 
 @Suite struct CookieTests {
-    @Test func `a cookie is stored and read again`() throws {
+    @Test func `a stored cookie is decoded to the same cookie`() throws {
         let cookie = try #require(
             Cookie(name: "a", value: "b c", host: "Example.COM", includesSubdomains: true, path: "/x", isHTTPOnly: true, expires: 5))
         #expect(cookie.host == "example.com")
@@ -19,7 +19,7 @@ import WebSocketCore
             ("a", " v", "h", "/"), ("a", "v\r\nX: y", "h", "/"), ("a\n", "v", "h", "/"), ("a", "v", "", "/"), ("a", "v", "h", ""),
             ("a", "v", "h", "x"), ("a", "v", "h", "/\u{0}"), ("a", "v", "h\n", "/"),
         ])
-    func `what could not stand in a field is none, nor is it read from a store`(name: String, value: String, host: String, path: String)
+    func `a cookie that a field cannot carry is refused, also when decoded`(name: String, value: String, host: String, path: String)
         throws
     {
         #expect(Cookie(name: name, value: value, host: host, path: path) == nil)

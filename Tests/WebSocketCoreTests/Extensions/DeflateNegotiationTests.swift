@@ -3,7 +3,7 @@ import WebSocketCore
 
 /// RFC 7692 §7.1.
 @Suite struct DeflateNegotiationTests {
-    /// Reads the one or more elements of a header value.
+    /// Parses the elements of a header value.
     func elements(_ text: String) throws -> [WebSocketExtension] {
         try WebSocketExtension.parse(["Sec-WebSocket-Extensions": text])
     }
@@ -12,7 +12,7 @@ import WebSocketCore
         preferences.answer(to: try elements(offers))?.answer.headerValue
     }
 
-    /// RFC 7692 §7.1.3, and the answers that it gives.
+    /// The offers of RFC 7692 §7.1.3, and the answers it gives.
     @Test(arguments: [
         ("permessage-deflate", "permessage-deflate"),
         (
@@ -25,11 +25,11 @@ import WebSocketCore
         ),
         ("permessage-deflate; server_no_context_takeover", "permessage-deflate; server_no_context_takeover"),
     ])
-    func `the examples of RFC 7692 §7.1.3 are agreed to`(offers: String, expected: String) throws {
+    func `the examples of RFC 7692 §7.1.3 are accepted`(offers: String, expected: String) throws {
         #expect(try answer(offers) == expected)
     }
 
-    @Test func `a server without windows falls back on the second offer of RFC 7692 §7.1.3`() throws {
+    @Test func `a server without window limits accepts the second offer of RFC 7692 §7.1.3`() throws {
         let offer = try #require(DeflateOffer(try elements("permessage-deflate; client_max_window_bits")[0]))
         #expect(try offer.accept(try elements("permessage-deflate")[0]) == DeflateParameters())
     }
@@ -45,7 +45,7 @@ import WebSocketCore
         "permessage-deflate; client_max_window_bits=08", "permessage-deflate; client_max_window_bits=0",
         "permessage-deflate; Server_Max_Window_Bits=10", "Permessage-Deflate", "x-webkit-deflate-frame",
     ])
-    func `a malformed offer is declined, and the next one taken`(offer: String) throws {
+    func `a malformed offer is declined, and the next one is accepted`(offer: String) throws {
         #expect(try answer(offer) == nil)
         #expect(try answer("\(offer), permessage-deflate; server_no_context_takeover") == "permessage-deflate; server_no_context_takeover")
     }
@@ -64,7 +64,7 @@ import WebSocketCore
         ("permessage-deflate", "permessage-deflate; client_no_context_takeover; client_no_context_takeover", "§7.1: repeated"),
         ("permessage-deflate", "permessage-foo", "another extension"),
     ])
-    func `an answer that breaks a rule fails the client`(offer: String, answer: String, rule: String) throws {
+    func `the client fails if the answer breaks a rule`(offer: String, answer: String, rule: String) throws {
         let offer = try #require(DeflateOffer(try elements(offer)[0]))
         let answer = try elements(answer)[0]
         #expect(HandshakeFixtures.failure { _ = try offer.accept(answer) }?.kind == .invalidExtension, Comment(rawValue: rule))
@@ -75,7 +75,7 @@ import WebSocketCore
         ("permessage-deflate", "permessage-deflate; client_no_context_takeover", DeflateParameters(clientNoContextTakeover: true)),
         ("permessage-deflate", "permessage-deflate; server_max_window_bits=\"8\"", DeflateParameters(serverMaxWindowBits: 8)),
         ("permessage-deflate; server_max_window_bits=10", "permessage-deflate; server_max_window_bits=9", .init(serverMaxWindowBits: 9)),
-        // §7.1.1.2 and §7.1.2.2: what the client said of itself holds, whatever the answer.
+        // §7.1.1.2 and §7.1.2.2: limits that the client set for itself hold with any answer.
         ("permessage-deflate; client_no_context_takeover", "permessage-deflate", DeflateParameters(clientNoContextTakeover: true)),
         ("permessage-deflate; client_max_window_bits=10", "permessage-deflate", DeflateParameters(clientMaxWindowBits: 10)),
         (
@@ -84,7 +84,7 @@ import WebSocketCore
         ),
         ("permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=15", DeflateParameters()),
     ])
-    func `an answer within the rules is agreed to`(offer: String, answer: String, parameters: DeflateParameters) throws {
+    func `the client accepts a valid answer`(offer: String, answer: String, parameters: DeflateParameters) throws {
         let offer = try #require(DeflateOffer(try elements(offer)[0]))
         #expect(try offer.accept(try elements(answer)[0]) == parameters)
     }
@@ -103,7 +103,7 @@ import WebSocketCore
     }
 
     @Test(arguments: preferences)
-    func `client and server agree on the same parameters, the stricter of both, for all preferences`(client: DeflatePreferences) throws {
+    func `client and server agree on the stricter of their preferences, for all preferences`(client: DeflatePreferences) throws {
         let offer = client.offer
         for server in Self.preferences {
             let (parameters, answer) = try #require(server.answer(to: try elements(offer.headerValue)))
@@ -119,7 +119,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [nil, 8, 10, 15], [nil, .anyValue, .bits(8), .bits(10), .bits(15)] as [DeflateOffer.ClientWindow?])
-    func `every offer a client can make is answered within the rules, or declined`(
+    func `every possible offer is answered by the rules, or declined`(
         serverWindow: Int?, clientWindow: DeflateOffer.ClientWindow?
     ) throws {
         for (serverNo, clientNo) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -139,7 +139,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `preferences stay within what a window can be`() {
+    @Test func `preferences are clamped to valid window sizes`() {
         var preferences = DeflatePreferences(serverMaxWindowBits: 1, clientMaxWindowBits: 99)
         #expect(preferences == DeflatePreferences(serverMaxWindowBits: 8, clientMaxWindowBits: 15))
         preferences.serverMaxWindowBits = .max

@@ -37,7 +37,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: headers) func `what is written is read back, and every part of it asks for more`(header: FrameHeader) throws {
+    @Test(arguments: headers) func `a written header is parsed, and a part of it needs more bytes`(header: FrameHeader) throws {
         var bytes = [UInt8](repeating: 0xEE, count: header.length + 3)
         bytes.withUnsafeMutableBytes { header.write(to: $0) }
         #expect(bytes.suffix(3) == [0xEE, 0xEE, 0xEE])
@@ -48,7 +48,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a header takes the fewest bytes that hold its length`() {
+    @Test func `a header uses the shortest form of its length`() {
         let expected = [2, 2, 2, 4, 4, 4, 10, 10, 10]
         for (length, expected) in zip(Self.lengths, expected) {
             #expect(FrameHeader(.binary, payloadLength: length).length == expected)
@@ -57,7 +57,7 @@ import WebSocketCore
         #expect(FrameHeader(.binary, mask: MaskKey(bits: 1), payloadLength: .max).length == FrameHeader.maximumLength)
     }
 
-    @Test(arguments: [false, true]) func `the first byte alone tells reserved bits, opcodes and fragmented control frames`(
+    @Test(arguments: [false, true]) func `the first byte alone reveals reserved bits, bad opcodes and fragmented control frames`(
         compression: Bool
     ) {
         for byte in 0...255 as ClosedRange<UInt8> {
@@ -77,7 +77,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a control frame has at most 125 bytes, and its second byte tells`() {
+    @Test func `a control frame with more than 125 bytes is refused at its second byte`() {
         for opcode in [0x88, 0x89, 0x8A] as [UInt8] {
             for second in 0...255 as ClosedRange<UInt8> {
                 #expect(violation([opcode, second]) == (second & 0x7F > 125 ? .oversizedControl : nil))
@@ -85,7 +85,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a length in a longer form than it needs is refused`() {
+    @Test func `a length that is not in its shortest form is refused`() {
         for length in 0...125 as ClosedRange<UInt8> { #expect(violation([0x82, 126, 0, length]) == .nonMinimalLength) }
         #expect(violation([0x82, 126, 0, 126]) == nil)
         for bytes in [[0, 0], [0, 125], [0, 126], [0xFF, 0xFF]] as [[UInt8]] {
@@ -95,7 +95,7 @@ import WebSocketCore
         #expect(violation([0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0]) == nil)
     }
 
-    @Test func `a length has 63 bits`() throws {
+    @Test func `a length has at most 63 bits`() throws {
         #expect(violation([0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0]) == .lengthOverflow)
         #expect(violation([0x82, 127, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]) == .lengthOverflow)
         let largest = try parse([0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])

@@ -2,7 +2,7 @@ import Testing
 @testable import WebSocketCore
 
 @Suite struct MaskKeySourceTests {
-    /// Says these words, and then zeros.
+    /// Returns these words, and then zeros.
     private struct Script: RandomNumberGenerator {
         var words: [UInt64]
         mutating func next() -> UInt64 { words.isEmpty ? 0 : words.removeFirst() }
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// The vector of draft-strombergson-chacha-test-vectors-01, TC1, 256 bits of key, 8 rounds.
-    @Test func `the keys are the stream of ChaCha8`() {
+    @Test func `the keys are the ChaCha8 stream`() {
         let source = source([])
         let stream = (0..<8).flatMap { _ in withUnsafeBytes(of: source.next().bits.littleEndian, Array.init) }
         #expect(
@@ -42,7 +42,7 @@ import Testing
             ])
     }
 
-    @Test func `sixteen keys are a block, and then the counter goes up`() {
+    @Test func `a block gives sixteen keys, and then the counter increases`() {
         let key: [UInt32] = [1, 2, 3, 4, 5, 6, 7, 0x89AB_CDEF]
         let source = source(key.map { UInt64($0) })
         for counter in 0..<5 as Range<UInt32> {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `every one of 256 bits of seed counts`() {
+    @Test func `every one of the 256 seed bits changes the keys`() {
         let seeds = (0..<8).flatMap { word in (0..<32).map { bit in (0..<8).map { $0 == word ? 1 << bit as UInt64 : 0 } } }
         let first = ([[]] + seeds).map { seed in
             let source = source(seed)
@@ -60,13 +60,13 @@ import Testing
         #expect(Set(first).count == 257)
     }
 
-    @Test func `the keys of a source, and those of two sources, differ`() {
+    @Test func `keys differ within a source and between two sources`() {
         var generator = SystemRandomNumberGenerator()
         let sources = [MaskKeySource(using: &generator), MaskKeySource(using: &generator)]
         let keys = sources.indices.flatMap { index in (0..<2000).map { _ in sources[index].next().bits } }
-        // Of 4000 random keys two are the same once in 500 runs; five pairs never are.
+        // Two of 4000 random keys are equal in one of 500 runs. Five equal pairs practically never occur.
         #expect(Set(keys).count > 3995)
-        // Each bit is set in about a half of them.
+        // Each bit is set in about half of them.
         for bit in 0..<32 {
             let count = keys.count { $0 >> bit & 1 == 1 }
             #expect((1700...2300).contains(count), "bit \(bit) is set in \(count)")

@@ -11,7 +11,7 @@ import WebSocketCore
         #expect(bytes == Array("Hello".utf8))
     }
 
-    @Test(arguments: 0..<70) func `every length at this offset is masked as by a plain loop, and nothing beside it`(offset: Int) {
+    @Test(arguments: 0..<70) func `masking at this offset equals a plain loop at every length, and changes no byte outside`(offset: Int) {
         let source = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
         for length in 0..<200 {
             let phase = (offset + length) % 9
@@ -36,7 +36,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a payload masked in two parts is the payload masked whole`() {
+    @Test func `a payload masked in two parts equals the payload masked at once`() {
         let source = (0..<150).map { UInt8($0) }
         var whole = source
         whole.withUnsafeMutableBytes { key.apply(to: $0) }

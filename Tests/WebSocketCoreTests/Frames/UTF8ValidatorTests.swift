@@ -1,32 +1,32 @@
 import Testing
 import WebSocketCore
 
-/// What is UTF-8, told by the standard library's encoder: every scalar's encoding and the beginnings of it.
+/// The encodings of all scalars by the standard library, and the prefixes of them.
 private struct Encodings {
-    /// The length of a scalar's whole encoding, by its bytes read as one number; and the beginnings of longer ones.
-    private var whole: Set<UInt32> = []
-    private var begun: Set<UInt32> = []
+    /// Complete encodings as numbers, and prefixes of encodings.
+    private var complete: Set<UInt32> = []
+    private var prefixes: Set<UInt32> = []
 
     static let all = Encodings()
 
     private init() {
-        whole.reserveCapacity(1 << 21)
+        complete.reserveCapacity(1 << 21)
         for value in 0...0x10FFFF as ClosedRange<UInt32> {
             guard let scalar = Unicode.Scalar(value), let encoding = UTF8.encode(scalar) else { continue }
             var number: UInt32 = 0
             for (index, byte) in encoding.enumerated() {
                 number = number << 8 | UInt32(byte)
-                if index < encoding.count - 1 { begun.insert(number) } else { whole.insert(number) }
+                if index < encoding.count - 1 { prefixes.insert(number) } else { complete.insert(number) }
             }
         }
     }
 
-    /// How many bytes are well-formed so far, and whether they end a character.
+    /// The number of well-formed bytes, and whether they end at a character's end.
     func verdict(_ bytes: some Sequence<UInt8>) -> (goodBytes: Int, isComplete: Bool) {
         var (good, number) = (0, 0 as UInt32)
         for byte in bytes {
             number = number << 8 | UInt32(byte)
-            if whole.contains(number) { number = 0 } else if !begun.contains(number) { return (good, number >> 8 == 0) }
+            if complete.contains(number) { number = 0 } else if !prefixes.contains(number) { return (good, number >> 8 == 0) }
             good += 1
         }
         return (good, number == 0)
@@ -34,7 +34,7 @@ private struct Encodings {
 }
 
 @Suite struct UTF8ValidatorTests {
-    /// Bytes at the borders of the rules.
+    /// Bytes at the limits of the rules.
     static let borders: [UInt8] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
         0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
@@ -56,7 +56,7 @@ private struct Encodings {
 
     private func agrees(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { agrees($0) } }
 
-    @Test func `byte by byte, every reachable state knows which bytes may follow`() {
+    @Test func `every reachable state accepts exactly the bytes that may follow`() {
         var known: [UTF8Validator: [UInt8]] = [UTF8Validator(): []]
         var open = Array(known)
         while let (state, path) = open.popLast() {
@@ -74,7 +74,7 @@ private struct Encodings {
         #expect(known.count <= 10)
     }
 
-    @Test func `all sequences of one and two bytes are judged as the standard library does`() {
+    @Test func `all sequences of one and two bytes match the standard library`() {
         for first in UInt8.min...UInt8.max {
             #expect(agrees([first]))
             for second in UInt8.min...UInt8.max {
@@ -87,7 +87,7 @@ private struct Encodings {
         }
     }
 
-    @Test(arguments: 0xE0...0xEF as ClosedRange<UInt8>) func `all sequences of three bytes are judged as the standard library does`(
+    @Test(arguments: 0xE0...0xEF as ClosedRange<UInt8>) func `all sequences of three bytes match the standard library`(
         first: UInt8
     ) {
         var bytes: [UInt8] = [first, 0, 0, 0x41]
@@ -102,7 +102,7 @@ private struct Encodings {
         }
     }
 
-    @Test func `four bytes from the borders of the rules, in every order, are judged as the standard library does`() {
+    @Test func `sequences of four bytes at the limits of the rules match the standard library`() {
         for first in Self.borders {
             for second in Self.borders {
                 for third in Self.borders {
@@ -117,7 +117,7 @@ private struct Encodings {
         }
     }
 
-    @Test(arguments: samples) func `a stream cut anywhere gets the verdict of the whole`(sample: [UInt8]) {
+    @Test(arguments: samples) func `a stream split at any point has the same verdict as the whole`(sample: [UInt8]) {
         for padding in 0..<40 {
             let bytes = [UInt8](repeating: 0x61, count: padding) + sample + [UInt8](repeating: 0x7A, count: padding % 9)
             #expect(agrees(bytes))
@@ -130,7 +130,7 @@ private struct Encodings {
         }
     }
 
-    @Test func `the first bad byte is refused at once, wherever it stands`() {
+    @Test func `the first invalid byte is refused at once at every position`() {
         for sample in Self.samples {
             for padding in 0..<40 {
                 let bytes = [UInt8](repeating: 0x61, count: padding) + sample
@@ -142,7 +142,7 @@ private struct Encodings {
         }
     }
 
-    @Test func `a byte that is not ASCII is seen at every place of a long text`() {
+    @Test func `a byte that is not ASCII is found at every position of a long text`() {
         for length in 0..<100 {
             for place in 0..<length {
                 var bytes = [UInt8](repeating: 0x61, count: length)

@@ -6,7 +6,9 @@ import WebSocketCore
         try BodyReader(of: RequestHead(method: "POST", target: "/", minorVersion: minorVersion, headers: headers))
     }
 
-    /// The content of a body that comes in pieces of so many bytes, and what is left after it; nil if it does not end.
+    /// The content and the remaining bytes of a body that arrives in pieces of `count` bytes.
+    ///
+    /// Nil if the body does not end.
     private func read(_ text: String, _ headers: HeaderFields, by count: Int) throws -> (content: String, rest: String)? {
         var (reader, bytes, content) = (try reader(headers), Array(text.utf8)[...], [UInt8]())
         while true {
@@ -24,21 +26,21 @@ import WebSocketCore
         }
     }
 
-    @Test func `without a length there is no body`() throws {
+    @Test func `a request without a length has no body`() throws {
         #expect(try reader([:]).isAtEnd && reader(["Content-Length": "0"]).isAtEnd)
         let read = try #require(try read("GET", [:], by: 1))
         #expect(read == ("", "GET"))
     }
 
     @Test(arguments: [1, 2, 3, 100])
-    func `a body is as long as it says`(count: Int) throws {
+    func `Content-Length sets the length of a body`(count: Int) throws {
         let whole = try #require(try read("abcdeGET", ["Content-Length": "5"], by: count))
         #expect(whole == ("abcde", "GET"))
         #expect(try read("abcd", ["Content-Length": "5"], by: count) == nil)
     }
 
     @Test(arguments: [1, 2, 3, 100])
-    func `chunks are put together, and what frames them is left out`(count: Int) throws {
+    func `the content of chunks is joined, without the framing`(count: Int) throws {
         let text = "3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n000 \t;z\r\nSum: 1\r\nMore: 2\r\n\r\nGET"
         let whole = try #require(try read(text, ["Transfer-Encoding": "Chunked"], by: count))
         #expect(whole == ("abc0123456789", "GET"))
@@ -56,7 +58,7 @@ import WebSocketCore
             "1" + String(repeating: " ", count: 9000),
             "1;" + String(repeating: "x", count: 9000), "0\r\n" + String(repeating: "a: b\r\n", count: 2000),
         ])
-    func `chunks that break a rule are refused`(text: String) {
+    func `invalid chunks are refused`(text: String) {
         for count in [1, 100_000] {
             #expect(throws: HandshakeFailure.self) { try read(text, ["Transfer-Encoding": "chunked"], by: count) }
         }
@@ -68,11 +70,11 @@ import WebSocketCore
             ["Content-Length": "3", "Content-Length": "3"], ["Content-Length": "9999999999999999999"],
             ["Content-Length": "3", "Transfer-Encoding": "chunked"],
         ] as [HeaderFields])
-    func `a length that could be read in two ways is refused`(headers: HeaderFields) {
+    func `an ambiguous length is refused`(headers: HeaderFields) {
         #expect { try reader(headers) } throws: { ($0 as? HandshakeFailure)?.kind == .invalidBody }
     }
 
-    @Test func `other codings are refused`() {
+    @Test func `other transfer codings are refused`() {
         for headers in [["Transfer-Encoding": "gzip, chunked"], ["Transfer-Encoding": "chunked", "Transfer-Encoding": "chunked"]]
             as [HeaderFields]
         {

@@ -24,7 +24,7 @@ import WebSocketCore
         return head
     }
 
-    @Test func `the request says what RFC 6455 §1.3 says`() throws {
+    @Test func `the request is the one of RFC 6455 §1.3`() throws {
         let request = try handshake(headers: ["Origin": "http://example.com"]).request
         #expect(request.method == "GET")
         #expect(request.target == "/chat")
@@ -37,13 +37,13 @@ import WebSocketCore
             ])
     }
 
-    @Test func `without subprotocols and compression their fields are not sent`() throws {
+    @Test func `without subprotocols and compression their fields are absent`() throws {
         let headers = try handshake(subprotocols: []).request.headers
         #expect(headers["Sec-WebSocket-Protocol"] == nil)
         #expect(headers["Sec-WebSocket-Extensions"] == nil)
     }
 
-    @Test func `the answer of RFC 6455 §1.3 is agreed to`() throws {
+    @Test func `the response of RFC 6455 §1.3 is accepted`() throws {
         let agreement = try handshake().check(try answer())
         #expect(agreement.subprotocol == "chat")
         #expect(agreement.deflate == nil)
@@ -51,7 +51,7 @@ import WebSocketCore
         #expect(agreement.response == (try answer()))
     }
 
-    @Test func `a 101 without Sec-WebSocket-Accept is refused (peer pain 5)`() throws {
+    @Test func `a 101 without Sec-WebSocket-Accept is refused`() throws {
         let answer = try answer { $0["Sec-WebSocket-Accept"] = nil }
         #expect(throws: HandshakeFailure(.invalidAccept, "it is missing")) { try handshake().check(answer) }
     }
@@ -60,12 +60,12 @@ import WebSocketCore
         "", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo", "S3PPLMBITXAQ9KYGZZHZRBK+XOO=", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo= x",
         "s3pPLMBiTxaQ9kYGzzhZRb\u{212A}+xOo=", "dGhlIHNhbXBsZSBub25jZQ==",
     ])
-    func `an accept that is not exactly the key's is refused`(accept: String) throws {
+    func `a Sec-WebSocket-Accept that does not match the key exactly is refused`(accept: String) throws {
         let answer = try answer { $0["Sec-WebSocket-Accept"] = accept }
         #expect(HandshakeFixtures.failure { _ = try handshake().check(answer) }?.kind == .invalidAccept)
     }
 
-    @Test func `an accept that is there twice is refused`() throws {
+    @Test func `a repeated Sec-WebSocket-Accept is refused`() throws {
         let answer = try answer { $0.add("sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") }
         #expect(HandshakeFixtures.failure { _ = try handshake().check(answer) }?.kind == .invalidAccept)
     }
@@ -74,12 +74,12 @@ import WebSocketCore
         ("Upgrade", nil), ("Upgrade", ""), ("Upgrade", "h2c"), ("Upgrade", "websocket, h2c"), ("Upgrade", "websockets"),
         ("Connection", nil), ("Connection", "close"), ("Connection", "Upgraded"),
     ])
-    func `an answer that does not upgrade to websocket is refused`(name: String, value: String?) throws {
+    func `a response that does not upgrade to websocket is refused`(name: String, value: String?) throws {
         let answer = try answer { $0[name] = value }
         #expect(HandshakeFixtures.failure { _ = try handshake().check(answer) }?.kind == .invalidUpgrade)
     }
 
-    @Test func `case and company of the upgrade tokens do not matter`() throws {
+    @Test func `the case of upgrade tokens, and other tokens beside them, do not matter`() throws {
         let answer = try answer {
             $0["Upgrade"] = "WebSocket"
             $0["Connection"] = "keep-alive, UPGRADE"
@@ -94,7 +94,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [200, 301, 400, 401, 403, 404, 426, 500, 503, 999])
-    func `any other status is a refusal, even with all the right fields`(status: Int) throws {
+    func `any status but 101 is a refusal, even with valid fields`(status: Int) throws {
         var answer = try answer()
         answer.status = status
         let failure = HandshakeFixtures.failure { _ = try handshake().check(answer) }
@@ -115,7 +115,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [["chat, bearer.s3cr3t"], ["bearer.s3cr3t", "chat"], ["bearer.s3cr3t, chat"], ["s3cr3t"]])
-    func `a server that repeats what it was offered puts no token into words`(answers: [String]) throws {
+    func `a failure does not contain the token that the server repeats`(answers: [String]) throws {
         let handshake = try handshake(subprotocols: ["chat", "bearer.s3cr3t"])
         let answer = try answer { headers in
             headers["Sec-WebSocket-Protocol"] = nil
@@ -125,7 +125,7 @@ import WebSocketCore
         #expect(failure == HandshakeFailure(.invalidSubprotocol, "the server chose a subprotocol that was not offered, or several"))
     }
 
-    @Test func `neither a handshake nor an agreement describes itself with a token`() throws {
+    @Test func `descriptions of a handshake and an agreement contain no token`() throws {
         let handshake = try handshake(subprotocols: ["chat", "bearer.s3cr3t"])
         let server = try ServerHandshake(handshake.request)
         let agreement = try server.accept(subprotocol: "bearer.s3cr3t", deflate: nil)
@@ -139,18 +139,18 @@ import WebSocketCore
         "permessage-foo", "x-webkit-deflate-frame", "permessage-deflate, permessage-deflate", "permessage-deflate, x",
         "permessage-deflate; x", "permessage-deflate; server_max_window_bits=16", ";", "permessage-deflate; server_max_window_bits=\"1",
     ])
-    func `an extension that was not offered, or not so, is refused`(answered: String) throws {
+    func `an extension that was not offered, or has other parameters, is refused`(answered: String) throws {
         let answer = try answer { $0["Sec-WebSocket-Extensions"] = answered }
         let handshake = try handshake(deflate: DeflatePreferences())
         #expect(HandshakeFixtures.failure { _ = try handshake.check(answer) }?.kind == .invalidExtension)
     }
 
-    @Test func `compression that was not asked for is refused`() throws {
+    @Test func `compression that was not offered is refused`() throws {
         let answer = try answer { $0["Sec-WebSocket-Extensions"] = "permessage-deflate" }
         #expect(HandshakeFixtures.failure { _ = try handshake().check(answer) }?.kind == .invalidExtension)
     }
 
-    @Test func `compression that was asked for is agreed to`() throws {
+    @Test func `compression that was offered is accepted`() throws {
         let handshake = try handshake(deflate: DeflatePreferences())
         #expect(handshake.request.headers["Sec-WebSocket-Extensions"] == "permessage-deflate; client_max_window_bits")
         let answer = try answer { $0["Sec-WebSocket-Extensions"] = "permessage-deflate;client_max_window_bits=\"10\"" }
@@ -163,25 +163,25 @@ import WebSocketCore
         "Upgrade", "connection", "Sec-WebSocket-Key", "sec-websocket-version", "SEC-WEBSOCKET-PROTOCOL", "Sec-WebSocket-Extensions",
         "Sec-WebSocket-Future", "Content-Length", "Transfer-Encoding", "X Y", "X\r\nY", "",
     ])
-    func `fields of the handshake itself, and unwritable ones, cannot be set`(name: String) {
+    func `reserved handshake fields and invalid names cannot be set`(name: String) {
         #expect(HandshakeFixtures.failure { _ = try handshake(headers: [name: "x"]) }?.kind == .invalidHeader)
     }
 
-    @Test func `header injection through a value fails before anything is sent`() {
+    @Test func `header injection through a value fails before the request is sent`() {
         #expect(HandshakeFixtures.failure { _ = try handshake(headers: ["X": "a\r\nY: b"]) }?.kind == .invalidHeader)
     }
 
-    @Test func `Host can be replaced, once`() throws {
+    @Test func `Host can be replaced once`() throws {
         #expect(try handshake(headers: ["host": "other"]).request.headers.values("Host") == ["other"])
         #expect(HandshakeFixtures.failure { _ = try handshake(headers: ["Host": "a", "host": "b"]) }?.kind == .invalidHeader)
     }
 
     @Test(arguments: [["a b"], [""], ["a,b"], ["a", "a"], ["é"], ["a\r\nb"]])
-    func `subprotocols must be tokens, each once`(names: [String]) {
+    func `subprotocols must be tokens without repeats`(names: [String]) {
         #expect(HandshakeFixtures.failure { _ = try handshake(subprotocols: names) }?.kind == .invalidSubprotocol)
     }
 
-    @Test func `a subprotocol that cannot be offered is not named, for it may hold a token`() {
+    @Test func `a failure does not name an invalid subprotocol, because it may contain a token`() {
         let failure = HandshakeFixtures.failure { _ = try handshake(subprotocols: ["chat", "s3cr3t token"]) }
         #expect(failure?.detail == "number 2 of the offered subprotocols is not a token, or is repeated")
     }

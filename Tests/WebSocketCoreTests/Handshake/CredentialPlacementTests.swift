@@ -10,38 +10,38 @@ import WebSocketCore
         return (url, headers, subprotocols)
     }
 
-    @Test func `a bearer token takes the place of what was there`() throws {
+    @Test func `a bearer token replaces an existing Authorization field`() throws {
         let request = try placed(.bearer, "abc.def-_~+/=", headers: ["authorization": "Basic old", "X-A": "1"])
         #expect(request.headers.values("Authorization") == ["Bearer abc.def-_~+/="])
         #expect(request.headers["X-A"] == "1" && request.url == "wss://example.com/feed" && request.subprotocols == ["chat"])
     }
 
-    @Test func `a field of another name holds the secret alone`() throws {
+    @Test func `a custom header field contains only the secret`() throws {
         #expect(try placed(.header("X-Api-Key"), "k").headers["x-api-key"] == "k")
     }
 
     @Test(arguments: [
         ("wss://h/p", "wss://h/p?token=a%2Bb%26%C3%A9%20~"), ("wss://h/p?x=1", "wss://h/p?x=1&token=a%2Bb%26%C3%A9%20~"),
         ("wss://h", "wss://h?token=a%2Bb%26%C3%A9%20~"),
-    ]) func `an item of the query is encoded`(url: String, result: String) throws {
+    ]) func `a query item is percent-encoded`(url: String, result: String) throws {
         let request = try placed(.query("token"), "a+b&é ~", url: url)
         #expect(request.url == result)
         #expect(try WebSocketURL(request.url).description.contains("token") == false)
     }
 
-    @Test func `a cookie stands beside the others`() throws {
+    @Test func `a cookie is added to the app's cookies`() throws {
         #expect(try placed(.cookie("sid"), "abc").headers["Cookie"] == "sid=abc")
         #expect(try placed(.cookie("sid"), "abc", headers: ["Cookie": "theme=dark"]).headers.values("Cookie") == ["theme=dark; sid=abc"])
     }
 
-    @Test func `a subprotocol with the secret is offered first`() throws {
+    @Test func `the subprotocol with the secret is offered first`() throws {
         #expect(try placed(.subprotocol(prefix: "bearer."), "abc").subprotocols == ["bearer.abc", "chat"])
     }
 
     @Test(arguments: [
         (CredentialPlacement.bearer, "top\r\nX-Evil: 1"), (.bearer, ""), (.header("X"), "top secret"), (.cookie("s"), "top;path=/"),
         (.cookie("s"), "\"top\""), (.cookie("s"), "tópsecret"), (.subprotocol(prefix: "b."), "top/secret"), (.subprotocol(prefix: ""), ""),
-    ]) func `a secret that would break out is refused, and not told`(placement: CredentialPlacement, secret: String) {
+    ]) func `a secret with invalid characters is refused and not shown`(placement: CredentialPlacement, secret: String) {
         let failure = #expect(throws: HandshakeFailure.self) { try placed(placement, secret) }
         #expect(failure.map { !$0.description.contains("top") } ?? false)
     }

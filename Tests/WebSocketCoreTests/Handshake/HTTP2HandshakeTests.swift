@@ -29,7 +29,7 @@ import WebSocketCore
         HandshakeFixtures.failure { _ = try ServerHandshake(try RequestHead(http2: fields)) }?.kind
     }
 
-    @Test func `a client asks with an extended CONNECT, and proves nothing`() throws {
+    @Test func `a client sends an extended CONNECT without a WebSocket key`() throws {
         let request = try client(subprotocols: ["chat", "superchat"], headers: ["Origin": "https://example.com"])
             .extendedConnect(isSecure: true)
         #expect(
@@ -42,33 +42,33 @@ import WebSocketCore
             ])
     }
 
-    @Test func `the scheme is that of the URL, and a Host given is the authority`() throws {
+    @Test func `the scheme comes from the URL, and a given Host becomes the authority`() throws {
         let request = try client("ws://127.0.0.1:8080", headers: ["Host": "example.org"]).extendedConnect(isSecure: false)
         #expect(request[":scheme"] == "http" && request[":authority"] == "example.org" && request[":path"] == "/")
         #expect(request["host"] == nil)
     }
 
-    @Test func `what concerns one connection of HTTP 1 is left out`() throws {
+    @Test func `connection-specific fields of HTTP 1 are left out`() throws {
         let headers: HeaderFields = ["Keep-Alive": "5", "Proxy-Connection": "close", "TE": "gzip", "X-Mine": "1"]
         let request = try client(headers: headers).extendedConnect(isSecure: true)
         #expect(request.filter { !$0.name.hasPrefix(":") }.map(\.name) == ["sec-websocket-version", "x-mine"])
     }
 
     @Test(arguments: [200, 201, 204, 299])
-    func `any status of success opens the WebSocket`(status: Int) throws {
+    func `any 2xx status opens the WebSocket`(status: Int) throws {
         let response = try ResponseHead(http2: [":status": "\(status)", "sec-websocket-protocol": "chat"])
         #expect(try client(subprotocols: ["chat"]).checkTunnel(response).subprotocol == "chat")
         #expect(response.majorVersion == 2)
     }
 
     @Test(arguments: [300, 302, 401, 404, 426, 503])
-    func `any other refuses it`(status: Int) throws {
+    func `any other status refuses the WebSocket`(status: Int) throws {
         let response = try ResponseHead(http2: [":status": "\(status)", "retry-after": "5"])
         #expect(HandshakeFixtures.failure { _ = try client().checkTunnel(response) }?.kind == .refused)
         #expect(response.headers["Retry-After"] == "5")
     }
 
-    @Test func `a server that agrees to what was not offered is not believed`() throws {
+    @Test func `a response that was not offered is refused`() throws {
         let cases: [(HeaderFields, HandshakeFailure.Kind)] = [
             ([":status": "101"], .invalidUpgrade), ([":status": "200", "sec-websocket-protocol": "other"], .invalidSubprotocol),
             ([":status": "200", "sec-websocket-extensions": "permessage-deflate"], .invalidExtension),
@@ -80,11 +80,11 @@ import WebSocketCore
     }
 
     @Test(arguments: [[:], [":status": "20"], [":status": "2000"], [":status": "+20"], [":status": "099"]] as [HeaderFields])
-    func `a response without a status is none`(fields: HeaderFields) {
+    func `a response without a valid status is malformed`(fields: HeaderFields) {
         #expect(HandshakeFixtures.failure { _ = try ResponseHead(http2: fields) }?.kind == .malformedHead)
     }
 
-    @Test func `the request of RFC 8441 §5 1 gets its answer`() throws {
+    @Test func `the request of RFC 8441 §5 1 is accepted`() throws {
         let handshake = try ServerHandshake(try RequestHead(http2: fields))
         #expect(handshake.request.headers["Host"] == "server.example.com" && handshake.request.target == "/chat")
         #expect(handshake.request.majorVersion == 2 && handshake.offeredSubprotocols == ["chat", "superchat"])
@@ -104,11 +104,11 @@ import WebSocketCore
         #expect(agreement.subprotocol == "chat" && agreement.deflate != nil && agreement.deflate == answer.deflate)
     }
 
-    @Test func `the protocol's name is the same in any case`() {
+    @Test func `the protocol's name is case-insensitive`() {
         #expect(failure(with(":protocol", "WebSocket")) == nil)
     }
 
-    @Test func `plain requests are told apart, and other protocols are refused`() {
+    @Test func `plain requests are distinguished, and other protocols are refused`() {
         #expect(failure(with(":method", "GET")) == .notAnUpgrade)
         #expect(failure(with(":protocol", nil)) == .notAnUpgrade)
         #expect(failure([":method": "GET", ":scheme": "https", ":path": "/"]) == .notAnUpgrade)
@@ -116,7 +116,7 @@ import WebSocketCore
         #expect(HandshakeFailure(.unsupportedProtocol, "").refusal?.status == 501)
     }
 
-    @Test func `a request that breaks a rule is refused`() {
+    @Test func `an invalid request is refused`() {
         #expect(failure(with("sec-websocket-version", "12")) == .unsupportedVersion)
         #expect(failure(with(":authority", nil)) == .invalidRequest)
         #expect(failure(with("content-length", "5")) == .invalidRequest)
@@ -128,14 +128,14 @@ import WebSocketCore
         #expect(failure(twice) == .malformedHead)
     }
 
-    @Test func `the authority counts, whatever a Host field says`() throws {
+    @Test func `the authority takes precedence over a Host field`() throws {
         #expect(try RequestHead(http2: with("host", "evil.example")).headers.values("Host") == ["server.example.com"])
         var without = with(":authority", nil)
         without.add("host", "a.example")
         #expect(try RequestHead(http2: without).headers["Host"] == "a.example")
     }
 
-    @Test func `an answer is written without what HTTP 2 does not have`() throws {
+    @Test func `a response is written without the fields that HTTP 2 forbids`() throws {
         let response = ResponseHead(
             status: 426, headers: ["Connection": "Upgrade, X-Hop", "Upgrade": "websocket", "X-Hop": "1", "Sec-WebSocket-Version": "13"])
         #expect(

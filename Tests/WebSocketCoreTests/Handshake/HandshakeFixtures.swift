@@ -1,6 +1,6 @@
 import WebSocketCore
 
-/// What the tests of the handshake share.
+/// Shared fixtures of the handshake tests.
 enum HandshakeFixtures {
     /// RFC 6455 §1.2 and §1.3.
     static let request = """
@@ -23,7 +23,9 @@ enum HandshakeFixtures {
         \r\n
         """
 
-    /// Parses the pieces one after the other; also gives what was left of the piece that ended the head.
+    /// Parses the pieces in order.
+    ///
+    /// Returns the head and the number of unread bytes in the last piece.
     static func parse<Head: MessageHead>(
         _: Head.Type, _ pieces: [[UInt8]], limit: Int = 16 * 1024
     ) throws(HandshakeFailure) -> (head: Head, rest: Int)? {
@@ -42,14 +44,14 @@ enum HandshakeFixtures {
         try parse(type, [Array(text.utf8)])?.head
     }
 
-    /// Runs the body and gives the failure that it throws.
+    /// Runs the body and returns the failure that it throws.
     static func failure(_ body: () throws -> Void) -> HandshakeFailure? {
         do { try body() } catch { return error as? HandshakeFailure }
         return nil
     }
 }
 
-/// SplitMix64: the same numbers in every run.
+/// SplitMix64, which gives the same numbers in every run.
 struct HandshakeSeed: RandomNumberGenerator {
     var state: UInt64
 

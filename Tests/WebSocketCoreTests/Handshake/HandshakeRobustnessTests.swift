@@ -1,12 +1,12 @@
 import Testing
 import WebSocketCore
 
-/// What a peer sends never traps.
+/// Input from a peer never causes a trap.
 @Suite struct HandshakeRobustnessTests {
-    /// Either noise, or a good head with a few bytes changed, cut out or doubled.
+    /// Random bytes, or a valid head with a few bytes changed, removed or repeated.
     static func mutant(of text: String, using generator: inout HandshakeSeed) -> [UInt8] {
         var bytes = Array(text.utf8)
-        let spice = Array("\r\n\0 \t:;,=\"\\/?%é".utf8) + [0x00, 0x7F, 0x80, 0xC3, 0xFF]
+        let separators = Array("\r\n\0 \t:;,=\"\\/?%é".utf8) + [0x00, 0x7F, 0x80, 0xC3, 0xFF]
         if Int.random(in: 0..<8, using: &generator) == 0 {
             bytes = (0..<200).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         }
@@ -14,7 +14,7 @@ import WebSocketCore
             let place = bytes.indices.randomElement(using: &generator) ?? 0
             switch Int.random(in: 0..<4, using: &generator) {
             case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &generator)
-            case 1: bytes.insert(spice.randomElement(using: &generator) ?? 0, at: place)
+            case 1: bytes.insert(separators.randomElement(using: &generator) ?? 0, at: place)
             case 2: bytes.remove(at: place)
             default: bytes.insert(contentsOf: bytes[place...].prefix(20), at: place)
             }
@@ -23,7 +23,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 0..<20)
-    func `requests of random bytes are answered or refused`(seed: UInt64) throws {
+    func `mutated requests are answered or refused`(seed: UInt64) throws {
         var generator = HandshakeSeed(state: seed)
         let text = HandshakeFixtures.request.replacing(
             "Origin", with: "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=\"10\", a\r\nOrigin")
@@ -45,7 +45,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 0..<20)
-    func `responses of random bytes are agreed to or fail`(seed: UInt64) throws {
+    func `mutated responses are accepted or fail`(seed: UInt64) throws {
         var generator = HandshakeSeed(state: seed)
         var nonce = ClientHandshakeTests.SampleNonce()
         let client = try ClientHandshake(url: try WebSocketURL("ws://h"), subprotocols: ["chat"], deflate: .init(), using: &nonce)
@@ -69,7 +69,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 0..<20)
-    func `URLs of random characters are read or refused`(seed: UInt64) throws {
+    func `mutated URLs are parsed or refused`(seed: UInt64) throws {
         var generator = HandshakeSeed(state: seed)
         for _ in 0..<250 {
             let text = String(decoding: Self.mutant(of: "wss://[::1]:443/a?b", using: &generator), as: UTF8.self)

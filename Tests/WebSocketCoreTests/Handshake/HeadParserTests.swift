@@ -3,7 +3,7 @@ import WebSocketCore
 
 /// RFC 9112 §2 to §5.
 @Suite struct HeadParserTests {
-    @Test func `a head is read whole at every split point, and what follows is left alone`() throws {
+    @Test func `a head is parsed at every split point, and the bytes after it are left unread`() throws {
         let bytes = Array(HandshakeFixtures.request.utf8)
         for split in 0..<bytes.count {
             let pieces = [Array(bytes[..<split]), Array(bytes[split...]) + [0x81, 0x00]]
@@ -17,14 +17,14 @@ import WebSocketCore
         #expect(single?.head.headers["Sec-WebSocket-Version"] == "13")
     }
 
-    @Test func `a head that is cut short asks for more`() throws {
+    @Test func `an incomplete head needs more bytes`() throws {
         let bytes = Array(HandshakeFixtures.response.utf8)
         for length in 0..<bytes.count {
             #expect(try HandshakeFixtures.parse(ResponseHead.self, [Array(bytes[..<length])]) == nil)
         }
     }
 
-    @Test func `heads that follow each other are read one by one`() throws {
+    @Test func `consecutive heads are parsed one by one`() throws {
         var parser = HeadParser<ResponseHead>()
         let bytes = Array(("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n" + HandshakeFixtures.response).utf8)
         try bytes.withUnsafeBytes { buffer in
@@ -68,12 +68,12 @@ import WebSocketCore
         #expect(failure?.refusal?.status == 505)
     }
 
-    @Test func `a status line needs no reason`() throws {
+    @Test func `the reason of a status line is optional`() throws {
         #expect(try HandshakeFixtures.parse(ResponseHead.self, "HTTP/1.1 204\r\n\r\n")?.status == 204)
         #expect(try HandshakeFixtures.parse(ResponseHead.self, "HTTP/1.0 204 \r\n\r\n")?.minorVersion == 0)
     }
 
-    @Test func `a head may be as long as the limit and not a byte longer`() throws {
+    @Test func `a head may be as long as the limit but no longer`() throws {
         let bytes = Array(HandshakeFixtures.request.utf8)
         #expect(try HandshakeFixtures.parse(RequestHead.self, [bytes], limit: bytes.count) != nil)
         let failure = HandshakeFixtures.failure { _ = try HandshakeFixtures.parse(RequestHead.self, [bytes], limit: bytes.count - 1) }
@@ -82,14 +82,14 @@ import WebSocketCore
     }
 
     @Test(arguments: ["a", "a: b\r\n"])
-    func `an endless head is refused at the limit and nothing of it is kept`(piece: String) {
+    func `an endless head is refused at the limit, and its bytes are not kept`(piece: String) {
         var parser = HeadParser<RequestHead>(limit: 4096)
         let flood = Array(("GET / HTTP/1.1\r\n" + String(repeating: piece, count: 100_000)).utf8)
         flood.withUnsafeBytes { buffer in
             var rest = buffer
             #expect(throws: HandshakeFailure(.headTooLarge, "more than 4096 bytes")) { try parser.parse(&rest) }
-            #expect(buffer.count - rest.count == 4097, "the rest is not even looked at")
-            #expect(throws: HandshakeFailure(.headTooLarge, "more than 4096 bytes"), "it stays refused") { try parser.parse(&rest) }
+            #expect(buffer.count - rest.count == 4097, "the remaining bytes are not read")
+            #expect(throws: HandshakeFailure(.headTooLarge, "more than 4096 bytes"), "the error is repeated") { try parser.parse(&rest) }
             #expect(buffer.count - rest.count == 4097)
         }
     }

@@ -25,18 +25,18 @@ import WebSocketCore
             ("", "wss://h/a/b?c=d"), ("/x#fragment", "wss://h/x"), ("#f", "wss://h/a/b?c=d"), ("/x?y=../z", "wss://h/x?y=../z"),
             ("/x//y/", "wss://h/x//y/"),
         ])
-    func `a Location is read against where it came from`(location: String, target: String) throws {
+    func `a Location is resolved against the URL of the request`(location: String, target: String) throws {
         #expect(try next(location, from: "wss://h/a/b?c=d")?.url.string == target)
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])
-    func `these statuses send us elsewhere`(status: Int) throws {
+    func `redirect statuses are followed`(status: Int) throws {
         #expect(try next("/x", from: "ws://h/", status: status)?.url.string == "ws://h/x")
         #expect(try next("/x", from: "ws://h/", status: status, .never) == nil)
     }
 
     @Test(arguments: [200, 300, 304, 305, 306, 401, 404, 503])
-    func `no other status does`(status: Int) throws { #expect(try next("/x", from: "ws://h/", status: status) == nil) }
+    func `other statuses are not followed`(status: Int) throws { #expect(try next("/x", from: "ws://h/", status: status) == nil) }
 
     @Test(
         arguments: [
@@ -44,36 +44,36 @@ import WebSocketCore
             ("wss://h:80/", "ws://h/", true),
             ("ws://other/", "ws://h/", true), ("/x", "ws+unix:/s:/", false), ("ws://localhost/", "ws+unix:/s:/", true),
         ])
-    func `another scheme, host or port is another origin`(location: String, url: String, leaves: Bool) throws {
-        #expect(try next(location, from: url)?.leavesOrigin == leaves)
+    func `another scheme, host or port is another origin`(location: String, url: String, expected: Bool) throws {
+        #expect(try next(location, from: url)?.leavesOrigin == expected)
     }
 
-    @Test func `an encrypted connection is never traded for one that is not`() {
+    @Test func `a redirect from wss to ws is refused`() {
         for reach in [RedirectPolicy.Reach.sameHost, .anyHost] {
             #expect(problem("ws://h/", from: "wss://h/", RedirectPolicy(reach: reach)) == .downgrade)
             #expect(problem("http://h/", from: "wss://h/", RedirectPolicy(reach: reach)) == .downgrade)
         }
     }
 
-    @Test func `another host takes a policy that allows it`() throws {
+    @Test func `a redirect to another host needs a policy that allows it`() throws {
         let policy = RedirectPolicy()
         #expect(problem("ws://other/", from: "ws://h/", policy) == .elsewhere)
         #expect(problem("ws://localhost/", from: "ws+unix:/s:/", policy) == .elsewhere)
         #expect(try next("wss://h:8443/", from: "ws://h/", policy)?.url.string == "wss://h:8443/")
     }
 
-    @Test func `no server chooses another socket of this machine`() {
+    @Test func `a server cannot redirect to a Unix domain socket or a file`() {
         #expect(problem("ws+unix:/run/docker.sock:/", from: "ws://h/") == .invalidLocation)
         #expect(problem("file:///etc/passwd", from: "ws://h/") == .invalidLocation)
     }
 
-    @Test func `there are only so many in a row`() throws {
+    @Test func `the number of redirects in a row is limited`() throws {
         let policy = RedirectPolicy(limit: 2)
         #expect(try next("/x", from: "ws://h/", policy, followed: 1) != nil)
         #expect(problem("/x", from: "ws://h/", policy, followed: 2) == .tooMany)
     }
 
-    @Test func `a Location that is missing, twice there, or no URL is a problem`() throws {
+    @Test func `a missing, repeated or invalid Location is a problem`() throws {
         #expect(problem(nil, from: "ws://h/") == .invalidLocation)
         #expect(problem("ws://h:x/", from: "ws://h/") == .invalidLocation)
         #expect(problem("http://user:s3cr3t@h/", from: "ws://h/") == .invalidLocation)

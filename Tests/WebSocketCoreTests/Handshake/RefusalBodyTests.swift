@@ -3,7 +3,9 @@ import WebSocketCore
 
 /// RFC 9112 §6 and §7.1.
 @Suite struct RefusalBodyTests {
-    /// Feeds the pieces; gives the text and whether it ended by itself.
+    /// Feeds the pieces.
+    ///
+    /// Returns the text, and whether the body is complete.
     func read(_ headers: HeaderFields, _ pieces: [[UInt8]], status: Int = 401, limit: Int = 4096) -> (text: String, isComplete: Bool) {
         var body = RefusalBody(of: ResponseHead(status: status, headers: headers), limit: limit)
         for piece in pieces {
@@ -27,7 +29,7 @@ import WebSocketCore
             (["Transfer-Encoding": "chunked"], "<html>", "", true),
             (["Transfer-Encoding": "chunked"], "-5\r\nhello", "", true),
         ] as [(HeaderFields, String, String, Bool)])
-    func `a body is read to its end at every split point`(headers: HeaderFields, bytes: String, text: String, isComplete: Bool) {
+    func `a body is parsed at every split point`(headers: HeaderFields, bytes: String, text: String, isComplete: Bool) {
         let bytes = Array(bytes.utf8)
         for split in 0...bytes.count {
             let found = read(headers, [Array(bytes[..<split]), Array(bytes[split...])])
@@ -37,7 +39,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [[:], ["Content-Length": "1000000"], ["Transfer-Encoding": "chunked"]] as [HeaderFields])
-    func `no more than the limit is kept`(headers: HeaderFields) {
+    func `bytes beyond the limit are not kept`(headers: HeaderFields) {
         let flood = Array("F4240\r\n".utf8) + [UInt8](repeating: 0x61, count: 1_000_000)
         let found = read(headers, [flood, flood], limit: 100)
         #expect(found.text.utf8.count == 100)

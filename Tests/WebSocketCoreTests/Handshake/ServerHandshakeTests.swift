@@ -19,7 +19,7 @@ import WebSocketCore
         #expect(agreement.deflate == nil)
     }
 
-    @Test func `plain HTTP is told apart, so that it may be served`() throws {
+    @Test func `a plain HTTP request is distinguished, so that a server can answer it`() throws {
         let plain = try #require(try HandshakeFixtures.parse(RequestHead.self, "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"))
         let failure = HandshakeFixtures.failure { _ = try ServerHandshake(plain) }
         #expect(failure?.kind == .notAnUpgrade)
@@ -38,7 +38,7 @@ import WebSocketCore
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25j"), ("Sec-WebSocket-Protocol", "a b"), ("Sec-WebSocket-Protocol", "a, a"),
         ("Sec-WebSocket-Extensions", ";"), ("Content-Length", "5"), ("Content-Length", "x"), ("Transfer-Encoding", "chunked"),
     ])
-    func `an upgrade that breaks a rule is refused with 400`(name: String, value: String?) throws {
+    func `an invalid upgrade request is refused with 400`(name: String, value: String?) throws {
         let bad = try request { $0.headers[name] = value }
         let failure = HandshakeFixtures.failure { _ = try ServerHandshake(bad) }
         #expect(failure?.kind == .invalidRequest)
@@ -46,13 +46,13 @@ import WebSocketCore
     }
 
     @Test(arguments: [("Host", "b"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")])
-    func `a field that must be there once may not be there twice`(name: String, value: String) throws {
+    func `Host and Sec-WebSocket-Key may not be repeated`(name: String, value: String) throws {
         let bad = try request { $0.headers.add(name, value) }
         #expect(HandshakeFixtures.failure { _ = try ServerHandshake(bad) }?.kind == .invalidRequest)
     }
 
     @Test(arguments: [nil, "", "0", "8", "12", "14", "013", "13, 8", "x"])
-    func `another version is refused with 426 and the one that is spoken`(version: String?) throws {
+    func `another version is refused with 426 and the supported version`(version: String?) throws {
         let bad = try request { $0.headers["Sec-WebSocket-Version"] = version }
         let failure = HandshakeFixtures.failure { _ = try ServerHandshake(bad) }
         #expect(failure?.kind == .unsupportedVersion)
@@ -60,7 +60,7 @@ import WebSocketCore
         #expect(failure?.refusal?.headers["Sec-WebSocket-Version"] == "13")
     }
 
-    @Test func `a version that is there twice is refused`() throws {
+    @Test func `a repeated version is refused`() throws {
         let bad = try request { $0.headers.add("Sec-WebSocket-Version", "13") }
         #expect(HandshakeFixtures.failure { _ = try ServerHandshake(bad) }?.kind == .unsupportedVersion)
     }
@@ -74,7 +74,7 @@ import WebSocketCore
         #expect(failure?.refusal?.headers["Allow"] == "GET")
     }
 
-    @Test func `what browsers and proxies add does not matter`() throws {
+    @Test func `fields that browsers and proxies add are accepted`() throws {
         let request = try request {
             $0.target = "http://server.example.com/chat"
             $0.headers["Connection"] = "keep-alive, Upgrade"
@@ -86,7 +86,7 @@ import WebSocketCore
         #expect(try ServerHandshake(request).offeredSubprotocols == ["chat", "mqtt"])
     }
 
-    @Test func `only what was offered can be chosen`() throws {
+    @Test func `only offered subprotocols and extensions can be chosen`() throws {
         let handshake = try ServerHandshake(try request())
         let failure = try #require(HandshakeFixtures.failure { _ = try handshake.accept(subprotocol: "bearer.s3cr3t") })
         #expect(failure.kind == .invalidSubprotocol && !"\(failure)".contains("s3cr3t"))
@@ -97,7 +97,7 @@ import WebSocketCore
         #expect(agreement.response.headers["Sec-WebSocket-Protocol"] == nil)
     }
 
-    @Test func `compression is agreed to when both want it`() throws {
+    @Test func `compression is used if both sides want it`() throws {
         let handshake = try ServerHandshake(
             try request { $0.headers["Sec-WebSocket-Extensions"] = "x-other; a=\"b\", permessage-deflate; client_max_window_bits" })
         #expect(try handshake.accept().deflate == nil)
@@ -110,13 +110,13 @@ import WebSocketCore
     @Test(arguments: [
         "Upgrade", "connection", "Sec-WebSocket-Accept", "sec-websocket-extensions", "Content-Length", "Transfer-Encoding", "X\nY",
     ])
-    func `fields of the handshake itself, and unwritable ones, cannot be set`(name: String) throws {
+    func `reserved handshake fields and invalid names cannot be set`(name: String) throws {
         let handshake = try ServerHandshake(try request())
         #expect(HandshakeFixtures.failure { _ = try handshake.accept(headers: [name: "x"]) }?.kind == .invalidHeader)
         #expect(try handshake.accept(headers: ["Set-Cookie": "a=b"]).response.headers["set-cookie"] == "a=b")
     }
 
-    @Test func `every refusal can be written`() throws {
+    @Test func `every refusal can be written and parsed`() throws {
         let kinds: [HandshakeFailure.Kind] = [
             .malformedHead, .headTooLarge, .unsupportedHTTPVersion, .notAnUpgrade, .invalidMethod, .invalidRequest, .unsupportedVersion,
             .invalidHeader, .invalidSubprotocol,
@@ -130,7 +130,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 0..<200)
-    func `our client and our server understand each other`(seed: UInt64) throws {
+    func `our client and our server complete a handshake with random options`(seed: UInt64) throws {
         var generator = HandshakeSeed(state: seed)
         let offered = Array(["a", "b", "c"].shuffled(using: &generator).prefix(Int.random(in: 0...3, using: &generator)))
         let client = try ClientHandshake(

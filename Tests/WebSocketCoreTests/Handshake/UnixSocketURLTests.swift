@@ -10,11 +10,11 @@ import WebSocketCore
             ("wss+unix:/s:", "/s", "/", "wss+unix:/s:/"),
             ("ws+unix:/a%3Fb?token=x:y", "/a?b", "/?token=x:y", "ws+unix:/a%3Fb:/?…"),
         ])
-    func `the URL of a Unix domain socket is taken apart`(text: String, path: String, target: String, told: String) throws {
+    func `the URL of a Unix domain socket is parsed`(text: String, path: String, target: String, description: String) throws {
         let url = try WebSocketURL(text)
-        #expect((url.socketPath, url.target, url.description) == (path, target, told))
+        #expect((url.socketPath, url.target, url.description) == (path, target, description))
         #expect((url.host, url.hostHeader) == ("localhost", "localhost"))
-        #expect(url.isSecure == told.hasPrefix("wss"))
+        #expect(url.isSecure == description.hasPrefix("wss"))
         #expect(try WebSocketURL(url.string) == url)
         #expect(try WebSocketURL(unixSocket: path, target: target, isSecure: url.isSecure) == url)
     }
@@ -26,7 +26,7 @@ import WebSocketCore
             ("ws+unix:/s:/#f", .fragment),
             ("ws+unix:/\(String(repeating: "s", count: 103))", .invalidHost), ("wss+unix:/ü", .invalidCharacter),
         ] as [(String, URLProblem.Code)])
-    func `what names no socket is refused`(text: String, code: URLProblem.Code) {
+    func `an invalid URL of a Unix domain socket is refused`(text: String, code: URLProblem.Code) {
         #expect(#expect(throws: URLProblem.self) { try WebSocketURL(text) }?.code == code)
     }
 

@@ -5,11 +5,11 @@ import Testing
 
 /// RFC 6455 §4.1 and §4.2.2, RFC 3174, RFC 4648.
 @Suite struct WebSocketKeyTests {
-    @Test func `the key of RFC 6455 §1.3 has the accept of RFC 6455 §1.3`() {
+    @Test func `the accept value of the key in RFC 6455 §1.3 is right`() {
         #expect(WebSocketKey("dGhlIHNhbXBsZSBub25jZQ==")?.accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 
-    @Test func `drawn keys are 16 bytes and differ`() {
+    @Test func `random keys have 16 bytes and differ`() {
         var generator = HandshakeSeed(state: 1)
         let keys = (0..<100).map { _ in WebSocketKey(using: &generator) }
         #expect(Set(keys).count == 100)
@@ -21,7 +21,7 @@ import Testing
         "dGhlIHNhbXBsZSBub25jZWU=", "dGhlIHNhbXBsZSBub25jZWVl", "dGhlIHNhbXBs ZSBub25jZ==", "dGhlIHNhbXBsZSBub25j-_==",
         "dGhlIHNhbXBsZSBub25jZ===", "====================", "dGhlIHNhbXBsZSBub25j\u{e9}==",
     ])
-    func `a key that is not base64 of 16 bytes is none`(text: String) {
+    func `a key that is not Base64 of 16 bytes is nil`(text: String) {
         #expect(WebSocketKey(text) == nil)
     }
 
@@ -34,7 +34,7 @@ import Testing
         (String(repeating: "a", count: 64), "0098ba824b5c16427bd7a1122a5a442a25ec644d"),
         (String(repeating: "a", count: 1_000_000), "34aa973cd4c4daa4f61eeb2bdbad27316534016f"),
     ])
-    func `SHA-1 agrees with its vectors`(message: String, digest: String) {
+    func `SHA-1 matches its test vectors`(message: String, digest: String) {
         let bytes = SHA1.digest(Array(message.utf8))
         #expect(bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() == digest)
     }
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
     ])
-    func `base64 agrees with RFC 4648 §10`(bytes: String, text: String) {
+    func `Base64 matches RFC 4648 §10`(bytes: String, text: String) {
         #expect(Base64.text(Array(bytes.utf8)) == text)
     }
 }

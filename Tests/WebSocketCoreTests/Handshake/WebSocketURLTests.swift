@@ -23,7 +23,7 @@ import WebSocketCore
             text: "ws://192.0.2.1:65535//?@:?", isSecure: false, host: "192.0.2.1", port: 65535, target: "//?@:?",
             hostHeader: "192.0.2.1:65535"),
     ])
-    func `a WebSocket URL is taken apart`(good: Good) throws {
+    func `a WebSocket URL is parsed`(good: Good) throws {
         let url = try WebSocketURL(good.text)
         #expect(url.isSecure == good.isSecure)
         #expect(url.host == good.host)
@@ -50,7 +50,7 @@ import WebSocketCore
         ("ws://[::1", .invalidHost, "no ]"), ("ws://[]", .invalidHost, "IPv6"), ("ws://[example.com]", .invalidHost, "IPv6"),
         ("ws://a%41", .invalidHost, "not a host name"), ("ws://a\\b", .invalidHost, "not a host name"),
     ])
-    func `anything else is refused, with what is wrong and what is wanted`(text: String, code: URLProblem.Code, words: String) {
+    func `an invalid URL is refused with an error that says how to correct it`(text: String, code: URLProblem.Code, words: String) {
         do {
             let url = try WebSocketURL(text)
             Issue.record("\(url) should be refused")

@@ -7,7 +7,7 @@ import Testing
         0, 1, 2, 510, 511, 512, 513, 4095, 4096, 4097, 8191, 8192, 8193, 16_384, 20_000, 131_071, 131_072, 300_000,
     ]
 
-    /// What a whole payload inflates to.
+    /// Inflates a complete payload.
     private func whole(
         _ inflation: inout Inflation, _ payload: [UInt8], mask: MaskKey?, limit: Int = .max
     ) throws(ProtocolViolation) -> [UInt8] {
@@ -22,7 +22,7 @@ import Testing
 
     private func doubled(_ payload: [UInt8]) -> [UInt8] { payload.flatMap { [$0, $0] as [UInt8] } + [0x2E] }
 
-    @Test(arguments: [nil, mask]) func `whole messages come out, whatever the lengths of those before`(mask: MaskKey?) throws {
+    @Test(arguments: [nil, mask]) func `complete messages are inflated after messages of any length`(mask: MaskKey?) throws {
         let inflater = DoublingInflater()
         var inflation = Inflation(inflater)
         for length in Self.lengths + Self.lengths.reversed() + [300_000, 0, 300_000, 0] {
@@ -31,7 +31,7 @@ import Testing
         #expect(inflater.finished == Self.lengths.count * 2 + 4)
     }
 
-    @Test func `a whole message may be as long as the limit and not a byte longer`() throws {
+    @Test func `an inflated message may be as long as the limit but no longer`() throws {
         for earlier in [0, 600, 100_000] {
             for length in Self.lengths {
                 var inflation = Inflation(DoublingInflater())
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a bad stream is refused wherever it is bad`() {
+    @Test func `an invalid stream is refused wherever the error is`() {
         for place in [0, 1, 700, 8191, 8192, 19_999] {
             var (inflation, bad) = (Inflation(DoublingInflater()), payload(20_000))
             bad[place] = 0xFF
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the room follows the messages, within bounds`() throws {
+    @Test func `the buffer size follows the message sizes within bounds`() throws {
         var inflation = Inflation(DoublingInflater())
         #expect(inflation.typicalRoom == 1024)
         _ = try whole(&inflation, payload(500), mask: nil)

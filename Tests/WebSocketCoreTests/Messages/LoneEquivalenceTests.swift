@@ -1,9 +1,11 @@
 import Testing
 import WebSocketCore
 
-/// A connection tries the fast path first; the outcome has to be the one that the slow path alone would have.
+/// A connection tries the fast path first.
+///
+/// The result must equal that of the slow path.
 @Suite struct LoneEquivalenceTests {
-    /// What is made of a lone frame.
+    /// The three ways to use a lone frame.
     enum Way: CaseIterable {
         case message, copied, inPlace
 
@@ -25,7 +27,7 @@ import WebSocketCore
         }
     }
 
-    /// What a reader says that is fed as a connection feeds it: the fast path first, and nothing any more after a violation.
+    /// Reads as a connection does: the fast path first, and nothing after a violation.
     private func fastReading(_ reads: [some Collection<UInt8>], by reader: MessageReader, _ way: Way) -> Reading {
         var (reader, reading) = (reader, Reading())
         for read in reads where reading.violation == nil {
@@ -51,13 +53,13 @@ import WebSocketCore
         return reading
     }
 
-    /// What the slow path says: no read holds a frame from its first byte to its last.
+    /// Reads with the slow path only, because no read contains a complete frame.
     private func slowReading(_ frames: [[UInt8]], by reader: MessageReader) -> Reading {
         reading(frames.flatMap { [$0.prefix(1), $0.dropFirst()] }, by: reader)
     }
 
     @Test(arguments: MessageReaderTests.short, Way.allCases)
-    func `a conversation cut in two anywhere gives the same events the fast way`(conversation: MessageReaderTests.Conversation, way: Way) {
+    func `a conversation split anywhere gives the same events on the fast path`(conversation: MessageReaderTests.Conversation, way: Way) {
         let (reader, bytes) = (MessageReader(role: conversation.receiver), conversation.bytes)
         let expected = Reading(events: conversation.events)
         for split in 0...bytes.count {
@@ -67,7 +69,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 1...60 as ClosedRange<UInt64>, [Role.client, .server])
-    func `a random stream of small frames gives the same however it is cut`(seed: UInt64, role: Role) {
+    func `a random stream of small frames gives the same result at every split point`(seed: UInt64, role: Role) {
         var dice = Dice(seed)
         for _ in 0..<10 {
             let limits = Bool.random(using: &dice) ? MessageLimits() : MessageLimits(frame: 30, message: 45, fragments: 3)
@@ -84,7 +86,7 @@ import WebSocketCore
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>, [Role.client, .server])
-    func `a random stream of frames around every border gives the same however it is cut`(seed: UInt64, role: Role) {
+    func `a random stream of frames near the size limits gives the same result however it is split`(seed: UInt64, role: Role) {
         var dice = Dice(seed &+ 1000)
         let borders = [0, 1, 124, 125, 126, 127, 1000, 4095, 4096, 4097, 65_534, 65_535, 65_536, 65_537, 70_000]
         let limits = [
@@ -95,7 +97,7 @@ import WebSocketCore
         let (bytes, expected) = (frames.flatMap(\.self), slowReading(frames, by: reader))
         for way in Way.allCases {
             #expect(fastReading([bytes], by: reader, way) == expected)
-            #expect(fastReading(frames, by: reader, way) == expected, "a frame a read")
+            #expect(fastReading(frames, by: reader, way) == expected, "one frame per read")
             #expect(fastReading(cut(bytes, &dice), by: reader, way) == expected, "cut at random")
         }
         #expect(reading([bytes], by: reader) == expected, "next alone")
@@ -111,7 +113,9 @@ import WebSocketCore
         return reads
     }
 
-    /// Frames of all kinds; most streams have a fault somewhere.
+    /// Frames of all kinds.
+    ///
+    /// Most streams contain a violation.
     private func frames(to role: Role, count: Int, sizes: [Int], _ dice: inout Dice) -> [[UInt8]] {
         let sender: Role = role == .server ? .client : .server
         var (frames, isOpen) = ([[UInt8]](), false)
@@ -144,7 +148,7 @@ import WebSocketCore
         case 2: bytes[0] ^= 1 << UInt8.random(in: 0..<4, using: &dice)
         case 3: bytes[0] ^= 0x80
         case 4: return WireFrame(.text, text(20) + [0xC3, 0x28]).bytes(from: sender)
-        // 5 bytes announced in 16 and in 64 bits.
+        // A length of 5 in 16 and in 64 bits.
         case 5: return [0x82, sender == .client ? 0xFE : 126, 0, 5] + [UInt8](repeating: 1, count: 9)
         default: return [0x81, sender == .client ? 0xFF : 127, 0, 0, 0, 0, 0, 0, 0, 5] + [UInt8](repeating: 1, count: 9)
         }

@@ -1,7 +1,7 @@
 import Testing
 import WebSocketCore
 
-/// The fast path, and what it leaves to the slow one.
+/// The frames that the fast path takes, and those that it leaves to the slow path.
 @Suite struct LoneFrameTests {
     private static let sizes = [0, 1, 2, 3, 4, 15, 16, 17, 63, 64, 125, 126, 127, 4095, 4096, 4097, 65_535, 65_536, 70_000]
 
@@ -22,7 +22,7 @@ import WebSocketCore
 
     private func other(_ role: Role) -> Role { role == .server ? .client : .server }
 
-    /// What the fast path makes of bytes, and how many of them it leaves.
+    /// The result of the fast path, and the number of bytes that it leaves.
     private func lone<Result>(
         _ bytes: [UInt8], _ reader: inout MessageReader, _ body: (LoneFrame) throws -> Result
     ) rethrows -> (result: Result?, rest: Int) {
@@ -43,12 +43,12 @@ import WebSocketCore
     private func isLone(_ bytes: [UInt8], _ reader: MessageReader) -> Bool {
         var reader = reader
         let (result, rest) = lone(bytes, &reader) { _ in true }
-        #expect(result != nil || rest == bytes.count, "what is not taken stays")
+        #expect(result != nil || rest == bytes.count, "bytes that are not taken stay")
         return result ?? false
     }
 
     @Test(arguments: [Role.client, .server], [MessageKind.text, .binary])
-    func `a whole message in one frame is taken, and nothing behind it`(role: Role, kind: MessageKind) throws {
+    func `a complete message in one frame is taken without the bytes after it`(role: Role, kind: MessageKind) throws {
         for size in Self.sizes {
             let bytes = frame(kind, size).bytes(from: other(role))
             var reader = MessageReader(role: role)
@@ -64,7 +64,7 @@ import WebSocketCore
     }
 
     @Test(arguments: [Role.client, .server], [MessageKind.text, .binary])
-    func `unmasking into other memory writes the payload there and nothing beside it, and leaves what came`(
+    func `unmasking into other memory writes only the payload there, and does not change the source`(
         role: Role, kind: MessageKind
     ) throws {
         for size in Self.sizes {
@@ -82,7 +82,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: [MessageKind.text, .binary]) func `unmasking in place changes the payload and nothing beside it`(kind: MessageKind)
+    @Test(arguments: [MessageKind.text, .binary]) func `unmasking in place changes only the payload`(kind: MessageKind)
         throws
     {
         for size in Self.sizes {
@@ -104,7 +104,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `text that is none is refused by each of the three ways`() throws {
+    @Test func `invalid UTF-8 is refused by each of the three ways`() throws {
         let texts: [[UInt8]] = [
             [0xFF], [0x61, 0xC3], [0xED, 0xA0, 0x80], Array(repeating: 0x61, count: 5000) + [0x80], [0xE2, 0x82],
             Array(repeating: 0x61, count: 125) + [0xC0, 0x80],
@@ -123,7 +123,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: [Role.client, .server]) func `a frame that is not whole is not taken`(role: Role) {
+    @Test(arguments: [Role.client, .server]) func `an incomplete frame is not taken`(role: Role) {
         for size in [0, 1, 125, 126, 127, 65_535, 65_536] {
             let bytes = frame(.binary, size).bytes(from: other(role))
             let ends = Array(0..<min(20, bytes.count)) + [bytes.count - 1]
@@ -132,7 +132,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: [Role.client, .server]) func `whatever is no whole uncompressed message is not taken`(role: Role) {
+    @Test(arguments: [Role.client, .server]) func `only a complete uncompressed message is taken`(role: Role) {
         let sender = other(role)
         let reader = MessageReader(role: role, inflater: DoublingInflater())
         let frames = [
@@ -140,7 +140,7 @@ import WebSocketCore
             WireFrame(.text, [0x61], isFinal: false), WireFrame(.binary, [1], isFinal: false), WireFrame(.text, [0x61], isCompressed: true),
         ]
         for frame in frames { #expect(!isLone(frame.bytes(from: sender), reader)) }
-        #expect(!isLone(WireFrame(.text, [0x61]).bytes(from: role), reader), "masked as it must not be")
+        #expect(!isLone(WireFrame(.text, [0x61]).bytes(from: role), reader), "wrong masking")
         for reserved: UInt8 in [0x10, 0x20, 0x40] {
             var bytes = WireFrame(.text, [0x61]).bytes(from: sender)
             bytes[0] |= reserved
@@ -159,7 +159,7 @@ import WebSocketCore
         for head in heads { #expect(!isLone(head + tail, reader), "\(head)") }
     }
 
-    @Test func `a message of the limit is taken, one byte more is not`() {
+    @Test func `a message at the limit is taken, and a longer one is not`() {
         for limits in [MessageLimits(frame: 200, message: 1000), MessageLimits(frame: 1000, message: 200)] {
             let reader = MessageReader(role: .server, limits: limits)
             #expect(isLone(frame(.binary, 200).bytes(), reader))
@@ -167,7 +167,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `nothing is taken inside a message, inside a header, after the end, or where chunks are wanted`() {
+    @Test func `no frame is taken inside a message or header, after the end, or with delivery in chunks`() {
         let whole = WireFrame(.text, "a".utf8).bytes()
         func after(_ bytes: [UInt8], _ reader: MessageReader = MessageReader(role: .server)) -> MessageReader {
             var (reader, ignored) = (reader, Reading())
@@ -177,7 +177,7 @@ import WebSocketCore
         let open = WireFrame(.text, "b".utf8, isFinal: false).bytes()
         #expect(!isLone(whole, after(open)))
         #expect(!isLone(whole, after(open + WireFrame(.ping, []).bytes())))
-        #expect(isLone(whole, after(open + WireFrame(.continuation, []).bytes())), "the message before it is complete")
+        #expect(isLone(whole, after(open + WireFrame(.continuation, []).bytes())), "the message before is complete")
         for end in 1..<whole.count { #expect(!isLone(whole, after(Array(whole[..<end])))) }
         #expect(isLone(whole, after(whole)))
         #expect(!isLone(whole, after(WireFrame(.close, []).bytes())))
@@ -186,12 +186,12 @@ import WebSocketCore
         #expect(!isLone(whole, after(whole, MessageReader(role: .server, delivery: .chunks))))
     }
 
-    /// What a reader says of the length of the frame that begins here.
+    /// The length of the frame at the start of these bytes, if the fast path will take it.
     private func length(_ bytes: some Collection<UInt8>, _ reader: MessageReader) -> Int? {
         Array(bytes).withUnsafeBytes { reader.lengthOfLone($0) }
     }
 
-    @Test(arguments: [Role.client, .server]) func `the length of a frame that will be taken is known from its header`(role: Role) {
+    @Test(arguments: [Role.client, .server]) func `the length of a frame for the fast path is known from its header`(role: Role) {
         for size in Self.sizes {
             let bytes = frame(.binary, size).bytes(from: other(role))
             for end in 0...min(bytes.count, 80) {
@@ -201,7 +201,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: [Role.client, .server]) func `what will not be taken has no length`(role: Role) {
+    @Test(arguments: [Role.client, .server]) func `a frame that the fast path will not take has no length`(role: Role) {
         let (sender, limits) = (other(role), MessageLimits(frame: 70_000, message: 70_000))
         let reader = MessageReader(role: role, limits: limits, inflater: DoublingInflater())
         let frames = [
@@ -210,20 +210,19 @@ import WebSocketCore
         ]
         for frame in frames { #expect(length(frame.bytes(from: sender), reader) == nil) }
         #expect(length(frame(.binary, 70_000).bytes(from: sender), reader) != nil)
-        #expect(length(frame(.binary, 70_000).bytes(from: role), reader) == nil, "masked as it must not be")
+        #expect(length(frame(.binary, 70_000).bytes(from: role), reader) == nil, "wrong masking")
         #expect(length(frame(.binary, 1).bytes(from: sender), MessageReader(role: role, delivery: .chunks)) == nil)
         var open = reader
         var ignored = Reading()
         open.feed(WireFrame(.text, [0x61], isFinal: false).bytes(from: sender), into: &ignored)
         #expect(length(frame(.binary, 1).bytes(from: sender), open) == nil)
-        // More than can be counted.
+        // The length does not fit in an Int.
         let unlimited = MessageReader(role: role, limits: MessageLimits(frame: .max, message: .max))
         let head: [UInt8] = [0x82, role == .server ? 0xFF : 0x7F, 0x7F] + Array(repeating: 0xFF, count: 7) + [0, 0, 0, 0]
         #expect(length(head, unlimited) == nil)
     }
 
-    @Test(arguments: [Role.client, .server]) func `a reader that keeps bytes makes one last chunk of whatever is no lone frame`(role: Role)
-    {
+    @Test(arguments: [Role.client, .server]) func `a reader that keeps bytes gives other messages as one last chunk`(role: Role) {
         let frames = [
             WireFrame(.text, "whole".utf8), WireFrame(.binary, [1, 2]), WireFrame(.text, "gr".utf8, isFinal: false), WireFrame(.ping, [7]),
             WireFrame(.continuation, [0xC3], isFinal: false), WireFrame(.continuation, [0xBC]), WireFrame(.binary, [8], isCompressed: true),
@@ -245,7 +244,7 @@ import WebSocketCore
         #expect(reading(bytes.map { [$0] }, by: reader) == expected, "byte by byte")
     }
 
-    @Test(arguments: [false, true]) func `a reader that keeps bytes checks text as any other`(isCompressed: Bool) {
+    @Test(arguments: [false, true]) func `a reader that keeps bytes checks UTF-8 too`(isCompressed: Bool) {
         let streams = [
             WireFrame(.text, [0x61, 0xC3], isCompressed: isCompressed).bytes(),
             WireFrame(.text, [0xC3], isFinal: false, isCompressed: isCompressed).bytes() + WireFrame(.continuation, [0x61]).bytes(),

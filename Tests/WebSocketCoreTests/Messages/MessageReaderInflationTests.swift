@@ -6,7 +6,7 @@ import WebSocketCore
         MessageReader(role: role, limits: limits, delivery: delivery, inflater: DoublingInflater())
     }
 
-    @Test(arguments: [Role.client, .server]) func `compressed messages, fragments and pings between them are read however they are cut`(
+    @Test(arguments: [Role.client, .server]) func `compressed messages, fragments and pings between them are read at every split point`(
         role: Role
     ) {
         let frames = [
@@ -24,14 +24,14 @@ import WebSocketCore
         #expect(reading(bytes.map { [$0] }, by: reader(role)) == expected)
     }
 
-    @Test func `the inflater ends each compressed message once`() {
+    @Test func `the inflater is finished once for each compressed message`() {
         let inflater = DoublingInflater()
         let bytes = [WireFrame(.text, [], isCompressed: true), WireFrame(.text, [0x61]), WireFrame(.binary, [1], isCompressed: true)]
         _ = reading([bytes.flatMap { $0.bytes() }], by: MessageReader(role: .server, inflater: inflater))
         #expect(inflater.finished == 2)
     }
 
-    @Test(arguments: [Delivery.messages, .chunks]) func `a long compressed payload is unmasked in phase from piece to piece`(
+    @Test(arguments: [Delivery.messages, .chunks]) func `a long compressed payload is unmasked in phase across pieces`(
         delivery: Delivery
     ) {
         let payload = (0..<50_001).map { UInt8($0 % 251) }
@@ -45,7 +45,7 @@ import WebSocketCore
         }
     }
 
-    @Test func `a chunk is what at most 8 KiB of compressed payload inflate to`() {
+    @Test func `a chunk holds the output of at most 8 KiB of compressed payload`() {
         let bytes = WireFrame(.binary, [UInt8](repeating: 1, count: 20_000), isCompressed: true).bytes()
         let sizes = reading([bytes], by: reader(.server, .init(), .chunks)).events.map {
             if case .chunk(let chunk) = $0 { chunk.bytes.count } else { 0 }
@@ -53,7 +53,7 @@ import WebSocketCore
         #expect(sizes == [16_384, 16_384, 7233])
     }
 
-    @Test(arguments: [Delivery.messages, .chunks]) func `inflated bytes count against the message limit, those of the end too`(
+    @Test(arguments: [Delivery.messages, .chunks]) func `all inflated bytes count against the message limit`(
         delivery: Delivery
     ) {
         let bytes = WireFrame(.binary, [1, 2], isFinal: false, isCompressed: true).bytes() + WireFrame(.continuation, [3]).bytes()
@@ -66,12 +66,12 @@ import WebSocketCore
         #expect(kind(.max) == nil)
     }
 
-    @Test func `the frame limit binds the compressed payload`() {
+    @Test func `the frame limit applies to the compressed payload`() {
         let bytes = WireFrame(.binary, [1, 2, 3], isCompressed: true).bytes()
         #expect(reading([bytes], by: reader(.server, MessageLimits(frame: 2))).violation?.kind == .messageTooBig)
     }
 
-    @Test func `what a bad stream inflated to is not handed over`() {
+    @Test func `the output of an invalid stream is not delivered`() {
         let bytes = WireFrame(.text, [0x61], isFinal: false, isCompressed: true).bytes() + WireFrame(.continuation, [0x62, 0xFF]).bytes()
         let result = reading([bytes], by: reader())
         #expect(result.events.isEmpty && result.violation?.kind == .invalidCompressedData && result.violation?.closeCode == .invalidPayload)
@@ -82,7 +82,7 @@ import WebSocketCore
         #expect(reading([bytes], by: reader()).violation?.kind == .invalidUTF8)
     }
 
-    @Test(arguments: [Opcode.ping, .pong, .close, .continuation]) func `control frames and continuations are never compressed`(
+    @Test(arguments: [Opcode.ping, .pong, .close, .continuation]) func `compressed control frames and continuations are refused`(
         opcode: Opcode
     ) {
         let bytes = WireFrame(.text, [0x61], isFinal: false).bytes() + WireFrame(opcode, [], isCompressed: true).bytes()

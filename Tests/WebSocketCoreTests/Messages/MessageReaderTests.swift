@@ -30,7 +30,7 @@ import Testing
     static let hello = Array("Hello".utf8)
 
     static let short: [Conversation] = [
-        // RFC 6455 §5.7, to the end.
+        // All examples of RFC 6455 §5.7.
         Conversation(
             testDescription: "single unmasked text", receiver: .client, bytes: [0x81, 0x05] + hello, events: [.message(.text("Hello"))]),
         Conversation(
@@ -49,7 +49,7 @@ import Testing
         script("all kinds of frames to a server", mixed, mixedEvents),
         script("all kinds of frames to a client", to: .client, mixed, mixedEvents),
         script(
-            "lengths at the first border", [125, 126, 127].map { WireFrame(.binary, 0..<$0) },
+            "lengths around the first limit", [125, 126, 127].map { WireFrame(.binary, 0..<$0) },
             [125, 126, 127].map { .message(.binary(Array(0..<$0))) }),
         script("an empty close frame", [WireFrame(.close, [])], [.close(CloseFrame())]),
         script(
@@ -57,7 +57,7 @@ import Testing
             [.close(CloseFrame(.init(rawValue: 4000)))]),
     ]
 
-    @Test(arguments: short) func `a conversation cut in two anywhere gives the same events`(conversation: Conversation) {
+    @Test(arguments: short) func `a conversation split at any point gives the same events`(conversation: Conversation) {
         let reader = MessageReader(role: conversation.receiver)
         let expected = Reading(events: conversation.events)
         for split in 0...conversation.bytes.count {
@@ -66,7 +66,7 @@ import Testing
         #expect(reading(conversation.bytes.map { [$0] }, by: reader) == expected, "byte by byte")
     }
 
-    @Test(arguments: short) func `the chunks of a conversation cut anywhere join to its messages`(conversation: Conversation) {
+    @Test(arguments: short) func `the chunks of a conversation split at any point join to its messages`(conversation: Conversation) {
         let reader = MessageReader(role: conversation.receiver, delivery: .chunks)
         var expected = Reading()
         expected.events = conversation.events.map {
@@ -76,7 +76,7 @@ import Testing
             case .binary(let bytes): .chunk(MessageChunk(kind: .binary, bytes: bytes, isLast: true))
             }
         }
-        // A ping between fragments overtakes the end of its message, so only the messages' own order can be compared.
+        // A ping between fragments arrives before the end of its message, so only the order of messages is compared.
         func sorted(_ reading: Reading) -> [MessageReader.Event] {
             reading.joined.events.filter { if case .chunk = $0 { true } else { false } }
         }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [MessageKind.text, .binary], [65_535, 65_536, 70_001])
-    func `a long message cut in two around every border, and in small reads, is whole`(kind: MessageKind, length: Int) {
+    func `a long message is complete when split near a limit or read in small parts`(kind: MessageKind, length: Int) {
         let payload =
             kind == .text
             ? Array(String(repeating: "añ日😀", count: 10_000).utf8.prefix(length - length % 10))
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `chunks come as the bytes come, the last one says so, and an empty message is one empty chunk`() {
+    @Test func `each read gives a chunk, the last chunk of a message is marked, and an empty message is one empty chunk`() {
         var reader = MessageReader(role: .client, delivery: .chunks)
         func events(_ bytes: [UInt8]) -> [MessageReader.Event] {
             var reading = Reading()
@@ -122,7 +122,7 @@ import Testing
         #expect(events([0x02, 1, 5, 0x80, 0]) == [chunk(.binary, [5]), chunk(.binary, [], last: true)])
     }
 
-    @Test func `after a close frame everything is ignored`() {
+    @Test func `all bytes after a close frame are ignored`() {
         let bytes = WireFrame(.close, []).bytes() + WireFrame(.text, [0xFF]).bytes() + [0xFF, 0xFF]
         for split in 0...bytes.count {
             #expect(
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a length that is a lie costs no more than 64 KiB, and memory grows with what has come`() {
+    @Test func `a false length reserves at most 64 KiB, and memory grows with the received bytes`() {
         var reader = MessageReader(role: .client, limits: MessageLimits(frame: .max, message: .max, fragments: .max))
         var reading = Reading()
         reader.feed([0x82, 127, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], into: &reading)
@@ -144,15 +144,15 @@ import Testing
         #expect(reading == Reading())
     }
 
-    @Test func `many small fragments are joined without copying all for each`() {
-        var (reader, reading, moves) = (MessageReader(role: .client), Reading(), 0)
-        var place: UnsafeRawPointer?
+    @Test func `many small fragments are joined without copying the whole message each time`() {
+        var (reader, reading, reallocations) = (MessageReader(role: .client), Reading(), 0)
+        var address: UnsafeRawPointer?
         for _ in 0..<20_000 {
             reader.feed([reader.message.isOpen ? 0x00 : 0x02, 3, 1, 2, 3], into: &reading)
             let now = reader.message.bytes.withUnsafeBytes { $0.baseAddress }
-            if now != place { (moves, place) = (moves + 1, now) }
+            if now != address { (reallocations, address) = (reallocations + 1, now) }
         }
-        #expect(reader.message.bytes.count == 60_000 && moves < 40)
+        #expect(reader.message.bytes.count == 60_000 && reallocations < 40)
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>) func `random conversations in random reads give the events that were sent`(seed: UInt64)
@@ -183,12 +183,12 @@ import Testing
         if result != Reading(events: events) { Issue.record("seed \(seed): \(result.violation as Any), \(result.events.count) events") }
     }
 
-    @Test func `a message that comes in pieces is put together in spare storage, and the next one in its own`() {
+    @Test func `a message in several reads is assembled in the spare storage, and the next one in new storage`() {
         let payload = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let bytes = WireFrame(.binary, payload).bytes()
         var (reader, read, storage) = (MessageReader(role: .server), Reading(), [UInt8]())
         storage.reserveCapacity(80_000)
-        let place = storage.withUnsafeBytes(\.baseAddress)
+        let address = storage.withUnsafeBytes(\.baseAddress)
         reader.spare = storage
         storage = []
         for _ in 1...2 {
@@ -197,10 +197,10 @@ import Testing
             reader.feed(bytes.dropFirst(20_000), into: &read)
         }
         #expect(read == Reading(events: [.message(.binary(payload)), .message(.binary(payload))]))
-        let places = read.events.map { event -> UnsafeRawPointer? in
+        let addresses = read.events.map { event -> UnsafeRawPointer? in
             guard case .message(.binary(let bytes)) = event else { return nil }
             return bytes.withUnsafeBytes(\.baseAddress)
         }
-        #expect(places.first == place && places.last != place)
+        #expect(addresses.first == address && addresses.last != address)
     }
 }

@@ -2,11 +2,11 @@ import Testing
 import WebSocketCore
 
 @Suite struct MessageReaderViolationTests {
-    struct Offence: CustomTestStringConvertible, Sendable {
+    struct Violation: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var receiver = Role.client
         var bytes: [UInt8]
-        /// How many bytes the reader must have seen at most when it refuses.
+        /// The number of bytes after which the reader must refuse the stream.
         var seen: Int
         var kind: ProtocolViolation.Kind
         var code: CloseCode
@@ -15,7 +15,7 @@ import WebSocketCore
 
     static let limits = MessageLimits(frame: 10, message: 15, fragments: 3)
 
-    static let offences: [Offence] = [
+    static let violations: [Violation] = [
         .init(testDescription: "RSV1 without an extension", bytes: [0xC1, 0], seen: 1, kind: .reservedBits, code: .protocolError),
         .init(testDescription: "RSV2", bytes: [0xA1, 0], seen: 1, kind: .reservedBits, code: .protocolError),
         .init(testDescription: "opcode 3", bytes: [0x83, 0], seen: 1, kind: .unknownOpcode, code: .protocolError),
@@ -78,49 +78,49 @@ import WebSocketCore
             code: .invalidPayload),
     ]
 
-    @Test(arguments: offences, [Delivery.messages, .chunks])
-    func `an offence is refused at its first byte, however it is cut, and then all is ignored`(offence: Offence, delivery: Delivery) {
-        let reader = MessageReader(role: offence.receiver, limits: Self.limits, delivery: delivery)
-        let bytes = offence.bytes + [0x81, 0]
+    @Test(arguments: violations, [Delivery.messages, .chunks])
+    func `a violation is refused at its first byte, and later bytes are ignored`(violation: Violation, delivery: Delivery) {
+        let reader = MessageReader(role: violation.receiver, limits: Self.limits, delivery: delivery)
+        let bytes = violation.bytes + [0x81, 0]
         for split in 0...bytes.count {
             let result = reading([bytes[..<split], bytes[split...]], by: reader)
-            #expect(result.violation?.kind == offence.kind, "cut at \(split)")
-            #expect(result.violation?.closeCode == offence.code)
+            #expect(result.violation?.kind == violation.kind, "cut at \(split)")
+            #expect(result.violation?.closeCode == violation.code)
             #expect(result.leftovers == 0)
-            if delivery == .messages { #expect(result.events == offence.events) }
+            if delivery == .messages { #expect(result.events == violation.events) }
         }
-        let early = reading(bytes[..<(offence.seen - 1)].map { [$0] }, by: reader)
+        let early = reading(bytes[..<(violation.seen - 1)].map { [$0] }, by: reader)
         #expect(early.violation == nil, "refused too early")
-        let late = reading(bytes[..<offence.seen].map { [$0] }, by: reader)
-        #expect(late.violation?.kind == offence.kind, "refused too late")
+        let late = reading(bytes[..<violation.seen].map { [$0] }, by: reader)
+        #expect(late.violation?.kind == violation.kind, "refused too late")
     }
 
-    @Test func `a description says the rule and the facts`() {
+    @Test func `a description gives the rule and the values`() {
         let violation = reading([[0x82, 11] as [UInt8]], by: MessageReader(role: .client, limits: Self.limits)).violation
         #expect(violation?.description == "message too big: a frame of 11 bytes, at most 10 are allowed (limits.frame)")
         let long = reading([[0x82, 16] as [UInt8]], by: MessageReader(role: .client, limits: Self.limits)).violation
-        #expect(long?.description == "message too big: 16 bytes, at most 15 are allowed (limits.message)", "the limit that apps know")
+        #expect(long?.description == "message too big: 16 bytes, at most 15 are allowed (limits.message)", "the limit that apps set")
         #expect(ProtocolViolation(.missingMask, "").description == "missing mask")
     }
 
-    @Test func `what the limits just allow comes through`() {
+    @Test func `frames and messages at the limits are read`() {
         let zeros = [UInt8](repeating: 0, count: 10)
         let bytes = [0x02, 10] + zeros + [0x00, 5] + zeros.prefix(5) + [0x80, 0, 0x82, 10] + zeros
         let expected = Reading(events: [.message(.binary([UInt8](repeating: 0, count: 15))), .message(.binary(zeros))])
         #expect(reading([bytes], by: MessageReader(role: .client, limits: Self.limits)) == expected)
-        // Control frames are no part of a message, so its limits do not bind them.
+        // Control frames are not part of a message, so message limits do not apply to them.
         let ping = [0x89, 20] + zeros + zeros
         #expect(reading([ping], by: MessageReader(role: .client, limits: Self.limits)) == Reading(events: [.ping(zeros + zeros)]))
     }
 
-    @Test func `chunks count against the message limit though they are handed over`() {
+    @Test func `delivered chunks count against the message limit`() {
         let reader = MessageReader(role: .client, limits: Self.limits, delivery: .chunks)
         let result = reading([[0x02, 9] + [UInt8](repeating: 0, count: 9), [0x00, 7]], by: reader)
         #expect(result.events.count == 1 && result.violation?.kind == .messageTooBig)
     }
 
     @Test(arguments: [Role.client, .server], [Delivery.messages, .chunks])
-    func `random bytes never trap, and everything is read`(role: Role, delivery: Delivery) {
+    func `random bytes never cause a trap, and all of them are consumed`(role: Role, delivery: Delivery) {
         for seed in 1...3000 as ClosedRange<UInt64> {
             var dice = Dice(seed)
             let inflater = Bool.random(using: &dice) ? DoublingInflater() : nil
@@ -132,7 +132,7 @@ import WebSocketCore
         }
     }
 
-    @Test(arguments: [Delivery.messages, .chunks]) func `valid frames with broken bytes give the same however they are cut`(
+    @Test(arguments: [Delivery.messages, .chunks]) func `valid frames with flipped bits give the same result at every split point`(
         delivery: Delivery
     ) {
         for seed in 1...600 as ClosedRange<UInt64> {

@@ -1,6 +1,8 @@
 import WebSocketCore
 
-/// A frame to feed to a reader; the fields are those of `FrameHeader`, right or wrong.
+/// A frame for a reader.
+///
+/// Its fields are those of `FrameHeader` and may be invalid.
 struct WireFrame {
     var opcode: Opcode
     var payload: [UInt8]
@@ -24,14 +26,16 @@ struct WireFrame {
     }
 }
 
-/// All that a reader said about a stream.
+/// The events and the violation that a reader gave for a stream.
 struct Reading: Equatable {
     var events: [MessageReader.Event] = []
     var violation: ProtocolViolation?
-    /// Bytes the reader left although it asked for more; always zero.
+    /// The number of bytes that the reader left although it needed more.
+    ///
+    /// Must be zero.
     var leftovers = 0
 
-    /// The same with neighbouring chunks of one message joined, for their borders depend on the reads.
+    /// The same reading with consecutive chunks of a message joined, because chunk sizes depend on the reads.
     var joined: Reading {
         var copy = self
         copy.events = []
@@ -52,7 +56,7 @@ struct Reading: Equatable {
 }
 
 extension MessageReader {
-    /// Feeds one read's bytes, from memory at any alignment.
+    /// Feeds the bytes of one read, at any alignment.
     mutating func feed(_ bytes: some Collection<UInt8>, into reading: inout Reading) {
         Array(bytes).withUnsafeBytes { raw in
             var rest = raw
@@ -66,17 +70,19 @@ extension MessageReader {
     }
 }
 
-/// What a new reader says of these reads, one after the other.
+/// The result of a new reader for these reads in order.
 func reading(_ reads: [some Collection<UInt8>], by reader: MessageReader) -> Reading {
     var (reader, reading) = (reader, Reading())
     for read in reads { reader.feed(read, into: &reading) }
     return reading
 }
 
-/// A stand-in for zlib: inflates every byte to two of it, and the tail to a full stop; 0xFF is a bad stream.
+/// A stand-in for zlib that writes each byte twice and a full stop for the tail.
+///
+/// The byte 0xFF is an invalid stream.
 final class DoublingInflater: MessageInflater {
     private(set) var finished = 0
-    /// What found no room yet.
+    /// Output that did not fit yet.
     private var pending: [UInt8] = []
 
     func inflate(
@@ -96,7 +102,9 @@ final class DoublingInflater: MessageInflater {
     }
 }
 
-/// Xorshift; equal seeds give equal dice.
+/// A Xorshift generator.
+///
+/// Equal seeds give equal numbers.
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 

@@ -19,7 +19,7 @@ import WebSocketCore
             (["http_proxy": "p:1", "REQUEST_METHOD": "GET"], "ws://h/", "p:1"),
             (["ALL_PROXY": "p:1"], "ws+unix:/run/s:/", nil),
         ] as [([String: String], String, String?)])
-    func `a variable names the proxy for a scheme`(environment: [String: String], url: String, proxy: String?) throws {
+    func `the environment selects the proxy of a scheme`(environment: [String: String], url: String, proxy: String?) throws {
         #expect(try ProxyEnvironment(environment).proxy(for: WebSocketURL(url)) == proxy.map { try Proxy($0) })
     }
 
@@ -63,14 +63,14 @@ import WebSocketCore
             ("1:2:3:4:5:6:7::8", "ws://[1:2:3:4:5:6:7:8]/", false),
             ("010.0.0.1", "ws://10.0.0.1/", false),
         ])
-    func `a list names who is reached directly`(list: String, url: String, isDirect: Bool) throws {
+    func `NO_PROXY lists the hosts that are reached directly`(list: String, url: String, isDirect: Bool) throws {
         for name in ["NO_PROXY", "no_proxy"] {
             let environment = ProxyEnvironment(["ALL_PROXY": "p:1", name: list])
             #expect(try environment.proxy(for: WebSocketURL(url)) == (isDirect ? nil : Proxy("p:1")))
         }
     }
 
-    @Test func `a bad variable is named, without its password, and only where it applies`() throws {
+    @Test func `an error names the invalid variable without its password, and only if the variable applies`() throws {
         let environment = ProxyEnvironment(["HTTPS_PROXY": "ftp://me:s3cr3t@h", "NO_PROXY": "friend"])
         let problem = #expect(throws: URLProblem.self) { try environment.proxy(for: WebSocketURL("wss://h/")) }
         #expect(problem?.description == "HTTPS_PROXY: `ftp` is not a kind of proxy; use http:, https: or socks5:")
@@ -78,7 +78,7 @@ import WebSocketCore
         #expect(try environment.proxy(for: WebSocketURL("wss://friend/")) == nil)
     }
 
-    @Test func `it describes itself without what the variables say`() {
+    @Test func `descriptions do not contain the values of the variables`() {
         let environment = ProxyEnvironment(["HTTPS_PROXY": "http://me:s3cr3t@h", "all_proxy": "socks5://me:s3cr3t@h"])
         var text = "\(environment) \(String(reflecting: environment))"
         dump(environment, to: &text)

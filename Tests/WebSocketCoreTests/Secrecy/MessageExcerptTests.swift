@@ -1,13 +1,13 @@
 import Testing
 import WebSocketCore
 
-/// How messages begin, as people may see it.
+/// Excerpts of messages for logs.
 @Suite struct MessageExcerptTests {
     private func start(_ message: Message, _ limit: Int = 10, _ secrets: [String] = []) -> String {
         MessageExcerpt(of: message, limit: limit, hiding: KnownSecrets(secrets)).start
     }
 
-    @Test func `text is cut at a border of characters, and escaped`() {
+    @Test func `text is cut at a character's end and escaped`() {
         #expect(start(.text("0123456789")) == "\"0123456789\"")
         #expect(start(.text("0123456789a")) == "\"0123456789\" …")
         #expect(start(.text("012345678éa")) == "\"012345678\" …")
@@ -15,20 +15,20 @@ import WebSocketCore
         #expect(start(.text("")) == "\"\"")
     }
 
-    @Test func `bytes are in hexadecimal`() {
+    @Test func `bytes are shown in hexadecimal`() {
         #expect(start(.binary([0, 15, 255])) == "00 0f ff")
         #expect(start(.binary([UInt8](repeating: 1, count: 11))) == "\(Array(repeating: "01", count: 10).joined(separator: " ")) …")
         #expect(start(.binary([])) == "")
     }
 
-    @Test func `a secret that the limit cuts is hidden whole, and one behind it is not looked at`() {
+    @Test func `a secret that crosses the limit is hidden completely, and one behind the limit is not shown`() {
         #expect(start(.text("01234567s3same-0pen and more"), 10, ["s3same-0pen"]) == "\"01234567<hidden>\" …")
         #expect(start(.text("0123456789s3same-0pen"), 10, ["s3same-0pen"]) == "\"0123456789\" …")
         #expect(start(.binary([1, 2] + "s3same".utf8 + [3]), 10, ["s3same"]) == "01 02 <hidden> 03")
         #expect(start(.text("s3same"), 10, ["s3same"]) == "\"<hidden>\"")
     }
 
-    @Test func `a description and a dump of a message hide what a name announces`() {
+    @Test func `descriptions and dumps of a message hide values with secret names`() {
         let login = Message.text(#"{"type":"connection_init","payload":{"authToken":"hush"}}"#)
         var dumped = ""
         dump(login, to: &dumped)

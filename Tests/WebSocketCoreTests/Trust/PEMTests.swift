@@ -5,7 +5,7 @@ import Testing
 @Suite struct PEMTests {
     private func text(_ lines: String...) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
 
-    @Test func `all certificates are found, whatever stands around them`() {
+    @Test func `all certificates are found between other blocks and text`() {
         let pem = text(
             "# my authorities", "-----BEGIN CERTIFICATE-----", "AQID", "BAU=", "-----END CERTIFICATE-----", "-----BEGIN PRIVATE KEY-----",
             "AAAA", "-----END PRIVATE KEY-----", "-----BEGIN X509 CERTIFICATE-----\r", " Bg== \r", "-----END X509 CERTIFICATE-----\r")
@@ -13,7 +13,7 @@ import Testing
         #expect(PEM.certificates(in: []) == [])
     }
 
-    @Test func `DER in the place of PEM is told by what is in it, with the way to PEM`() {
+    @Test func `DER instead of PEM is recognized by its content, and the error says how to convert it`() {
         let oid: [UInt8] = [0x06, 1, 0x2A]
         let certificate: [UInt8] = [0x30, 0x81, 7, 0x30, 5, 0xA0, 3, 0x02, 1, 2]
         #expect(PEM.mistake(in: certificate)?.hasSuffix("it is DER, but PEM is required: convert it with openssl x509 -inform der") == true)
@@ -26,7 +26,7 @@ import Testing
         [], [0x30], [0x30, 0x80], [0x30, 0x82, 1], [0x30, 5, 0x02, 1], [0x30, 3, 0x02, 1, 3, 0], [0x30, 0x85, 0, 0, 0, 0, 1, 7],
         [0x31, 1, 0], Array("-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----".utf8), Array("000".utf8),
     ])
-    func `what is no DER is not called so`(bytes: [UInt8]) { #expect(PEM.mistake(in: bytes) == nil) }
+    func `other bytes are not reported as DER`(bytes: [UInt8]) { #expect(PEM.mistake(in: bytes) == nil) }
 
     @Test(arguments: [
         "-----BEGIN CERTIFICATE-----\nAQID", "-----BEGIN CERTIFICATE-----\nAQI\n-----END CERTIFICATE-----",
@@ -34,5 +34,5 @@ import Testing
         "-----BEGIN CERTIFICATE-----\nAQID\n-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----",
         "-----BEGIN CERTIFICATE-----\nA===\n-----END CERTIFICATE-----",
     ])
-    func `one that is broken spoils the text`(pem: String) { #expect(PEM.certificates(in: Array(pem.utf8)) == nil) }
+    func `one malformed certificate invalidates the text`(pem: String) { #expect(PEM.certificates(in: Array(pem.utf8)) == nil) }
 }

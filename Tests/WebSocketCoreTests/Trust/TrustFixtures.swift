@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketCore
 
-/// A certificate written byte by byte, so that each field is known.
+/// A certificate built byte by byte, so that each field is known.
 struct TrustFixture {
     var subject = "api.example.com"
     var issuer = "Test authority"

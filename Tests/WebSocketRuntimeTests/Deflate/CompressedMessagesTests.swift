@@ -8,7 +8,7 @@ import WebSocketRuntime
     static let text = String(repeating: #"{"symbol":"AAPL","bid":187.25} "#, count: 40)
 
     @Test(arguments: [Role.client, .server], [true, false])
-    func `pain 14, deflate breaks on fragmented messages: it does not, wherever the fragments end`(role: Role, takeover: Bool) throws {
+    func `pain 14: compressed messages may be fragmented anywhere`(role: Role, takeover: Bool) throws {
         let parameters = DeflateParameters(takeover: takeover)
         let deflater = Deflater(parameters: parameters, role: role == .client ? .server : .client)
         var reader = MessageReader(role: role, inflater: Inflater(parameters: parameters, role: role))
@@ -19,13 +19,13 @@ import WebSocketRuntime
                 + frame(.continuation, [], isFinal: false, to: role) + frame(.continuation, Array(first[second...]), to: role)
             #expect(try events(&reader, frames) == [.ping([1]), .message(.text(Self.text))])
             second += 1
-            // Each message is compressed anew, for the context goes on.
+            // Each message is compressed again because the context continues.
             first = deflater.message(Array(Self.text.utf8))
         }
         #expect(second > 4)
     }
 
-    @Test func `pain 14, deflate breaks on fragmented messages: a fragment of one byte each`() throws {
+    @Test func `pain 14: compressed messages may have fragments of one byte`() throws {
         let compressed = Deflater(parameters: .init(), role: .server).message(Array(Self.text.utf8))
         var bytes: [UInt8] = []
         for (index, byte) in compressed.enumerated() {
@@ -37,7 +37,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: [Delivery.messages, .chunks])
-    func `pain 6, compressed bytes handed to the app when inflating fails: nothing but a violation`(delivery: Delivery) {
+    func `pain 6: a decompression error never delivers compressed bytes to the app`(delivery: Delivery) {
         let compressed = Deflater(parameters: .init(), role: .server).message(Array(Self.text.utf8))
         for index in compressed.indices {
             var corrupt = compressed
@@ -61,7 +61,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: [Delivery.messages, .chunks])
-    func `a bomb is answered with 1009`(delivery: Delivery) {
+    func `a decompression bomb is answered with 1009`(delivery: Delivery) {
         let bomb = Deflater(parameters: .init(), role: .client).message([UInt8](repeating: 0, count: 1 << 22))
         var reader = MessageReader(role: .server, delivery: delivery, inflater: Inflater(parameters: .init(), role: .server))
         var delivered = 0
@@ -74,7 +74,7 @@ import WebSocketRuntime
         #expect(delivered <= MessageLimits().message)
     }
 
-    @Test func `compressed and plain messages may take turns`() throws {
+    @Test func `compressed and plain messages may alternate`() throws {
         let deflater = Deflater(parameters: .init(), role: .client)
         var reader = MessageReader(role: .server, inflater: Inflater(parameters: .init(), role: .server))
         for _ in 1...5 {
@@ -86,7 +86,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: [Role.client, .server], [true, false])
-    func `messages of every length come whole in one frame or byte by byte`(role: Role, takeover: Bool) throws {
+    func `messages of every length are read in one frame or byte by byte`(role: Role, takeover: Bool) throws {
         let parameters = DeflateParameters(takeover: takeover)
         let deflater = Deflater(parameters: parameters, role: role == .client ? .server : .client)
         var whole = MessageReader(role: role, inflater: Inflater(parameters: parameters, role: role))
@@ -100,12 +100,14 @@ import WebSocketRuntime
         }
     }
 
-    /// RFC 7692 §7.2.3.1, and .3 to .6; the last two leave out the byte behind a final block, and all bytes.
+    /// RFC 7692 §7.2.3.1 and §7.2.3.3 to §7.2.3.6.
+    ///
+    /// The last two omit the byte after a final block, or all bytes.
     @Test(arguments: [
         "f2 48 cd c9 c9 07 00", "00 05 00 fa ff 48 65 6c 6c 6f 00", "f3 48 cd c9 c9 07 00 00", "f2 48 05 00 00 00 ff ff ca c9 c9 07 00",
         "f3 48 cd c9 c9 07 00", "",
     ])
-    func `every way to end a message is understood when it comes in one frame`(hex: String) throws {
+    func `a message in one frame may end in every form that the RFC allows`(hex: String) throws {
         let bytes = frame(.text, [UInt8](hex: hex), isCompressed: true, to: .client)
         for takeover in [true, false] {
             var reader = MessageReader(role: .client, inflater: Inflater(parameters: .init(takeover: takeover), role: .client))
@@ -113,7 +115,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `one frame is limited to the byte, also when the messages before it were of another length`() throws {
+    @Test func `the limit of a message in one frame is exact, after messages of any length`() throws {
         for earlier in [0, 1000, 200_000] {
             for length in [1, 63, 1023, 1024, 1025, 5000, 1 << 16] {
                 let deflater = Deflater(parameters: .init(), role: .client)
@@ -132,7 +134,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `a corrupted frame says the same whole or byte by byte`(seed: UInt64) {
+    func `a corrupted frame gives the same result in one read or byte by byte`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var messages = Messages(seed: seed)
         let compressed = Deflater(parameters: .init(), role: .server).message(messages.next(count: 1500))
@@ -148,7 +150,7 @@ import WebSocketRuntime
         }
     }
 
-    /// A frame as it goes to `role`.
+    /// A frame as sent to `role`.
     private func frame(
         _ opcode: Opcode, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false, to role: Role
     ) -> [UInt8] {

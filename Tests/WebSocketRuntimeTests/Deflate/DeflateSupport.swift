@@ -3,7 +3,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 extension Inflater {
-    /// Inflates one message that comes in these pieces.
+    /// Inflates a message given in these pieces.
     func message(inPieces pieces: [[UInt8]], limit: Int = 1 << 26) throws -> [UInt8] {
         var output: [UInt8] = []
         for piece in pieces {
@@ -17,13 +17,13 @@ extension Inflater {
 }
 
 extension Inflater {
-    /// Inflates one message, whose tail is there, into rooms of these lengths.
-    func message(withTail bytes: [UInt8], rooms: () -> Int) throws -> [UInt8] {
+    /// Inflates a message with its tail into buffers of these lengths.
+    func message(withTail bytes: [UInt8], bufferLengths: () -> Int) throws -> [UInt8] {
         var output: [UInt8] = []
         try bytes.withUnsafeBytes {
             var (input, isFull) = ($0, true)
             while isFull {
-                let length = rooms()
+                let length = bufferLengths()
                 try withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) {
                     var free = $0
                     try inflate(&input, isLast: true, into: &free)
@@ -38,7 +38,7 @@ extension Inflater {
 }
 
 extension Deflater {
-    /// Compresses one message that is given in these pieces.
+    /// Compresses a message given in these pieces.
     func message(inPieces pieces: [[UInt8]]) -> [UInt8] {
         var output: [UInt8] = []
         for (index, piece) in pieces.enumerated() {
@@ -51,7 +51,7 @@ extension Deflater {
 }
 
 extension DeflateParameters {
-    /// The same in both directions.
+    /// The same parameters in both directions.
     init(windowBits: Int = 15, takeover: Bool = true) {
         self.init(
             serverNoContextTakeover: !takeover, clientNoContextTakeover: !takeover,
@@ -59,7 +59,7 @@ extension DeflateParameters {
     }
 }
 
-/// Messages of every nature: noise, runs, text with repetition near and far.
+/// Random messages: noise, runs, and text with near and far repetition.
 struct Messages {
     private static let words = (0..<4000).map { Array("word\($0 * 7919) ".utf8) }
     private var random: SplitMix64
@@ -88,7 +88,7 @@ struct Messages {
 }
 
 extension [UInt8] {
-    /// Every way to cut this in two.
+    /// Every split into two pieces.
     var halves: [[[UInt8]]] { (0...count).map { [Array(self[..<$0]), Array(self[$0...])] } }
 
     /// Pieces of random lengths.
@@ -102,6 +102,6 @@ extension [UInt8] {
         return pieces.isEmpty ? [[]] : pieces
     }
 
-    /// Reads `f2 48 cd`.
+    /// Parses text such as `f2 48 cd`.
     init(hex: String) { self = hex.split(separator: " ").map { UInt8($0, radix: 16)! } }
 }

@@ -5,7 +5,7 @@ import WebSocketRuntime
 
 @Suite struct DeflaterTests {
     @Test(arguments: 8...15, [true, false])
-    func `every message comes back, whatever was agreed`(windowBits: Int, takeover: Bool) throws {
+    func `every message is restored with all parameters`(windowBits: Int, takeover: Bool) throws {
         let parameters = DeflateParameters(windowBits: windowBits, takeover: takeover)
         var messages = Messages(seed: UInt64(windowBits))
         for (sender, receiver) in [(Role.client, Role.server), (.server, .client)] {
@@ -20,7 +20,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: [true, false])
-    func `messages of every length come back`(takeover: Bool) throws {
+    func `messages of every length are restored`(takeover: Bool) throws {
         let parameters = DeflateParameters(takeover: takeover)
         let (deflater, inflater) = (Deflater(parameters: parameters, role: .server), Inflater(parameters: parameters, role: .client))
         var messages = Messages(seed: 3)
@@ -31,7 +31,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `pieces make the same message, however it is cut on either side`(seed: UInt64) throws {
+    func `a message in any pieces on either side is restored`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var messages = Messages(seed: seed)
         let parameters = DeflateParameters(windowBits: Int.random(in: 8...15, using: &random), takeover: Bool.random(using: &random))
@@ -51,17 +51,17 @@ import WebSocketRuntime
     }
 
     /// RFC 7692 §7.2.3.1, .2 and .6.
-    @Test func `the RFC's own messages are what comes out`() {
+    @Test func `the output matches the examples of the RFC`() {
         let deflater = Deflater(parameters: .init(), role: .client)
         #expect(deflater.message(Array("Hello".utf8)) == [UInt8](hex: "f2 48 cd c9 c9 07 00"))
         #expect(deflater.message(Array("Hello".utf8)) == [UInt8](hex: "f2 00 11 00 00"))
         for _ in 1...3 { #expect(deflater.message([]) == [0]) }
-        let forgetful = Deflater(parameters: .init(takeover: false), role: .client)
-        for _ in 1...3 { #expect(forgetful.message(Array("Hello".utf8)) == [UInt8](hex: "f2 48 cd c9 c9 07 00")) }
+        let noTakeover = Deflater(parameters: .init(takeover: false), role: .client)
+        for _ in 1...3 { #expect(noTakeover.message(Array("Hello".utf8)) == [UInt8](hex: "f2 48 cd c9 c9 07 00")) }
     }
 
     @Test(arguments: 8...15)
-    func `no match looks back beyond the agreed window`(windowBits: Int) throws {
+    func `no match exceeds the agreed window`(windowBits: Int) throws {
         var messages = Messages(seed: 17)
         let deflater = Deflater(parameters: .init(windowBits: windowBits), role: .server, options: .init(level: 9))
         var reference = ReferenceInflate()
@@ -73,7 +73,7 @@ import WebSocketRuntime
         if windowBits > 8 { #expect(reference.farthest > 1 << (windowBits - 2), "the window is used") }
     }
 
-    @Test func `each role compresses with what was agreed for it`() throws {
+    @Test func `each role compresses with its own parameters`() throws {
         let parameters = DeflateParameters(clientNoContextTakeover: true, serverMaxWindowBits: 9)
         let word = Array("Hello".utf8)
         let (client, server) = (Deflater(parameters: parameters, role: .client), Deflater(parameters: parameters, role: .server))
@@ -89,7 +89,7 @@ import WebSocketRuntime
         #expect(near.farthest <= 512)
     }
 
-    @Test func `options stay within what zlib knows`() {
+    @Test func `options are clamped to the values of zlib`() {
         var options = CompressionOptions(level: 0, memoryLevel: 99)
         #expect((options.level, options.memoryLevel) == (1, 9))
         (options.level, options.memoryLevel) = (11, -3)

@@ -6,12 +6,12 @@ import WebSocketRuntime
 @Suite struct InflaterTests {
     static let hello = Array("Hello".utf8)
 
-    /// RFC 7692 §7.2.3.1, and .3 to .6.
+    /// RFC 7692 §7.2.3.1 and §7.2.3.3 to §7.2.3.6.
     @Test(arguments: [
         ("f2 48 cd c9 c9 07 00", hello), ("00 05 00 fa ff 48 65 6c 6c 6f 00", hello), ("f3 48 cd c9 c9 07 00 00", hello),
         ("f2 48 05 00 00 00 ff ff ca c9 c9 07 00", hello), ("00", []),
     ])
-    func `the examples of RFC 7692 inflate, cut anywhere`(hex: String, expected: [UInt8]) throws {
+    func `the examples of RFC 7692 inflate at every split point`(hex: String, expected: [UInt8]) throws {
         for halves in [UInt8](hex: hex).halves {
             for takeover in [true, false] {
                 let inflater = Inflater(parameters: .init(takeover: takeover), role: .client)
@@ -21,30 +21,32 @@ import WebSocketRuntime
     }
 
     /// RFC 7692 §7.2.3.2.
-    @Test func `a message may repeat what the one before it said, unless that was ruled out`() throws {
+    @Test func `a message may refer to the one before only with context takeover`() throws {
         for first in ["f2 48 cd c9 c9 07 00", "f3 48 cd c9 c9 07 00 00", "f3 48 cd c9 c9 07 00"] {
             for halves in [UInt8](hex: "f2 00 11 00 00").halves {
                 let inflater = Inflater(parameters: .init(), role: .server)
                 _ = try inflater.message([UInt8](hex: first))
                 #expect(try inflater.message(inPieces: halves) == Self.hello)
             }
-            let forgetful = Inflater(parameters: .init(takeover: false), role: .server)
-            _ = try forgetful.message([UInt8](hex: first))
-            #expect(violation { try forgetful.message([UInt8](hex: "f2 00 11 00 00")) }?.kind == .invalidCompressedData)
+            let noTakeover = Inflater(parameters: .init(takeover: false), role: .server)
+            _ = try noTakeover.message([UInt8](hex: first))
+            #expect(violation { try noTakeover.message([UInt8](hex: "f2 00 11 00 00")) }?.kind == .invalidCompressedData)
         }
     }
 
-    @Test func `each role reads with what was agreed for the other`() throws {
+    @Test func `each role inflates with the parameters of the other`() throws {
         let parameters = DeflateParameters(serverNoContextTakeover: true)
-        for (role, remembers) in [(Role.client, false), (.server, true)] {
+        for (role, hasTakeover) in [(Role.client, false), (.server, true)] {
             let inflater = Inflater(parameters: parameters, role: role)
             _ = try inflater.message([UInt8](hex: "f2 48 cd c9 c9 07 00"))
             let violation = violation { try inflater.message([UInt8](hex: "f2 00 11 00 00")) }
-            #expect((violation == nil) == remembers)
+            #expect((violation == nil) == hasTakeover)
         }
     }
 
-    /// Made by Python's zlib with windows of 15, 9 and 12 bits; the first two agree.
+    /// Compressed by Python's zlib with windows of 15, 9 and 12 bits.
+    ///
+    /// The first two are equal.
     @Test(arguments: [(15, "aa 26 de 54 00 00"), (9, "aa 26 de 54 00 00"), (12, "42 52 4a c8 54 00 00")])
     func `messages of another zlib inflate`(windowBits: Int, last: String) throws {
         let quote = #"{"symbol":"AAPL","bid":187.25,"ask":187.27}"#
@@ -57,7 +59,7 @@ import WebSocketRuntime
         #expect(texts == [quote, #"{"symbol":"MSFT","bid":411.05,"ask":411.09}"#, "", quote])
     }
 
-    @Test func `a message without a single byte is empty`() throws {
+    @Test func `a message without bytes is empty`() throws {
         let inflater = Inflater(parameters: .init(), role: .client)
         #expect(try inflater.message([]) == [])
         #expect(try inflater.message([UInt8](hex: "f2 48 cd c9 c9 07 00")) == Self.hello)
@@ -65,7 +67,7 @@ import WebSocketRuntime
         #expect(try inflater.message([UInt8](hex: "f2 00 11 00 00")) == Self.hello)
     }
 
-    @Test func `any number of empty blocks, final or not, is nothing`() throws {
+    @Test func `empty blocks, final or not, give no output`() throws {
         let kinds = ["00 00 00 ff ff", "02 08 20 80 00", "03 00", "01 00 00 ff ff"]
         for kind in kinds {
             let blocks = Array(repeatElement([UInt8](hex: kind), count: 10_000).joined())
@@ -77,7 +79,7 @@ import WebSocketRuntime
         "f3 48 cd c9 c9 07 00 00 01", "f2 48 cd c9 c9", "f2", "07", "01 05 00 fa ff 48 65", "00 05 00 fa fe 48",
         "f2 48 cd c9 c9 07 00 00 00",
     ])
-    func `garbage, and a message that ends inside a block, are refused`(hex: String) {
+    func `garbage and incomplete blocks are refused`(hex: String) {
         for halves in [UInt8](hex: hex).halves {
             let violation = violation { try Inflater(parameters: .init(), role: .client).message(inPieces: halves) }
             #expect(violation?.kind == .invalidCompressedData)
@@ -85,23 +87,23 @@ import WebSocketRuntime
         }
     }
 
-    /// The last three leave out the byte behind a final block, and all bytes, and take the tail for data.
+    /// The last three omit the byte after a final block, omit all bytes, or use the tail as data.
     @Test(arguments: [
         ("f2 48 cd c9 c9 07 00", hello), ("f3 48 cd c9 c9 07 00 00", hello), ("f3 48 cd c9 c9 07 00", hello), ("", []),
         ("01 05 00 fa ff 48", [0x48, 0, 0, 0xFF, 0xFF]),
     ])
-    func `a message comes out whatever room it gets, and ends when room is left`(hex: String, expected: [UInt8]) throws {
+    func `a message inflates into buffers of any size, and ends when a buffer is not full`(hex: String, expected: [UInt8]) throws {
         let message = [UInt8](hex: hex) + [0, 0, 0xFF, 0xFF]
         for takeover in [true, false] {
             for length in 1...8 {
                 let inflater = Inflater(parameters: .init(takeover: takeover), role: .client)
-                for _ in 1...3 { #expect(try inflater.message(withTail: message, rooms: { length }) == expected, "room for \(length)") }
+                for _ in 1...3 { #expect(try inflater.message(withTail: message, bufferLengths: { length }) == expected, "\(length)") }
             }
         }
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `long messages come out whatever room they get`(seed: UInt64) throws {
+    func `long messages inflate into buffers of any size`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var messages = Messages(seed: seed)
         let takeover = Bool.random(using: &random)
@@ -110,7 +112,7 @@ import WebSocketRuntime
         for _ in 1...10 {
             let message = messages.next(count: Int.random(in: 0...5000, using: &random))
             let compressed = deflater.message(message) + [0, 0, 0xFF, 0xFF]
-            // Now and then exactly as much as there is.
+            // Sometimes exactly the size of the message.
             let exact = Bool.random(using: &random)
             let inflated = try inflater.message(withTail: compressed) {
                 exact ? max(message.count, 1) : Int.random(in: 1...700, using: &random)
@@ -120,7 +122,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: [1, 2, 63, 64, 65, 255, 256, 257, 5000, 1 << 16])
-    func `a message may be as long as the limit and not a byte longer`(length: Int) throws {
+    func `a message may be as long as the limit but no longer`(length: Int) throws {
         for takeover in [true, false] {
             let parameters = DeflateParameters(takeover: takeover)
             let message = [UInt8](repeating: 7, count: length)
@@ -132,7 +134,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a bomb is defused at the limit, with little memory`() {
+    @Test func `a decompression bomb stops at the limit with little memory`() {
         let bomb = Deflater(parameters: .init(), role: .client).message([UInt8](repeating: 0, count: 1 << 26))
         for limit in [0, 1, 125, 1 << 16, 1 << 20] {
             var output: [UInt8] = []
@@ -144,7 +146,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `memory follows what has come out, not what went in`() throws {
+    @Test func `memory grows with the output, not with the input`() throws {
         var random = SplitMix64(seed: 5)
         var messages = Messages(seed: 5)
         let noise = messages.noise(count: 200_000)
@@ -158,7 +160,7 @@ import WebSocketRuntime
         #expect(output == noise)
     }
 
-    @Test func `a match far beyond the agreed window is refused`() {
+    @Test func `a match beyond the agreed window is refused`() {
         var messages = Messages(seed: 1)
         let block = messages.noise(count: 30_000)
         let compressed = Deflater(parameters: .init(windowBits: 15), role: .client).message(block + block)
@@ -167,7 +169,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `a corrupted stream ends in a violation or in bounded output`(seed: UInt64) {
+    func `a corrupted stream ends with a violation or limited output`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var messages = Messages(seed: seed)
         let compressed = Deflater(parameters: .init(), role: .client).message(messages.next(count: 4000))

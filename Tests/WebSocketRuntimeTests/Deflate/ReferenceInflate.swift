@@ -1,4 +1,4 @@
-/// A second reader of DEFLATE (RFC 1951), written for clarity, that also measures how far back a stream looks.
+/// A simple second DEFLATE decoder (RFC 1951) that also measures the longest distance of a match.
 struct ReferenceInflate {
     enum Failure: Error { case malformed, endOfInput }
 
@@ -8,7 +8,7 @@ struct ReferenceInflate {
     private var input: [UInt8] = []
     private var bit = 0
 
-    /// Reads a message of RFC 7692, without its tail; returns what it brings.
+    /// Decodes a message of RFC 7692 without its tail.
     mutating func message(_ bytes: [UInt8]) throws -> [UInt8] {
         (input, bit) = (bytes + [0, 0, 0xFF, 0xFF], 0)
         let start = output.count
@@ -18,7 +18,9 @@ struct ReferenceInflate {
         return Array(output[start...])
     }
 
-    /// Reads a block; `true` if it had BFINAL.
+    /// Decodes a block.
+    ///
+    /// Returns whether it had BFINAL.
     private mutating func block() throws -> Bool {
         let isFinal = try bits(1) == 1
         switch try bits(2) {
@@ -74,7 +76,7 @@ struct ReferenceInflate {
         }
     }
 
-    /// Lengths and distances: steps of values, each step with one bit more than the one before (RFC 1951 §3.2.5).
+    /// Lengths and distances in steps, each with one extra bit more than the step before (RFC 1951 §3.2.5).
     private mutating func value(_ index: Int, base: Int, perStep: Int) throws -> Int {
         guard index >= 2 * perStep else { return base + index }
         let extra = index / perStep - 1

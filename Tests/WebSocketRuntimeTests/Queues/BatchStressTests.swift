@@ -4,23 +4,27 @@ import Testing
 import WebSocketCore
 import WebSocketRuntime
 
-/// Many tasks at once, on all processors; each seed is another mix of batches, single elements, cancelled waits and what is put back.
+/// Many concurrent tasks.
+///
+/// Each seed is another mix of batches, single elements, cancelled waits and elements put back.
 @Suite(.timeLimit(.minutes(2))) struct BatchStressTests {
     static let seeds: [UInt64] = Array(1...12)
     private static let total = 3000
 
     @Test(arguments: seeds)
-    func `what many take in batches, and put back, is all that was appended, each once`(_ seed: UInt64) async {
+    func `concurrent consumers of batches get each appended element once`(_ seed: UInt64) async {
         let taken = await pass(consumers: 4, seed)
         #expect(taken.flatMap(\.self).sorted() == Array(0..<Self.total))
     }
 
     @Test(arguments: seeds)
-    func `what one takes in batches, and puts back, stays in order`(_ seed: UInt64) async {
+    func `a single consumer of batches gets the elements in order`(_ seed: UInt64) async {
         #expect(await pass(consumers: 1, seed) == [Array(0..<Self.total)])
     }
 
-    /// What each consumer has taken of numbers that are appended a few at a time, with a rest when the queue is full.
+    /// The elements that each consumer took.
+    ///
+    /// The producer pauses when the queue is full.
     private func pass(consumers: Int, _ seed: UInt64) async -> [[Int]] {
         let (rooms, room) = AsyncStream.makeStream(of: Void.self)
         let queue = InboundQueue(capacity: 20 * 70) { room.yield() }
@@ -35,7 +39,7 @@ import WebSocketRuntime
                     let size = min(Int.random(in: 1...12, using: &random), Self.total - next)
                     var batch = ReceivedBatch((next..<next + size).map { .message(numbered($0)) })
                     next += size
-                    // Without room a transport would hang here for ever.
+                    // Without capacity a transport would wait here.
                     if !queue.append(&batch) { await room.next() }
                     for _ in 0..<Int.random(in: 0...2, using: &random) { await Task.yield() }
                 }
@@ -63,7 +67,7 @@ import WebSocketRuntime
             }
             switch await task.value {
             case .success(var batch?):
-                // As a loop that is left half-way, or at once.
+                // Like a loop that ends early.
                 for _ in 0..<Int.random(in: 0...batch.count, using: &random) { taken.append(batch.popFirst()?.number ?? -1) }
                 if Bool.random(using: &random) { await Task.yield() }
                 if !batch.isEmpty { queue.putBack(batch) }
@@ -74,14 +78,14 @@ import WebSocketRuntime
     }
 
     @Test(arguments: seeds)
-    func `what is encoded and what is not is taken once, and in each one's order`(_ seed: UInt64) async {
+    func `encoded and other messages are taken once, in the order of each sender`(_ seed: UInt64) async {
         let (works, work) = AsyncStream.makeStream(of: Void.self)
         let scribe = Scribe()
         let queue = OutboundQueue(capacity: 400, encoder: scribe) { work.yield() }
         let (senders, count) = (6, 300)
         let taking = Task {
             var taken: [String] = []
-            // Told of work, it takes until it finds nothing; whoever is not told of anything any more would hang here.
+            // Takes until the queue is empty whenever it is notified. Without a notification it would wait here forever.
             for await _ in works {
                 while true {
                     var encoded: [String] = []
@@ -101,7 +105,7 @@ import WebSocketRuntime
                     var random = SeededGenerator(seed: seed &* 31 &+ UInt64(sender))
                     for number in 0..<count {
                         let text = "\(sender):\(number)"
-                        // Of one kind each, so that a batch's entries keep their order here.
+                        // One kind per sender, so that the entries of a batch keep their order.
                         let message: Message = sender.isMultiple(of: 2) ? .text(text) : .binary(Array(text.utf8))
                         #expect(await outcome { () async throws(TransportError) in try await queue.send(message) }.isSuccess)
                         for _ in 0..<Int.random(in: 0...1, using: &random) { await Task.yield() }

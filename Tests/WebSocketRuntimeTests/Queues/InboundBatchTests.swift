@@ -2,9 +2,9 @@ import Testing
 import WebSocketCore
 import WebSocketRuntime
 
-/// What is taken in batches, and what of them is put back.
+/// Batches that are taken, and elements that are put back.
 @MainActor @Suite(.timeLimit(.minutes(1))) struct InboundBatchTests {
-    /// Room for four of the messages below.
+    /// Capacity for four of the messages below.
     private let capacity = 4 * 65
 
     private func append(_ numbers: ClosedRange<Int>, to queue: InboundQueue) -> Bool {
@@ -19,7 +19,7 @@ import WebSocketRuntime
         await outcome { () async throws(TransportError) in try await queue.nextBatch().numbers }
     }
 
-    @Test func `a batch is what came together, in order`() async {
+    @Test func `a batch contains the elements that arrived together, in order`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...3, to: queue) && append(4...5, to: queue))
         #expect(await batch(queue) == .success([1, 2, 3]))
@@ -37,7 +37,7 @@ import WebSocketRuntime
         #expect(try await queue.next()?.number == 4)
     }
 
-    @Test func `one who waits for a batch gets all that comes at once, and none of it takes room`() async {
+    @Test func `a task that waits for a batch gets all arriving elements, which use no capacity`() async {
         let queue = InboundQueue(capacity: capacity) {}
         let waiting = await started { await batch(queue) }
         #expect(append(1...20, to: queue))
@@ -45,7 +45,7 @@ import WebSocketRuntime
         #expect(append(21...23, to: queue))
     }
 
-    @Test func `several who wait share what comes, in their order, and the rest waits`() async {
+    @Test func `waiting tasks share the arriving elements in order, and the rest stays in the queue`() async {
         let queue = InboundQueue(capacity: 1000) {}
         let first = await started { await batch(queue) }
         let second = await started { try? await queue.next()?.number }
@@ -57,7 +57,7 @@ import WebSocketRuntime
         #expect(await batch(queue) == .success([4, 5]))
     }
 
-    @Test func `several who wait for more than comes: the later ones go on waiting`() async {
+    @Test func `if fewer elements arrive than tasks wait, the later tasks keep waiting`() async {
         let queue = InboundQueue(capacity: 1000) {}
         let (first, second) = (await started { await batch(queue) }, await started { await batch(queue) })
         #expect(append(1...1, to: queue))
@@ -66,12 +66,12 @@ import WebSocketRuntime
         #expect(await second.value == .success([2, 3, 4]))
     }
 
-    @Test func `a batch makes room once`() async {
+    @Test func `a batch frees capacity once`() async {
         let rooms = Tally()
         let queue = InboundQueue(capacity: capacity) { rooms.add() }
         #expect(!append(1...5, to: queue))
         #expect(await batch(queue) == .success([1, 2, 3, 4, 5]))
-        // Whoever comes for more has dealt with the batch.
+        // The next call means that the batch was consumed.
         let waiting = await started { await batch(queue) }
         #expect(rooms.count == 1)
         #expect(append(6...6, to: queue))
@@ -79,7 +79,7 @@ import WebSocketRuntime
         #expect(rooms.count == 1)
     }
 
-    @Test func `what is put back comes first again`() async throws {
+    @Test func `elements put back come first again`() async throws {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...4, to: queue))
         var taken = try await queue.nextBatch()
@@ -91,7 +91,7 @@ import WebSocketRuntime
         #expect(await batch(queue) == .success([5]))
     }
 
-    @Test func `what is put back goes to those who wait, in their order`() async {
+    @Test func `elements put back go to the waiting tasks in order`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...4, to: queue))
         let taken = try? await queue.nextBatch()
@@ -103,7 +103,7 @@ import WebSocketRuntime
         #expect(await batch(queue) == .success([3, 4]))
     }
 
-    @Test func `one who waits for a batch gets all that is put back`() async {
+    @Test func `a task that waits for a batch gets all elements put back`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...4, to: queue))
         let taken = try? await queue.nextBatch()
@@ -112,7 +112,7 @@ import WebSocketRuntime
         #expect(await waiting.value == .success([1, 2, 3, 4]))
     }
 
-    @Test func `nothing that is appended or put back wakes nobody`() async {
+    @Test func `an empty append or put-back wakes no task`() async {
         let queue = InboundQueue(capacity: 1000) {}
         let waiting = await started { await batch(queue) }
         var nothing = ReceivedBatch()
@@ -122,7 +122,7 @@ import WebSocketRuntime
         #expect(await waiting.value == .success([1]))
     }
 
-    @Test func `what is put back takes room again, and gives it free again`() async throws {
+    @Test func `elements put back use capacity again until they are taken`() async throws {
         let rooms = Tally()
         let queue = InboundQueue(capacity: capacity) { rooms.add() }
         #expect(append(1...4, to: queue))
@@ -146,7 +146,7 @@ import WebSocketRuntime
         #expect(await second.value == .success([1, 2]))
     }
 
-    @Test func `whoever waits after others, served or cancelled, gets what comes then`() async {
+    @Test func `a task that waits after others were served or cancelled gets the next elements`() async {
         let queue = InboundQueue(capacity: 1000) {}
         for number in 1...3 {
             let cancelled = await started { await batch(queue) }
@@ -158,14 +158,14 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a message that does not lie as bytes is not popped as one that does`() {
+    @Test func `a message that is not stored as bytes is not popped as a short one`() {
         var batch = ReceivedBatch([.message(numbered(1))])
         #expect(batch.popShort() == nil && batch.count == 1)
         #expect(batch.popFirst() == .message(numbered(1)))
         #expect(batch.popShort() == nil && batch.isEmpty && batch.cost == 0)
     }
 
-    @Test func `a cancelled task still takes the batch that is there, and does not wait`() async {
+    @Test func `a cancelled task still takes the available batch, and does not wait`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...2, to: queue))
         let task = Task {
@@ -175,7 +175,7 @@ import WebSocketRuntime
         #expect(await task.value == (.success([1, 2]), .failure(.cancelled)))
     }
 
-    @Test func `after a clean end batches are empty, once all was taken`() async {
+    @Test func `after a clean end batches are empty once all elements were taken`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...2, to: queue))
         queue.finish(.success(()))
@@ -183,7 +183,7 @@ import WebSocketRuntime
         for _ in 1...2 { #expect(await batch(queue) == .success([])) }
     }
 
-    @Test func `what is put back after the end is taken before it`() async {
+    @Test func `elements put back after the end are taken before it`() async {
         let queue = InboundQueue(capacity: 1000) {}
         #expect(append(1...3, to: queue))
         var taken = (try? await queue.nextBatch()) ?? ReceivedBatch()
@@ -194,7 +194,7 @@ import WebSocketRuntime
         #expect(await batch(queue) == .failure(.lost))
     }
 
-    @Test func `everyone who waits for a batch hears of the end`() async {
+    @Test func `all tasks that wait for a batch learn of the end`() async {
         for end in [.success(()), .failure(TransportError(.lost, "cut"))] as [Result<Void, TransportError>] {
             let queue = InboundQueue(capacity: 1000) {}
             var tasks: [Task<Result<[Int], TransportError.Code>, Never>] = []
@@ -204,13 +204,13 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `who waits for a batch is idle`() async {
+    @Test func `a queue is idle while a task waits for a batch`() async {
         let idles = Tally()
         let queue = InboundQueue(capacity: 1000, onRoom: {}, onIdle: { idles.add() })
         #expect(append(1...2, to: queue))
         #expect(!queue.awaitIdle())
         #expect(await batch(queue) == .success([1, 2]))
-        #expect(idles.count == 0, "the batch is still in its hands")
+        #expect(idles.count == 0, "the batch is still being consumed")
         let waiting = await started { await batch(queue) }
         #expect(idles.count == 1)
         #expect(queue.awaitIdle())

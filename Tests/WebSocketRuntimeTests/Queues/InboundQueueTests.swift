@@ -13,13 +13,13 @@ import WebSocketRuntime
         return queue.append(&batch)
     }
 
-    @Test func `what is appended is taken in order`() async throws {
+    @Test func `appended elements are taken in order`() async throws {
         let queue = queue()
         #expect(append(1...3, to: queue))
         for number in 1...3 { #expect(try await queue.next()?.number == number) }
     }
 
-    @Test func `those who wait are served in their order`() async {
+    @Test func `waiting tasks are served in order`() async {
         let queue = queue()
         var tasks: [Task<Int?, Never>] = []
         for _ in 1...3 { tasks.append(await started { try? await queue.next()?.number }) }
@@ -28,14 +28,14 @@ import WebSocketRuntime
         #expect(await outcome { () async throws(TransportError) in try await queue.next()?.number } == .success(4))
     }
 
-    @Test func `a full queue stops the reading, and half an empty one resumes it, once`() async throws {
+    @Test func `a full queue pauses reading, and a half empty one resumes it once`() async throws {
         let rooms = Tally()
         let queue = queue(capacity: 4 * 65) { rooms.add() }
         #expect(append(1...4, to: queue), "a queue may be filled to its capacity")
         #expect(!append(5...5, to: queue))
         for _ in 1...2 { _ = try await queue.next() }
         #expect(rooms.count == 0)
-        #expect(!append(6...6, to: queue), "until there is room nothing more is wanted")
+        #expect(!append(6...6, to: queue), "no more elements are wanted until capacity is free")
         for _ in 3...4 { _ = try await queue.next() }
         #expect(rooms.count == 1)
         for _ in 5...6 { _ = try await queue.next() }
@@ -43,7 +43,7 @@ import WebSocketRuntime
         #expect(append(7...7, to: queue))
     }
 
-    @Test func `what is handed straight to someone who waits takes no room`() async {
+    @Test func `an element for a waiting task uses no capacity`() async {
         let queue = queue(capacity: 64)
         let waiting = await started { try? await queue.next()?.number }
         #expect(append(1...1, to: queue))
@@ -60,7 +60,7 @@ import WebSocketRuntime
         #expect(await second.value == 1)
     }
 
-    @Test func `a cancelled task still takes what is there, and does not wait`() async {
+    @Test func `a cancelled task still takes an available element, and does not wait`() async {
         let queue = queue()
         #expect(append(1...1, to: queue))
         let task = Task {
@@ -71,19 +71,19 @@ import WebSocketRuntime
         #expect(await task.value == (1, .failure(.cancelled)))
     }
 
-    @Test func `what was received before the end can be taken after it`() async throws {
+    @Test func `elements received before the end are taken after it`() async throws {
         let queue = queue()
         #expect(append(1...2, to: queue))
         queue.finish(.failure(TransportError(.lost, "cut")))
         queue.finish(.success(()))
-        #expect(append(3...3, to: queue), "nobody is to stop reading what no longer counts")
+        #expect(append(3...3, to: queue), "elements after the end do not pause reading")
         for number in 1...2 { #expect(try await queue.next()?.number == number) }
         for _ in 1...2 {
             #expect(await outcome { () async throws(TransportError) in try await queue.next() } == .failure(.lost), "the first end counts")
         }
     }
 
-    @Test func `everyone who waits hears of the end`() async {
+    @Test func `all waiting tasks learn of the end`() async {
         let queue = queue()
         var tasks: [Task<Result<Received?, TransportError.Code>, Never>] = []
         for _ in 1...5 { tasks.append(await started { await outcome { () async throws(TransportError) in try await queue.next() } }) }
@@ -91,10 +91,10 @@ import WebSocketRuntime
         for task in tasks { #expect(await task.value == .success(nil)) }
     }
 
-    @Test func `idle is: all was taken, and somebody waits for more`() async throws {
+    @Test func `a queue is idle if all elements were taken and a task waits`() async throws {
         let idles = Tally()
         let queue = InboundQueue(capacity: 1000, onRoom: {}, onIdle: { idles.add() })
-        #expect(!queue.awaitIdle(), "nobody waits yet")
+        #expect(!queue.awaitIdle(), "no task waits yet")
         #expect(append(1...1, to: queue))
         _ = try await queue.next()
         #expect(idles.count == 0)

@@ -3,9 +3,9 @@ import Testing
 import WebSocketCore
 import WebSocketRuntime
 
-/// A queue that has its small messages encoded as they are accepted.
+/// A queue that encodes small messages when it accepts them.
 @MainActor @Suite(.timeLimit(.minutes(1))) struct OutboundEncoderTests {
-    /// Full once 96 bytes wait, which three messages are, encoded or not.
+    /// The capacity of three messages, encoded or not.
     private static let capacity = 96
     private let scribe = Scribe()
     private let works = Tally()
@@ -15,7 +15,7 @@ import WebSocketRuntime
         queue = OutboundQueue(capacity: Self.capacity, encoder: scribe) { [works] in works.add() }
     }
 
-    /// What the transport gets: what was encoded, then the entries.
+    /// What the transport gets: encoded messages first, then entries.
     private func taken(upTo limit: Int = .max) -> [String] {
         var encoded: [String] = []
         let entries = queue.take(upTo: limit) { encoded = scribe.take() }
@@ -38,7 +38,7 @@ import WebSocketRuntime
         #expect(taken().isEmpty)
     }
 
-    @Test func `behind an entry all wait as entries, and after a take they are encoded again`() throws {
+    @Test func `messages after an entry wait as entries, and are encoded again after a take`() throws {
         for message in [.text("a"), .binary([0x62]), .text("c")] as [Message] { #expect(try queue.offer(message)) }
         #expect(taken() == ["a!", "b", "c"])
         #expect(try queue.offer(.text("d")))
@@ -54,36 +54,38 @@ import WebSocketRuntime
         #expect(taken() == ["a!", "(b)", "c"])
     }
 
-    @Test func `a batch smaller than what waits is what was encoded and at least one entry`() throws {
+    @Test func `a limited batch contains all encoded messages and at least one entry`() throws {
         for message in [.text("a"), .binary([0x62]), .binary([0x63])] as [Message] { #expect(try queue.offer(message)) }
         #expect(taken(upTo: 1) == ["a!", "b"])
-        // Nothing may be encoded ahead of an entry that still waits.
+        // Nothing may be encoded before a waiting entry.
         #expect(try queue.offer(.text("d")))
         #expect(taken() == ["c", "d"])
     }
 
-    @Test func `what is encoded takes room until it is taken`() throws {
+    @Test func `encoded messages use capacity until they are taken`() throws {
         try fill()
         #expect(taken() == ["a!", "b!", "c!"])
         try fill()
     }
 
-    @Test func `what is encoded and what is not fill the queue together`() throws {
+    @Test func `encoded and other messages share the capacity`() throws {
         #expect(try queue.offer(.text("a")))
         for byte in 0x62...0x63 as ClosedRange<UInt8> { #expect(try queue.offer(.binary([byte]))) }
         #expect(try !queue.offer(.text("d")))
         #expect(taken() == ["a!", "b", "c"])
     }
 
-    @Test func `one message larger than all room is encoded, and no second`() throws {
+    @Test func `one message above the capacity is encoded, but no second`() throws {
         #expect(try queue.offer(.text(String(repeating: "x", count: 5000))))
         #expect(try !queue.offer(.text("a")))
         #expect(taken().count == 1)
         #expect(try queue.offer(.text("a")))
     }
 
-    /// What a take lets in is not part of it: the transport must hear of it, or it would wait for ever.
-    @Test func `the transport is told of what those who waited put into a queue it has just emptied`() async throws {
+    /// Messages that a take admits are not part of it.
+    ///
+    /// Without a notification the transport would wait forever.
+    @Test func `the transport is notified of messages that waiting senders put into an emptied queue`() async throws {
         try fill()
         #expect(works.count == 1)
         let waiting = await sending(.text("d"))
@@ -97,7 +99,7 @@ import WebSocketRuntime
         #expect(works.count == 3)
     }
 
-    @Test func `the transport is told once of many who waited`() async throws {
+    @Test func `the transport is notified once of many waiting senders`() async throws {
         try fill()
         var tasks: [Task<Result<Void, TransportError.Code>, Never>] = []
         for text in ["d", "e", "f", "g"] { tasks.append(await sending(.text(text))) }
@@ -110,19 +112,19 @@ import WebSocketRuntime
         #expect(!queue.awaitWork())
     }
 
-    @Test func `the transport that took entries comes back by itself, for what those who waited left too`() async throws {
+    @Test func `a transport that took entries returns without a notification`() async throws {
         for byte in 0x61...0x63 as ClosedRange<UInt8> { #expect(try queue.offer(.binary([byte]))) }
         let waiting = await sending(.text("d"))
         #expect(taken() == ["a", "b", "c"])
         #expect(await waiting.value.isSuccess)
-        #expect(works.count == 1, "whoever took something comes back until nothing is left")
+        #expect(works.count == 1, "the transport returns until the queue is empty")
         #expect(taken() == ["d!"])
         #expect(taken().isEmpty)
         #expect(try queue.offer(.text("e")))
         #expect(works.count == 2)
     }
 
-    @Test func `what is encoded is work`() throws {
+    @Test func `encoded messages count as work`() throws {
         #expect(!queue.awaitWork())
         #expect(try queue.offer(.text("a")))
         #expect(works.count == 1)
@@ -131,7 +133,7 @@ import WebSocketRuntime
         #expect(!queue.awaitWork())
     }
 
-    @Test func `after the end what was encoded can be taken, and nothing more is encoded`() async throws {
+    @Test func `after the end encoded messages can be taken, and no others are encoded`() async throws {
         try fill()
         let waiting = await sending(.text("d"))
         queue.finish(TransportError(.closed, "over"), discarding: false)
@@ -142,7 +144,7 @@ import WebSocketRuntime
         #expect(taken().isEmpty)
     }
 
-    @Test func `a lost link discards what was encoded`() async throws {
+    @Test func `a lost link discards encoded messages`() async throws {
         try fill()
         let waiting = await sending(.text("d"))
         queue.finish(TransportError(.lost, "cut"), discarding: true)
@@ -162,9 +164,9 @@ import WebSocketRuntime
     }
 }
 
-/// Encodes text, and leaves bytes as they are.
+/// Encodes text and leaves binary messages.
 ///
-/// SAFETY: touched only under the lock of the queue that it belongs to.
+/// SAFETY: Accessed only under the lock of its queue.
 final class Scribe: OutboundEncoder, @unchecked Sendable {
     private var texts: [String] = []
     private(set) var byteCount = 0
@@ -185,7 +187,9 @@ final class Scribe: OutboundEncoder, @unchecked Sendable {
 }
 
 extension OutboundQueue.Entry {
-    /// A message's bytes as text; a piece's, with a bracket where its message begins or ends.
+    /// A message's text.
+    ///
+    /// Pieces have a bracket where their message begins or ends.
     fileprivate var text: String {
         switch self {
         case .mark: "|"

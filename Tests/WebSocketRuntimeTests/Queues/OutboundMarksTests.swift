@@ -3,16 +3,16 @@ import Testing
 import WebSocketCore
 import WebSocketRuntime
 
-/// Who asked what is written, and what they are told.
+/// Callbacks that report whether the messages before them were written.
 @Suite struct OutboundMarksTests {
     private let queue = OutboundQueue(capacity: 96) {}
-    private let told = LockedValue<[String]>([])
+    private let reported = LockedValue<[String]>([])
 
     private func ask(_ name: String) {
-        queue.whenWritten { [told] isWritten in told.withLockedValue { $0.append("\(name) \(isWritten)") } }
+        queue.whenWritten { [reported] isWritten in reported.withLockedValue { $0.append("\(name) \(isWritten)") } }
     }
 
-    private var answers: [String] { told.withLockedValue(\.self) }
+    private var answers: [String] { reported.withLockedValue(\.self) }
 
     /// The marks that were taken, with the number of messages before each.
     private func marks() -> [(before: Int, mark: UInt64)] {
@@ -23,7 +23,7 @@ import WebSocketRuntime
         return marks
     }
 
-    @Test func `a mark stands behind all that was accepted before it, and before the rest`() throws {
+    @Test func `a mark comes after all earlier messages and before later ones`() throws {
         #expect(try queue.offer(numbered(1)))
         ask("a")
         #expect(try queue.offer(numbered(2)))
@@ -36,7 +36,7 @@ import WebSocketRuntime
         #expect(answers == ["a true", "b true"])
     }
 
-    @Test func `what is written later was written after all before it, and nobody is told twice`() {
+    @Test func `a later mark includes all earlier ones, and each callback runs once`() {
         ask("a")
         ask("b")
         let marks = marks()
@@ -46,7 +46,7 @@ import WebSocketRuntime
         #expect(answers == ["a true", "b true"])
     }
 
-    @Test func `what a lost link discards is not written, whatever is said later`() throws {
+    @Test func `messages that a lost link discards are not written, and later reports are ignored`() throws {
         #expect(try queue.offer(numbered(1)))
         ask("a")
         let marks = marks()
@@ -58,7 +58,7 @@ import WebSocketRuntime
         #expect(answers == ["a false", "b false", "c false"])
     }
 
-    @Test func `after the last message one may still ask what is written`() throws {
+    @Test func `after the last message a callback can still be added`() throws {
         #expect(try queue.offer(numbered(1)))
         queue.finish(TransportError(.closed, "over"), discarding: false)
         ask("a")
@@ -69,10 +69,10 @@ import WebSocketRuntime
         #expect(answers == ["a true", "b false"])
     }
 
-    @Test func `a mark is to be taken, and is no message that waits`() throws {
+    @Test func `a mark must be taken, but is not a waiting message`() throws {
         ask("a")
         #expect(!queue.awaitWork())
-        #expect(!queue.isIdle, "what goes around the queue would come before it")
+        #expect(!queue.isIdle, "a message that bypasses the queue would overtake it")
         #expect(marks().count == 1)
         #expect(try queue.offer(numbered(1)))
         #expect(queue.awaitWork())

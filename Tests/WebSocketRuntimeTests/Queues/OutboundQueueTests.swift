@@ -4,7 +4,7 @@ import WebSocketCore
 import WebSocketRuntime
 
 @MainActor @Suite(.timeLimit(.minutes(1))) struct OutboundQueueTests {
-    /// Holds three of the messages below, for it is full once 96 bytes wait.
+    /// The capacity of three of the messages below.
     private let queue = OutboundQueue(capacity: 96) {}
 
     private func fill() throws {
@@ -27,7 +27,7 @@ import WebSocketRuntime
 
     private func taken(upTo limit: Int = .max) -> [String] { queue.take(upTo: limit).map(\.description) }
 
-    @Test func `what is accepted is taken in order`() async throws {
+    @Test func `accepted messages are taken in order`() async throws {
         for number in 1...3 { try await queue.send(numbered(number)) }
         #expect(taken() == ["1", "2", "3"])
         #expect(taken().isEmpty && !queue.awaitWork())
@@ -39,7 +39,7 @@ import WebSocketRuntime
         #expect(taken(upTo: 34) == ["2", "3"])
     }
 
-    @Test func `senders wait while it is full, and go on in their order`() async throws {
+    @Test func `senders wait while the queue is full, and continue in order`() async throws {
         try fill()
         let (fourth, fifth) = (await sending(4), await sending(5))
         #expect(taken(upTo: 1) == ["1"])
@@ -49,7 +49,7 @@ import WebSocketRuntime
         #expect(taken() == ["3", "4", "5"])
     }
 
-    @Test func `nobody overtakes one who waits`() async throws {
+    @Test func `no sender overtakes a waiting one`() async throws {
         try fill()
         let fourth = await sending(4)
         _ = taken(upTo: 1)
@@ -62,7 +62,7 @@ import WebSocketRuntime
         #expect(taken() == ["5", "6"])
     }
 
-    @Test func `a message in pieces begins after the messages that wait`() async throws {
+    @Test func `a message in pieces begins after the waiting messages`() async throws {
         try fill()
         let fourth = await sending(4)
         let begin = await started { [queue] in try? await queue.beginMessage() }
@@ -75,7 +75,7 @@ import WebSocketRuntime
         #expect(taken() == ["4", "(a)", "5"])
     }
 
-    @Test func `one message larger than all room is accepted, and no second`() throws {
+    @Test func `one message above the capacity is accepted, but no second`() throws {
         #expect(try queue.offer(.binary(Array(repeating: 7, count: 5000))))
         #expect(try !queue.offer(numbered(1)))
     }
@@ -100,14 +100,14 @@ import WebSocketRuntime
         #expect(taken() == ["1", "2", "3"])
     }
 
-    @Test func `the transport is told of work once, until it found nothing`() async throws {
+    @Test func `the transport is notified once until it finds the queue empty`() async throws {
         let works = Tally()
         let queue = OutboundQueue(capacity: 96) { works.add() }
         for number in 1...3 { #expect(try queue.offer(numbered(number))) }
         #expect(works.count == 1)
         #expect(queue.take(upTo: .max).count == 3)
         #expect(try queue.offer(numbered(4)))
-        #expect(works.count == 1, "whoever takes comes back until nothing is left")
+        #expect(works.count == 1, "the transport returns until the queue is empty")
         #expect(queue.take(upTo: .max).count == 1)
         #expect(queue.take(upTo: .max).isEmpty)
         #expect(try queue.offer(numbered(5)))
@@ -131,7 +131,7 @@ import WebSocketRuntime
         #expect(taken() == ["c)", "1"])
     }
 
-    @Test func `a piece that waits for room goes ahead of all others`() async throws {
+    @Test func `a piece that waits for capacity goes first`() async throws {
         let ticket = try await queue.beginMessage()
         for text in ["a", "b", "c"] { try await queue.send(piece(text), of: ticket) }
         let other = await sending(1)
@@ -144,7 +144,7 @@ import WebSocketRuntime
         #expect(taken() == ["d)", "1"])
     }
 
-    @Test func `messages in pieces take turns`() async throws {
+    @Test func `messages in pieces are sent one after the other`() async throws {
         let first = try await queue.beginMessage()
         let second = await started { [queue] in try? await queue.beginMessage() }
         try await queue.send(piece("a", isLast: true), of: first)
@@ -153,7 +153,7 @@ import WebSocketRuntime
         #expect(taken() == ["(a)", "(b)"])
     }
 
-    @Test func `a message given up before its first piece leaves no trace`() async throws {
+    @Test func `a message abandoned before its first piece has no effect`() async throws {
         let ticket = try await queue.beginMessage()
         let other = await sending(1)
         #expect(!queue.abandon(ticket))
@@ -162,7 +162,7 @@ import WebSocketRuntime
         #expect(taken() == ["1"])
     }
 
-    @Test func `nothing follows a message given up half-way`() async throws {
+    @Test func `after an abandoned partial message the queue is closed`() async throws {
         let ticket = try await queue.beginMessage()
         try await queue.send(piece("a"), of: ticket)
         let other = await sending(1)
@@ -172,7 +172,7 @@ import WebSocketRuntime
         #expect(taken() == ["(a"])
     }
 
-    @Test func `a piece without a right to be sent is refused, and blocks nobody`() async throws {
+    @Test func `a piece without a valid ticket is refused, and blocks no other message`() async throws {
         let ticket = try await queue.beginMessage()
         try await queue.send(piece("a", isLast: true), of: ticket)
         #expect(await outcome { () async throws(TransportError) in try await queue.send(piece("b"), of: ticket) }.isFailure(.cancelled))
@@ -180,7 +180,7 @@ import WebSocketRuntime
         #expect(taken() == ["(a)", "1"])
     }
 
-    @Test func `a piece that waits when its message is given up is refused`() async throws {
+    @Test func `a piece that waits when its message is abandoned is refused`() async throws {
         let ticket = try await queue.beginMessage()
         for text in ["a", "b", "c"] { try await queue.send(piece(text), of: ticket) }
         let last = await started { [queue] in
@@ -190,7 +190,7 @@ import WebSocketRuntime
         #expect(await !last.value.isSuccess)
     }
 
-    @Test func `a cancelled wait for the right to send pieces lets the next have it`() async throws {
+    @Test func `a cancelled wait for a ticket gives it to the next sender`() async throws {
         let first = try await queue.beginMessage()
         let second = await started { [queue] in await outcome { () async throws(TransportError) in try await queue.beginMessage() } }
         let third = await started { [queue] in try? await queue.beginMessage() }
@@ -200,7 +200,7 @@ import WebSocketRuntime
         #expect(await third.value != nil)
     }
 
-    @Test func `after the end what was accepted can be taken, and nothing is accepted`() async throws {
+    @Test func `after the end accepted messages can be taken, and no others are accepted`() async throws {
         try fill()
         let fourth = await sending(4)
         queue.finish(TransportError(.closed, "over"), discarding: false)
@@ -209,14 +209,14 @@ import WebSocketRuntime
         #expect(taken() == ["1", "2", "3"])
     }
 
-    @Test func `a lost link discards what was accepted`() throws {
+    @Test func `a lost link discards accepted messages`() throws {
         try fill()
         queue.finish(TransportError(.lost, "cut"), discarding: true)
         #expect(taken().isEmpty)
         #expect(throws: TransportError.self) { try queue.offer(numbered(5)) }
     }
 
-    @Test func `everyone who waits hears of the end`() async throws {
+    @Test func `all waiting tasks learn of the end`() async throws {
         let ticket = try await queue.beginMessage()
         for text in ["a", "b", "c"] { try await queue.send(piece(text), of: ticket) }
         let message = await sending(1)
@@ -237,7 +237,9 @@ extension Result where Failure == TransportError.Code {
 }
 
 extension OutboundQueue.Entry {
-    /// A message's text; a piece's, with a bracket where its message begins or ends.
+    /// A message's text.
+    ///
+    /// Pieces have a bracket where their message begins or ends.
     fileprivate var description: String {
         switch self {
         case .mark: "|"

@@ -3,13 +3,13 @@ import Testing
 import WebSocketRuntime
 
 @MainActor @Suite(.timeLimit(.minutes(1))) struct ParkingTests {
-    @Test func `a value that is there already is not waited for`() async {
+    @Test func `an available value is returned at once`() async {
         let place = Parking<Int>()
         place.call(7)
         #expect(await place.wait() == 7)
     }
 
-    @Test func `a task that waits gets the value, and not before`() async {
+    @Test func `a waiting task gets the value when it arrives`() async {
         let (place, arrivals) = (Parking<Int>(), Tally())
         let waiting = await started {
             let value = await place.wait()
@@ -23,7 +23,7 @@ import WebSocketRuntime
         #expect(arrivals.count == 1)
     }
 
-    @Test func `a place serves one wait after the other, whoever comes first`() async {
+    @Test func `one place serves waits in sequence, whether the value or the task comes first`() async {
         let place = Parking<Int>()
         for number in 1...3 {
             let waiting = await started { await place.wait() }
@@ -34,7 +34,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a task goes on on its own actor, whichever thread calls it`() async {
+    @Test func `a task resumes on its own actor, and any thread may deliver the value`() async {
         let place = Parking<Int>()
         let waiting = await started {
             let value = await place.wait()
@@ -45,27 +45,27 @@ import WebSocketRuntime
         #expect(await waiting.value == 7)
     }
 
-    @Test func `a task of an actor with an executor of its own goes on as a job of that executor`() async {
+    @Test func `a task of an actor with a custom executor resumes as a job of that executor`() async {
         let (place, executor) = (Parking<Int>(), HandExecutor())
-        let resident = Resident(executor)
-        let waiting = await started { await resident.wait(for: place) }
-        // The compiler may spare it the visit to its actor on the way to the parking place.
+        let waiter = ExecutorActor(executor)
+        let waiting = await started { await waiter.wait(for: place) }
+        // The compiler may skip the hop to the actor on the way to `wait`.
         while executor.run() > 0 {}
         place.call(7)
         while executor.run() > 0 {}
         #expect(await waiting.value == 7)
     }
 
-    @Test func `a task of an actor with an executor of its own finds a value that is there, and stays there`() async {
+    @Test func `a task of an actor with a custom executor gets an available value on that executor`() async {
         let (place, executor) = (Parking<Int>(), HandExecutor())
-        let resident = Resident(executor)
+        let waiter = ExecutorActor(executor)
         place.call(7)
-        let waiting = await started { await resident.wait(for: place) }
+        let waiting = await started { await waiter.wait(for: place) }
         while executor.run() > 0 {}
         #expect(await waiting.value == 7)
     }
 
-    @Test func `of many at once each gets its own value`() async {
+    @Test func `with many concurrent waits each gets its own value`() async {
         let count = 20_000
         let places = (0..<count).map { _ in Parking<Int>() }
         let wrong = await withTaskGroup(of: Int.self) { group in
@@ -75,7 +75,7 @@ import WebSocketRuntime
                     for index in stride(from: part, to: count, by: 4) { if await places[index].wait() != index { wrong += 1 } }
                     return wrong
                 }
-                // Now one side is ahead, now the other.
+                // Values and tasks arrive in varying order.
                 group.addTask {
                     for index in stride(from: part, to: count, by: 4) { places[index].call(index) }
                     return 0
@@ -88,7 +88,7 @@ import WebSocketRuntime
         #expect(wrong == 0)
     }
 
-    @Test func `many who are parked at once all go on`() async {
+    @Test func `all parked tasks resume`() async {
         let places = (0..<2000).map { _ in Parking<Int>() }
         var tasks: [Task<Int, Never>] = []
         for place in places { tasks.append(await started { await place.wait() }) }
@@ -100,7 +100,7 @@ import WebSocketRuntime
     }
 }
 
-/// Runs jobs when a test says so, and only then.
+/// Runs jobs only when a test says so.
 private final class HandExecutor: SerialExecutor {
     private let jobs = LockedValue<Deque<UnownedJob>>([])
 
@@ -109,7 +109,9 @@ private final class HandExecutor: SerialExecutor {
         jobs.withLockedValue { $0.append(job) }
     }
 
-    /// Runs the jobs that wait; returns how many they were.
+    /// Runs the waiting jobs.
+    ///
+    /// Returns their number.
     func run() -> Int {
         let waiting = jobs.withLockedValue { jobs in
             defer { jobs = [] }
@@ -120,8 +122,8 @@ private final class HandExecutor: SerialExecutor {
     }
 }
 
-/// Lives on an executor of its own.
-private actor Resident {
+/// An actor with its own executor.
+private actor ExecutorActor {
     private let executor: HandExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 

@@ -4,12 +4,14 @@ import Testing
 import WebSocketCore
 import WebSocketRuntime
 
-/// Many tasks at once, on all processors; each seed is another mix of haste, patience and cancelled waits.
+/// Many concurrent tasks.
+///
+/// Each seed is another mix of speeds, timeouts and cancelled waits.
 @Suite(.timeLimit(.minutes(2))) struct QueueStressTests {
     static let seeds: [UInt64] = Array(1...12)
 
     @Test(arguments: seeds)
-    func `what many receive is all that was appended, each once, and the bound holds`(_ seed: UInt64) async {
+    func `concurrent consumers get each appended element once, within the capacity`(_ seed: UInt64) async {
         let total = 3000
         let (rooms, room) = AsyncStream.makeStream(of: Void.self)
         let (level, peak) = (Tally(), LockedValue(0))
@@ -35,17 +37,19 @@ import WebSocketRuntime
             }
             var taken: [Int] = []
             for await some in group {
-                #expect(zip(some, some.dropFirst()).allSatisfy(<), "no consumer sees an older message after a newer one")
+                #expect(zip(some, some.dropFirst()).allSatisfy(<), "no consumer gets elements out of order")
                 taken += some
             }
             return taken
         }
         #expect(taken.sorted() == Array(0..<total))
-        // 20 fit; a batch of 8 may go beyond, and 4 consumers may hold what they have not yet counted.
+        // 20 messages fit. A batch of 8 may exceed that, and 4 consumers may hold messages that they have not counted.
         #expect(peak.withLockedValue(\.self) <= 20 + 8 + 4)
     }
 
-    /// Takes until the end; every now and then a wait is cancelled, at a random moment.
+    /// Takes until the end.
+    ///
+    /// Some waits are cancelled at random.
     private func consume(_ queue: InboundQueue, _ random: SeededGenerator, _ level: Tally) async -> [Int] {
         var (random, taken) = (random, [Int]())
         while true {
@@ -65,7 +69,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: seeds)
-    func `what is accepted from many is taken once, in each one's order, never mixed, within the bound`(_ seed: UInt64) async {
+    func `accepted messages of many senders are taken once, in the order of each, never mixed, within the capacity`(_ seed: UInt64) async {
         let (works, work) = AsyncStream.makeStream(of: Void.self)
         let queue = OutboundQueue(capacity: 400) { work.yield() }
         let (accepted, taken) = await withTaskGroup(of: [String].self) { group in
@@ -80,16 +84,18 @@ import WebSocketRuntime
             return (accepted, await taking.value)
         }
         #expect(taken.count == accepted.count)
-        #expect(taken.sorted() == accepted.sorted(), "nothing lost, nothing twice, nothing mixed")
+        #expect(taken.sorted() == accepted.sorted(), "each message once and complete")
         for sender in 0..<6 {
             let numbers = taken.filter { $0.hasPrefix("\(sender):") }
             #expect(numbers == accepted.filter { $0.hasPrefix("\(sender):") }, "the order of sender \(sender)")
         }
     }
 
-    /// Sends messages, whole and in pieces; some waits are cancelled.
+    /// Sends messages whole and in pieces.
     ///
-    /// Returns what was accepted.
+    /// Some waits are cancelled.
+    ///
+    /// Returns the accepted messages.
     private func send(as sender: Int, over queue: OutboundQueue, _ random: SeededGenerator) async -> [String] {
         var (random, accepted) = (random, [String]())
         for number in 0..<200 {
@@ -108,7 +114,7 @@ import WebSocketRuntime
     private func send(_ text: String, pieces: Int, over queue: OutboundQueue) async -> Bool {
         guard pieces > 0 else { return await outcome { () async throws(TransportError) in try await queue.send(.text(text)) }.isSuccess }
         guard let ticket = try? await queue.beginMessage() else { return false }
-        // Once it has begun it is seen through, or the peer could make nothing of it: in a task that nobody cancels.
+        // A message that has begun must be completed, so no one cancels this task.
         return await Task {
             for number in 0..<pieces {
                 let bytes = number == 0 ? Array(text.utf8) : []
@@ -119,7 +125,7 @@ import WebSocketRuntime
         }.value
     }
 
-    /// Takes as a transport does: when told of work, until nothing is left.
+    /// Takes as a transport does: when notified, until the queue is empty.
     private func takeAll(from queue: OutboundQueue, _ works: AsyncStream<Void>) async -> [String] {
         var (taken, partial) = ([String](), String?.none)
         var iterator = works.makeAsyncIterator()
@@ -131,11 +137,11 @@ import WebSocketRuntime
                 if batch.isEmpty { break }
                 for entry in batch {
                     switch entry {
-                    case .mark: Issue.record("a mark that nobody set")
+                    case .mark: Issue.record("an unexpected mark")
                     case .message(.text(let text)):
-                        #expect(partial == nil, "a message amid the pieces of another")
+                        #expect(partial == nil, "a message between the pieces of another")
                         taken.append(text)
-                    case .message(.binary): Issue.record("nobody sent this")
+                    case .message(.binary): Issue.record("an unexpected binary message")
                     case .chunk(let chunk, let isFirst):
                         #expect(isFirst == (partial == nil))
                         partial = (partial ?? "") + String(decoding: chunk.bytes, as: UTF8.self)

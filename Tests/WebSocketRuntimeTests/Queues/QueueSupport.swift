@@ -1,9 +1,9 @@
 import WebSocketCore
 import WebSocketRuntime
 
-/// Starts a task on this actor, and returns once it has run to its first suspension.
+/// Starts a task on this actor, and returns when it has run to its first suspension.
 ///
-/// An actor runs its jobs in order, and a queue's functions stay on their caller's actor: nothing here is left to chance.
+/// An actor runs its jobs in order, and a queue's functions stay on their caller's actor. So the order is deterministic.
 @MainActor
 func started<Success: Sendable>(_ body: @escaping @MainActor () async -> Success) async -> Task<Success, Never> {
     let task = Task { await body() }
@@ -11,7 +11,7 @@ func started<Success: Sendable>(_ body: @escaping @MainActor () async -> Success
     return task
 }
 
-/// The outcome of a wait, so that a test can look at it.
+/// The outcome of a wait as a value.
 func outcome<Success>(_ body: () async throws(TransportError) -> Success) async -> Result<Success, TransportError.Code> {
     do throws(TransportError) { return .success(try await body()) } catch { return .failure(error.code) }
 }
@@ -30,11 +30,11 @@ final class Tally: Sendable {
     }
 }
 
-/// Text and binary by turns, so that both kinds meet.
+/// A text or binary message, alternating.
 func numbered(_ number: Int) -> Message { number.isMultiple(of: 2) ? .text("\(number)") : .binary(Array("\(number)".utf8)) }
 
 extension Message {
-    /// What ``numbered(_:)`` was told.
+    /// The number that ``numbered(_:)`` got.
     var number: Int? {
         switch self {
         case .text(let text): Int(text)
@@ -48,7 +48,7 @@ extension Received {
 }
 
 extension ReceivedBatch {
-    /// The numbers of all that is in it.
+    /// The numbers of all elements.
     var numbers: [Int] {
         var (rest, numbers) = (self, [Int]())
         while let received = rest.popFirst() { numbers.append(received.number ?? -1) }

@@ -6,7 +6,9 @@ import WebSocketRuntime
 @Suite struct ReceivedBatchTests {
     private static let kinds = [MessageKind.text, .binary]
 
-    /// Adds a message as it comes over the wire, masked; false if there is no room for it.
+    /// Adds a masked message as it comes from the wire.
+    ///
+    /// Returns false if it does not fit.
     private func append(_ kind: MessageKind, _ payload: [UInt8], to batch: inout ReceivedBatch, expecting expected: Int = 0) throws -> Bool
     {
         let mask = MaskKey(bits: 0x1234_5678)
@@ -43,14 +45,14 @@ import WebSocketRuntime
         #expect(batch.popFirst() == nil)
     }
 
-    @Test(arguments: [1, 4096, 1 << 20]) func `short messages of every length and both kinds come out as they were`(expected: Int) throws {
+    @Test(arguments: [1, 4096, 1 << 20]) func `short messages of every length and kind are restored`(expected: Int) throws {
         for length in [0, 1, 2, 3, 4, 5, 125, 126, 1000, ReceivedBatch.longestShort] {
             var batch = ReceivedBatch()
             var messages: [Received] = []
             for kind in Self.kinds {
                 for letter in ["a", "ñ"] {
                     let payload = Array(String(repeating: letter, count: length / letter.utf8.count).utf8)
-                    // Without much to come a batch takes little memory, so that only the first is sure to fit.
+                    // A batch reserves little memory if few messages are expected, so only the first is certain to fit.
                     guard try append(kind, payload, to: &batch, expecting: expected) else { continue }
                     messages.append(message(kind, payload))
                 }
@@ -60,7 +62,7 @@ import WebSocketRuntime
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `whatever is added comes out in order, and the cost and the count are those of what is left`(seed: UInt64) throws {
+    func `elements are popped in order, and cost and count match the rest`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var batch = ReceivedBatch()
         var (model, refused) = ([Received](), 0)
@@ -89,11 +91,11 @@ import WebSocketRuntime
             #expect(batch.count == model.count && batch.isEmpty == model.isEmpty)
             #expect(batch.cost == model.reduce(0) { $0 + $1.cost })
         }
-        #expect(refused > 0, "there is an end to its memory")
+        #expect(refused > 0, "the memory is limited")
         #expect(all(batch) == model)
     }
 
-    @Test func `a batch without room keeps what it has, and still takes what needs none`() throws {
+    @Test func `a full batch keeps its messages, and still accepts those outside its memory`() throws {
         var batch = ReceivedBatch()
         let payload = [UInt8](repeating: 7, count: 1000)
         var messages: [Received] = []
@@ -107,13 +109,13 @@ import WebSocketRuntime
         #expect(all(batch) == messages)
     }
 
-    @Test func `behind something long a short message finds no room, for it would come first`() throws {
+    @Test func `a short message after a long one is not accepted, because it would come first`() throws {
         var batch = ReceivedBatch([.message(numbered(1))])
         #expect(try !append(.text, [0x61], to: &batch, expecting: 10_000))
         #expect(batch.numbers == [1])
     }
 
-    @Test func `text that is none is refused, and leaves no trace`() throws {
+    @Test func `invalid UTF-8 is refused, and changes nothing`() throws {
         for bad in [[0xFF], [0x61, 0xC3], [0xED, 0xA0, 0x80]] as [[UInt8]] {
             var batch = ReceivedBatch()
             #expect(throws: ProtocolViolation.self) { try append(.text, bad, to: &batch, expecting: 1000) }
@@ -125,7 +127,7 @@ import WebSocketRuntime
         }
     }
 
-    @Test func `a copy is taken by itself`() throws {
+    @Test func `a copy is consumed independently`() throws {
         var batch = ReceivedBatch()
         for letter in "abc".utf8 { #expect(try append(.text, [letter], to: &batch, expecting: 1000)) }
         batch.append(.message(.binary([1])))

@@ -1,4 +1,4 @@
-// What the Apple-only files use of Foundation. Each declaration stands below the page of Apple's documentation that it is taken from
+// The declarations of Foundation that the Apple-only files use. Each is below the page of Apple's documentation that it is taken from
 // (https://developer.apple.com/documentation/foundation/…), with the sendability of the headers of Xcode 16.
 @_exported import Darwin
 @_exported import Dispatch
@@ -192,7 +192,7 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
 // urlsessionwebsockettask
 @available(macOS 10.15, iOS 13.0, *)
 open class URLSessionWebSocketTask: URLSessionTask, @unchecked Sendable {
-    // urlsessionwebsockettask/closecode: an NS_ENUM, so that every number makes one; that initializer is failable all the same
+    // urlsessionwebsockettask/closecode: an NS_ENUM, so every number makes one, although that initializer is failable
     public enum CloseCode: Int, @unchecked Sendable { case invalid = 0, normalClosure = 1000, goingAway = 1001 }
     // urlsessionwebsockettask/message
     @nonexhaustive public enum Message: Sendable { case data(Data), string(String) }

@@ -1,4 +1,6 @@
-// What WebSocketNIO/Network uses of SwiftNIO, each below its file in Sources/NIOCore: the real module needs the headers of Apple's SDK.
+// The declarations of SwiftNIO that WebSocketNIO/Network uses, each below its file in Sources/NIOCore.
+//
+// The real module needs the headers of Apple's SDK.
 // EventLoop.swift
 public protocol EventLoopGroup: AnyObject, Sendable {}
 // Channel.swift

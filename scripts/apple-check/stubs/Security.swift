@@ -1,4 +1,4 @@
-// https://developer.apple.com/documentation/security/… ; without toll-free bridging: what CF types bridge to stands for them.
+// https://developer.apple.com/documentation/security/… ; without toll-free bridging: the bridged types replace the CF types.
 @_exported import Foundation
 public typealias CFData = Data
 public typealias CFArray = [Any]

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Puts one bug after another into a copy of RoomCore and runs the simulation of rooms: each bug has to be seen.
+# Puts each bug into a copy of RoomCore and runs the simulation of rooms, which must detect it.
 #
-#   scripts/mutants/rooms/run.sh [TEXT]     only those with TEXT in their line
-#   scripts/mutants/rooms/run.sh --simulate FROM TO     no bugs: lives through those worlds, with a release build
+#   scripts/mutants/rooms/run.sh [TEXT]     only bugs with TEXT in their line
+#   scripts/mutants/rooms/run.sh --simulate FROM TO     no bugs: runs these worlds with a release build
 #
-# list.txt has a bug a line: NAME|FILE|SED SCRIPT. A script that changes nothing, or gives what does not compile, counts as failed: the
-# code has moved on, and so must the list. While a bug is looked for, the next one is built.
+# list.txt has one bug per line: NAME|FILE|SED SCRIPT. A script that changes nothing, or whose result does not compile, counts as failed,
+# and the list must be updated. The next bug is built while the current one is simulated.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 here=scripts/mutants/rooms
 core=Sources/Core/RoomCore
 copy=.build/mutants-rooms
-# Worlds that each bug has to be seen in; most are seen in the first few, the rarest in the 2412th.
+# The number of worlds for each bug. Most bugs appear in the first few, the rarest in the 2412th.
 worlds=2600
 
 # prepare COPY: a small package with the rules of rooms and their simulation, without the bugs of an earlier run
@@ -26,7 +26,7 @@ prepare() {
     rm "$1/Sources/Simulate/RoomsSimulationTests.swift"
     cp "$here/main.swift.txt" "$1/Sources/Simulate/main.swift"
 }
-# Optimised, which pays after some three hundred worlds, but file by file: so a bug costs the build of one file.
+# Optimised, which is faster for more than about three hundred worlds, but file by file, so that a bug rebuilds one file.
 build() { timeout 600 swift build --package-path $copy --disable-index-store -Xswiftc -O > $copy/build.log 2>&1; }
 
 if [ "${1:-}" = --simulate ]; then
@@ -36,7 +36,7 @@ if [ "${1:-}" = --simulate ]; then
     exec $copy/.build/release/Simulate "$2" "$3"
 fi
 
-# simulate NUMBER: lives through the worlds with the program of a bug, until one has gone wrong; 0 is the code as it is
+# simulate NUMBER: runs the worlds with a bug's program until one fails; 0 is the unchanged code
 simulate() {
     local program=$copy/runs/$1 started=$SECONDS verdict
     timeout 300 "$program" 1 $worlds 1 > "$program.log" 2>&1
@@ -48,7 +48,7 @@ simulate() {
     rm "$program"
     printf '%-8s %s (%d s): %s\n' $verdict "$2" $((SECONDS - started)) "$(tail -n 1 "$program.log" | cut -c 1-160)" > "$program.out"
 }
-# start NUMBER NAME: the same, beside what else is done, with two at a time
+# start NUMBER NAME: the same in the background, with two at a time
 start() {
     cp $copy/.build/debug/Simulate "$copy/runs/$1"
     while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
