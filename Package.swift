@@ -24,11 +24,11 @@ let pure = strict + [.strictMemorySafety()]
     let translations = (resources: [Resource](), excluded: ["Resources"])
 #endif
 
-// The page of `holdfast serve quotes`, built into the tool.
+// The page of `holdfast serve quotes`, built into its server.
 let page: [Resource] = [
     "quotes.html", "page.css", "page.mjs", "table.mjs", "market.mjs", "worker.mjs", "feed.mjs", "backoff.mjs", "book.mjs",
     "messagepack.mjs",
-].map { .embedInCode("Quotes/Page/\($0)") }
+].map { .embedInCode("Page/\($0)") }
 
 // The page of the hub, built into it.
 let hubPage: [Resource] = [
@@ -276,17 +276,30 @@ let package = Package(
             name: "HoldfastTesting",
             dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, deques],
             path: "Sources/Tools/HoldfastTesting", swiftSettings: strict),
+        // What the tool writes to a terminal and reads from one.
+        .target(
+            name: "HoldfastTerminal", dependencies: ["Holdfast", "MachineCore", "RoomCore"], path: "Sources/Tools/HoldfastTerminal",
+            swiftSettings: strict),
+        // What `holdfast doctor` runs.
+        .target(
+            name: "HoldfastDoctor", dependencies: ["Holdfast", "HoldfastTerminal", "MachineCore"], path: "Sources/Tools/HoldfastDoctor",
+            swiftSettings: strict),
+        // What `holdfast serve quotes` and `holdfast quotes` run.
+        .target(
+            name: "HoldfastMarket",
+            dependencies: [
+                "Holdfast", "HoldfastServer", "HoldfastQuotes", "HoldfastTerminal", "QuotesCore", "MachineCore", "WebSocketRuntime",
+            ],
+            path: "Sources/Tools/HoldfastMarket", resources: page, swiftSettings: strict),
         .executableTarget(
             name: "HoldfastTool",
             dependencies: [
-                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs", "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms",
-                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage",
-                "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, logging,
-                metrics,
-                arguments,
-                histogram,
+                "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastTerminal", "HoldfastDoctor", "HoldfastMarket", "HoldfastCodecs",
+                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore",
+                "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage", "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore",
+                "WebSocketCore", "WebSocketRuntime", nioCore, logging, metrics, arguments, histogram,
             ],
-            path: "Sources/Tools/holdfast", resources: page, swiftSettings: strict),
+            path: "Sources/Tools/holdfast", swiftSettings: strict),
 
         // Peers of the conformance, interop and benchmark scripts.
         .executableTarget(
@@ -449,12 +462,23 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "HoldfastTerminalTests", dependencies: ["HoldfastTerminal", "Holdfast", "RoomCore", "WebSocketCore"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastDoctorTests", dependencies: ["HoldfastDoctor", "HoldfastTerminal", "Holdfast"], swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastMarketTests",
+            dependencies: [
+                "HoldfastMarket", "HoldfastTerminal", "Holdfast", "HoldfastQuotes", "HoldfastServer", "MachineCore", "ProtocolCore",
+                "QuotesCore", "WebSocketCore",
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "HoldfastToolTests",
             dependencies: [
-                "HoldfastTool", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastQuotes", "HoldfastRooms",
-                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore",
-                "CodecCore", "StreamCore", "ProtocolCore", "QuotesCore", "WebSocketCore", metrics, logging,
-                arguments,
+                "HoldfastTool", "HoldfastTerminal", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastRooms",
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore", "CodecCore", "StreamCore",
+                "WebSocketCore", metrics, logging, arguments,
             ], swiftSettings: strict),
     ]
 )
@@ -462,10 +486,11 @@ let package = Package(
 // A Mac that tests for iOS builds all targets there are, and iOS has no processes: it leaves those out that start any.
 if Context.environment["HOLDFAST_FOR_IOS"] != nil {
     let unfit = [
-        "HoldfastTool", "HoldfastPeer", "HoldfastProbe", "FootprintConnect", "FootprintBare", "FuzzTargets", "FuzzTests", "ScriptedPeers",
-        "HoldfastTests",
+        "HoldfastTool", "HoldfastTerminal", "HoldfastDoctor", "HoldfastMarket", "HoldfastPeer", "HoldfastProbe", "FootprintConnect",
+        "FootprintBare", "FuzzTargets", "FuzzTests", "ScriptedPeers", "HoldfastTests",
     ]
-    let left = Set(unfit + ["HoldfastServerTests", "HoldfastHubTests", "HoldfastRouterTests", "HoldfastTestingTests", "HoldfastToolTests"])
+    let tests = ["Server", "Hub", "Router", "Testing", "Tool", "Terminal", "Doctor", "Market"].map { "Holdfast\($0)Tests" }
+    let left = Set(unfit + tests)
     package.targets.removeAll { left.contains($0.name) }
     package.products.removeAll { $0.name == "holdfast" }
 }

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { WebSocket } = createRequire("/usr/share/nodejs/")("/usr/share/nodejs/ws");
-const page = new URL("../../Sources/Tools/holdfast/Quotes/Page/", import.meta.url);
+const page = new URL("../../Sources/Tools/HoldfastMarket/Page/", import.meta.url);
 const { Book, Order, fields } = await import(new URL("book.mjs", page));
 const { decode, encode } = await import(new URL("messagepack.mjs", page));
 

@@ -53,6 +53,7 @@ certificate leaf between 30 ec "$here_names" ec_paramgen_curve:prime256v1
 certificate soon root 5 rsa:2048 "$here_names"
 certificate expired root -1 rsa:2048 "$here_names"
 certificate elsewhere root 30 rsa:2048 'subjectAltName=DNS:other.example'
+certificate client root 30 ec 'extendedKeyUsage=clientAuth' ec_paramgen_curve:prime256v1
 cat leaf.pem between.pem > chain.pem
 
 # --- Healthy servers
@@ -160,6 +161,16 @@ ill="--patience 2 --timeout 60 --limit-cap 64K"
     diagnose 'the certificate is for another host' 5 "found['tls.wrongHost'] and seen['security']['chain'][0]['names'] == ['other.example']" "$ours_elsewhere" --ca root.pem $ill
     diagnose 'the authority is not trusted' 5 "found['tls.unknownAuthority']" "$nginx" $ill
     diagnose '--insecure examines the rest' 0 "found['tls.unverified'] and seen['security']['version'] == '1.3' and seen['pings']['answered'] == 10 and found['tls.expiry']['severity'] == 'warning'" "$ours_expired" --insecure $well --limit-cap 1K
+    for version in 1.2 1.3; do
+        start "guarded $version" "$PYTHON" "$PEERS/python.py" echo-server --tls-cert chain.pem --tls-key leaf.key --tls-client-ca root.pem \
+            --tls-version "$version"
+        diagnose "TLS $version, a client certificate" 0 "$echoes and 'tls.trusted' in found and len(seen['security']['chain']) == 3" \
+            "wss://127.0.0.1:$port/" --ca root.pem --cert client.pem --key client.key $well --limit-cap 1K
+        diagnose "TLS $version, a client certificate and --insecure" 0 "$echoes and 'tls.unverified' in found and seen['security']['chain']" \
+            "wss://127.0.0.1:$port/" --insecure --cert client.pem --key client.key $well --limit-cap 1K
+        diagnose "TLS $version, no client certificate" 3 "'--cert and --key' in found['upgrade.lost']['advice']" \
+            "wss://127.0.0.1:$port/" --ca root.pem $ill
+    done
     diagnose 'TLS on a plain port' 5 "found['tls.tls']" "${ours/ws:/wss:}" $ill
     diagnose 'the timeout ends the examination' 7 "seen['unfinished'] and seen['pings']" "$broken/mute" --patience 1 --timeout 2.5
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 
-const page = new URL("../../Sources/Tools/holdfast/Quotes/Page/", import.meta.url);
+const page = new URL("../../Sources/Tools/HoldfastMarket/Page/", import.meta.url);
 const { backoff } = await import(new URL("backoff.mjs", page));
 const { Book, Order } = await import(new URL("book.mjs", page));
 const { Market, matcher } = await import(new URL("market.mjs", page));

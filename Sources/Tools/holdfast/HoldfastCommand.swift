@@ -1,4 +1,5 @@
 import ArgumentParser
+import HoldfastTerminal
 
 @main struct HoldfastCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

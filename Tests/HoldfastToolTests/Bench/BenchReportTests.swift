@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTerminal
 import Testing
 
 @testable import HoldfastTool

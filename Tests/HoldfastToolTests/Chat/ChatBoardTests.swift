@@ -1,4 +1,5 @@
 import HoldfastRooms
+import HoldfastTerminal
 import RoomCore
 import Testing
 

@@ -1,3 +1,4 @@
+import HoldfastTerminal
 import Testing
 
 @testable import HoldfastTool

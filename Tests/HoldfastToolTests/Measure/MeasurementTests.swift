@@ -1,4 +1,5 @@
 import CodecCore
+import HoldfastTerminal
 import Testing
 
 @testable import HoldfastTool

@@ -4,6 +4,7 @@ import Foundation
 import Holdfast
 import HoldfastRouter
 import HoldfastServer
+import HoldfastTerminal
 import Logging
 import Testing
 import WAMPCore

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastTerminal
 import Testing
 
 @testable import HoldfastTool

@@ -1,3 +1,5 @@
+import HoldfastTerminal
+
 @testable import HoldfastTool
 
 /// A decoder, an editor and a screen wired together, driven by the bytes a keyboard sends.

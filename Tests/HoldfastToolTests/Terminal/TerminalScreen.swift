@@ -1,3 +1,5 @@
+import HoldfastTerminal
+
 @testable import HoldfastTool
 
 /// A model of a terminal: enough of ECMA-48 to see what the line editor leaves on it.

@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastTerminal
 import Testing
 import WAMPCore
 

@@ -24,12 +24,12 @@ struct ClientTLS: Sendable {
         for root in options.additionalRoots {
             configuration.additionalTrustRoots.append(.certificates(try root.certificates(of: "the additional roots")))
         }
-        // An inspected server may be anyone, and must not learn who inspects it.
-        if !isInspection { try options.identity?.apply(to: &configuration) }
+        // An inspected server may be anyone, and must not learn who inspects it, unless the options accept any server.
+        if !isInspection || options.isInsecure { try options.identity?.apply(to: &configuration) }
         configuration.minimumTLSVersion = options.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         // RFC 9112 over TLS: a server that also supports HTTP/2 must not choose it unless it was offered.
         configuration.applicationProtocols = options.applicationProtocols
-        if options.isInsecure {
+        if options.isInsecure, !isInspection {
             configuration.certificateVerification = .none
         } else if isInspection || trust.address != nil {
             // The gate verifies an address: NIOSSL would compare the socket's own address with the certificate, which may be a proxy's.

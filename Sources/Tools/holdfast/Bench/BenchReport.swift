@@ -1,4 +1,5 @@
 import Histogram
+import HoldfastTerminal
 
 /// The result of a benchmark, as `--json` prints it; message times are in microseconds.
 struct BenchReport: Hashable, Sendable, Codable {
@@ -147,29 +148,10 @@ struct BenchReport: Hashable, Sendable, Codable {
 }
 
 extension Int {
-    /// The number with a comma before every three digits: `1,234,567`.
-    var grouped: String {
-        let digits = String(magnitude)
-        let groups = digits.enumerated().map { index, digit in
-            index > 0 && (digits.count - index).isMultiple(of: 3) ? ",\(digit)" : "\(digit)"
-        }
-        return (self < 0 ? "-" : "") + groups.joined()
-    }
-
     /// The number of microseconds as a latency: `42 µs`, `1.25 ms`, `60 s or more`.
     var latencyPhrase: String {
         if self >= Latencies.longest { return "60 s or more" }
         return self < 1000 ? "\(self) µs" : Duration.microseconds(self).phrase
-    }
-
-    /// The number of bytes with three significant digits: `512 B`, `1.5 KiB`, `20 MiB`.
-    var bytesPhrase: String {
-        var value = Double(self)
-        for unit in ["B", "KiB", "MiB", "GiB"] {
-            if value < 1000 { return "\(value.inThreeFigures) \(unit)" }
-            value /= 1024
-        }
-        return "\(value.inThreeFigures) TiB"
     }
 }
 
@@ -239,11 +221,6 @@ struct LatencyChart: Hashable, Sendable {
         let fraction = String(hundredths % 100)
         return "\(hundredths / 100)." + String(repeating: "0", count: 2 - fraction.count) + fraction + " %"
     }
-}
-
-extension String {
-    func paddedLeft(to width: Int) -> String { String(repeating: " ", count: Swift.max(0, width - count)) + self }
-    func paddedRight(to width: Int) -> String { self + String(repeating: " ", count: Swift.max(0, width - count)) }
 }
 
 /// A distribution of times from 1 µs to 60 s, with three significant digits.

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTerminal
 
 /// The counts of one connection or of all.
 struct Tally: Sendable {

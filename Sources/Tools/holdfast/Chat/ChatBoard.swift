@@ -1,4 +1,5 @@
 import HoldfastRooms
+import HoldfastTerminal
 import RoomCore
 
 /// A chat on a terminal: the messages with their delivery marks, the people present, and the input line.

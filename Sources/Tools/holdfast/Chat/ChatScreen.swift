@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastRooms
+import HoldfastTerminal
 import WebSocketRuntime
 
 /// Owns the terminal that a chat is drawn on.

@@ -1,5 +1,6 @@
 import CodecCore
 import HoldfastRooms
+import HoldfastTerminal
 import MachineCore
 import RoomCore
 

@@ -1,4 +1,5 @@
 import HoldfastRooms
+import HoldfastTerminal
 import WebSocketRuntime
 
 /// Sends lines as messages, and reports the outcome of each, in their order.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastTerminal
 
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

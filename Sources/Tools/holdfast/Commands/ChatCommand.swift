@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 import HoldfastRooms
+import HoldfastTerminal
 
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import Foundation
 import Holdfast
 import HoldfastHub
 import HoldfastRooms
+import HoldfastTerminal
 import HoldfastTesting
 
 struct DemoCommand: AsyncParsableCommand {

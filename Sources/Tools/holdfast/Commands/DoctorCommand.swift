@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastDoctor
+import HoldfastTerminal
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,7 +62,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if connection.maxMessage != nil {
             throw ValidationError("--max-message limits received messages; to test the server's limit, use --limit-cap.")
         }
-        if let limitCap, limitCap.bytes > Wire.largest / 2 { throw ValidationError("--limit-cap: at most 32M.") }
+        if let limitCap, limitCap.bytes > Examination.greatestLimitCap { throw ValidationError("--limit-cap: at most 32M.") }
         if let idle, idle.duration < .milliseconds(100) { throw ValidationError("--idle: at least 0.1 seconds.") }
         for (name, value) in [("--patience", patience), ("--timeout", timeout)] {
             if let value, value.duration < .milliseconds(100) { throw ValidationError("\(name): at least 0.1 seconds.") }
@@ -70,27 +72,23 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let configuration = try connection.configuration(for: url, environment: environment)
-        let options: ClientOptions
-        do { options = try ClientOptions(url.string, configuration) } catch {
+        let showsProgress = !json && isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
+        let examination: Examination
+        do {
+            examination = try Examination(
+                of: url, configuration, patience: patience?.duration ?? .seconds(5), time: timeout?.duration ?? .seconds(60),
+                limitCap: limitCap?.bytes ?? 4 << 20, idle: idle?.duration
+            ) { probe in
+                if showsProgress { StandardOutput.write("\r\u{1B}[K\(probe) …", to: STDERR_FILENO) }
+            }
+        } catch {
             for line in error.lines { StandardOutput.warn(line) }
             throw Outcome(error).code
         }
-        var observations = Observations(url: "\(url)")
-        observations.proxy = options.proxy.map { ProxyView(url: "\($0)", isFromEnvironment: connection.way.proxies.proxy == nil) }
-        let showsProgress = !json && isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb"
-        let notes = CaseNotes(observations) { probe in
-            if showsProgress { StandardOutput.write("\r\u{1B}[K\(probe) …", to: STDERR_FILENO) }
-        }
-        let silence = idle?.duration
-        let time = (timeout?.duration ?? .seconds(60)) + (silence.map { $0 * 3 } ?? .zero)
-        let target = ProbeTarget(options: options, patience: patience?.duration ?? .seconds(5), end: .now + time)
-        let examination = Examination(
-            target: target, notes: notes, isCompressionTried: !connection.noCompression, limitCap: limitCap?.bytes ?? 4 << 20, idle: silence
-        )
         if connection.insecure { StandardOutput.warn("WARNING: --insecure: the server is not verified, and gets what you send.") }
         let stopped = await Self.until(examination)
         if showsProgress { StandardOutput.write("\r\u{1B}[K", to: STDERR_FILENO) }
-        let report = DoctorReport(await notes.observations, stopped: stopped)
+        let report = await examination.report(stopped: stopped)
         let style = Style(isTerminal: StandardOutput.isTerminal, environment: environment)
         StandardOutput.write(json ? report.json + "\n" : report.text(style))
         if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }

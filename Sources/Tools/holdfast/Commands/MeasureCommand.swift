@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dispatch
 import Foundation
+import HoldfastTerminal
 
 #if canImport(CDispatch)
     import CDispatch

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastTerminal
 import WebSocketRuntime
 
 struct PinCommand: AsyncParsableCommand {

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastMarket
 import HoldfastQuotes
+import HoldfastTerminal
 import QuotesCore
 
 struct QuotesCommand: AsyncParsableCommand {

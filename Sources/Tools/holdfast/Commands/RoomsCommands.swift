@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HoldfastRooms
+import HoldfastTerminal
 import RoomCore
 import WebSocketRuntime
 

@@ -2,8 +2,10 @@ import ArgumentParser
 import Foundation
 import Holdfast
 import HoldfastHub
+import HoldfastMarket
 import HoldfastRouter
 import HoldfastServer
+import HoldfastTerminal
 import QuotesCore
 import WebSocketCore
 import WebSocketRuntime

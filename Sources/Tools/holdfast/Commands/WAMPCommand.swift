@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HoldfastTerminal
 import HoldfastWAMP
 
 struct WAMPCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastTerminal
 
 /// The connection of `connect`: a single one, or one that reconnects.
 enum Link: Sendable {

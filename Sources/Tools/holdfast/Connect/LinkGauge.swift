@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastTerminal
 
 /// Collects the statistics for `connect --stats` while a link is in use.
 actor LinkGauge {

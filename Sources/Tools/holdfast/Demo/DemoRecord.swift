@@ -1,4 +1,5 @@
 import HoldfastRooms
+import HoldfastTerminal
 
 /// The messages of the demo and where they arrived: the facts for checking that nothing was lost, repeated or reordered.
 ///

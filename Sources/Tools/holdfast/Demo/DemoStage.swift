@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastRooms
+import HoldfastTerminal
 
 /// Collects the events of the demo: keeps the record and prints the timeline.
 actor DemoStage {

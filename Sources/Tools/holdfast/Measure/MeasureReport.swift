@@ -1,3 +1,5 @@
+import HoldfastTerminal
+
 /// The costs of messages in each format, as `holdfast measure --json` prints them; times are per message, in microseconds.
 struct MeasureReport: Hashable, Sendable, Codable {
     /// The size of all messages.

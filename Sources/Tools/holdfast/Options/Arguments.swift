@@ -2,6 +2,7 @@ public import ArgumentParser
 import Foundation
 import Holdfast
 public import HoldfastQuotes
+import HoldfastTerminal
 import HoldfastTesting
 
 /// The URL to connect to.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastTerminal
 
 /// The options that configure a connection.
 struct ConnectionOptions: ParsableArguments {

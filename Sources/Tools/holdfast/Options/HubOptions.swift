@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HoldfastHub
+import HoldfastTerminal
 import Logging
 
 /// The options of a hub: storage, authentication and limits.

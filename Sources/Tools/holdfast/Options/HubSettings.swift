@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Holdfast
+import HoldfastTerminal
 
 extension ByteCount: Decodable {
     /// Decodes a number, or a text with a unit.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 import HoldfastRooms
+import HoldfastTerminal
 
 /// The options for rooms: the room, the user and the local store.
 struct RoomOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import CodecCore
 import Foundation
 import Holdfast
 import HoldfastRouter
+import HoldfastTerminal
 import Logging
 import MachineCore
 import WAMPSigning

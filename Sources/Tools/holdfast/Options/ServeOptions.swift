@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 import HoldfastServer
+import HoldfastTerminal
 
 /// The options of a server: address, TLS and logging.
 struct ServeOptions: ParsableArguments {

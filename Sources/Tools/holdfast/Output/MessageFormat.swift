@@ -2,14 +2,13 @@ import ArgumentParser
 import CodecCore
 import Foundation
 import Holdfast
+import HoldfastTerminal
 import MachineCore
 
 /// The format of printed messages: one for terminals, one for pipes.
 ///
 /// On a terminal, a mark shows the direction, and control sequences from the peer are escaped. In a pipe, text is printed unmarked and
-/// unchanged, so that `
-///  jq` and `
-///  head` see what the peer sent.
+/// unchanged, so that `jq` and `head` see what the peer sent.
 struct MessageFormat: Hashable, Sendable {
     enum Direction: Hashable, Sendable { case sent, received }
 
@@ -125,9 +124,7 @@ enum JSONLayout {
     }
 }
 
-/// Formats bytes as a hex dump: `00000000  48 65 6c 6c
-/// Hell
-/// `.
+/// Formats bytes as a hex dump: `00000000  48 65 6c 6c  |Hell|`.
 enum HexDump {
     private static let rowLength = 16
 
@@ -147,14 +144,5 @@ enum HexDump {
     /// Returns the first bytes on one line, for a message that is not dumped completely.
     static func preview(of bytes: [UInt8], limit: Int = 16) -> String {
         Hexadecimal.text(bytes.prefix(limit), separator: " ") + (bytes.count > limit ? " …" : "")
-    }
-}
-
-extension Encodable {
-    /// Returns the value as JSON over several lines, with sorted keys.
-    func inPrettyJSON() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastHub
 import HoldfastServer
+import HoldfastTerminal
 import Logging
 import Metrics
 
@@ -118,20 +119,6 @@ struct SelfSignedCertificate: Sendable {
                     + "install it, or give --tls-cert and --tls-key")
         }
     }
-}
-
-/// The log of a development server on standard error, one line per event.
-struct ServerLog: Sendable {
-    let style: Style
-    let isQuiet: Bool
-
-    func note(_ text: String) {
-        if !isQuiet { write(text) }
-    }
-
-    func problem(_ text: String) { write(style.paint(text.escapedOnOneLine, .bad)) }
-
-    private func write(_ text: String) { StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + text) }
 }
 
 /// Writes the log messages of a library to the log of a development server.

@@ -1,3 +1,5 @@
+import HoldfastTerminal
+
 /// A line editor with a prompt: turns keys and incoming lines into screen updates, and keeps its line while others are printed above it.
 ///
 /// It does no I/O. The prompt takes exactly one row and scrolls sideways, so that erasing it does not depend on how the terminal wrapped

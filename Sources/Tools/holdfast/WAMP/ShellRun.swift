@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HoldfastTerminal
 import WAMPCore
 import WebSocketRuntime
 

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import CodecCore
+import HoldfastTerminal
 import MachineCore
 public import WAMPCore
 

@@ -1,5 +1,6 @@
 import CodecCore
 import Holdfast
+import HoldfastTerminal
 import HoldfastWAMP
 import Logging
 import WAMPCore

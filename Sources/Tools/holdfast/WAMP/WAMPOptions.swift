@@ -2,6 +2,7 @@ import ArgumentParser
 import CodecCore
 import Foundation
 import Holdfast
+import HoldfastTerminal
 import HoldfastWAMP
 import WAMPCore
 import WAMPSigning
