@@ -1,3 +1,4 @@
+import Holdfast
 import HoldfastProtocols
 import MachineCore
 import ProtocolCore
@@ -8,7 +9,7 @@ import ProtocolCore
 ///
 /// The server answers `hello` with `welcome`, and may send `rest`. `+7` and `-7` are events of request 7, and `-7` is the last one.
 /// Other texts are events without a request.
-struct EchoRules: ProtocolMachine, Hashable {
+struct EchoRules: ProtocolMachine {
     typealias Received = String
     typealias Sent = String
     enum Command: Hashable, Sendable {
@@ -22,12 +23,15 @@ struct EchoRules: ProtocolMachine, Hashable {
         var text: String
     }
     private(set) var isReady = false
-    /// How often reading was paused for a consumer.
-    private(set) var pauses = 0
+    /// Whether reading has been paused for a consumer; ``pauses`` announces it.
+    private(set) var hasPaused = false
+    private let pauses: Changes
     private(set) var cancelled: [RequestID] = []
     /// Whether the client must wait before it reconnects after this connection.
     private var mustWait = false
     private var waiting: [String] = []
+
+    init(pauses: Changes = Changes()) { self.pauses = pauses }
 
     var deadline: Moment? { nil }
     func wake(at now: Moment, into effects: inout [Effect]) {}
@@ -35,12 +39,14 @@ struct EchoRules: ProtocolMachine, Hashable {
     mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
         case .opened: effects.append(.send("hello"))
-        case .lost(let unsent):
+        case .lost(let unsent, _):
             isReady = false
             effects.append(.event(Event(text: "lost \(unsent.count)")))
-            if mustWait { effects.append(.end(.reconnect(after: .seconds(30), .goingAway, reason: "the server mustWait"))) }
+            if mustWait { effects.append(.end(.reconnect(after: .seconds(30), .goingAway, reason: "the server needs a pause"))) }
             mustWait = false
-        case .paused: pauses += 1
+        case .paused:
+            hasPaused = true
+            pauses.announce()
         case .resumed: break
         case .received("welcome"):
             isReady = true

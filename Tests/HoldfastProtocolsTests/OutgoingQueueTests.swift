@@ -2,6 +2,7 @@ import Holdfast
 import HoldfastTesting
 import HoldfastProtocols
 import ProtocolCore
+import ProtocolStage
 import MachineCore
 import Testing
 import WebSocketCore
@@ -59,8 +60,8 @@ import WebSocketRuntime
         queue.drain()
         near.cut()
         _ = await near.ended()
-        // No event says that the waiting message has returned.
-        while queue.count < 3, !Task.isCancelled { await Task.yield() }
+        // The message that waited comes back a moment later.
+        await queue.changes.until { queue.count == 3 }
         #expect(queue.close().unsent == ["1", "2", "3"])
     }
 

@@ -3,38 +3,30 @@ import HoldfastProtocols
 import HoldfastTesting
 import MachineCore
 import ProtocolCore
+import ProtocolStage
 import Testing
 import WebSocketCore
 
 @Suite(.timeLimit(.minutes(1))) struct ProtocolClientTests {
     private typealias Client = ProtocolClient<EchoRules>
-    private let clock = ManualClock()
-    private let server: MemoryServer
-    private let socket: WebSocket
+    private let stage = ProtocolStage(timesConnections: true)
+    private let pauses = Changes()
+    private var clock: ManualClock { stage.clock }
 
-    init() {
-        let server = MemoryServer(clock: clock)
-        var options = WebSocketOptions()
-        options.reconnect.backoff = Backoff(base: .seconds(1), jitter: .proportional(0))
-        self.server = server
-        socket = WebSocket(options, clock: clock, connect: server.connect)
+    private func client() -> Client {
+        Client(EchoRules(pauses: pauses), over: stage.socket, clock: clock) { _ in EchoCoding() }
     }
-
-    private func client() -> Client { Client(EchoRules(), over: socket, clock: clock) { _ in EchoCoding() } }
 
     /// The server's end of the next connection, after the client's hello.
     private func peer(isReady: Bool = true) async throws -> (MemoryTransport, WebSocketMessages.AsyncIterator) {
-        let peer = try #require(await server.nextAttempt()).accept()
+        let peer = try await stage.answer()
         var messages = WebSocketConnection(peer).messages.makeAsyncIterator()
         #expect(try await messages.next() == .text("hello"))
         if isReady { try await peer.send(.text("welcome")) }
         return (peer, messages)
     }
 
-    private func pause(_ duration: Duration = .seconds(1)) async {
-        while await clock.nextSleep() != duration {}
-        clock.advance(by: duration)
-    }
+    private func pause(_ duration: Duration = .seconds(1)) async { await stage.pass(duration) }
 
     @Test func `a wait that the machine requests after the loss is respected`() async throws {
         let client = client()
@@ -46,7 +38,7 @@ import WebSocketCore
         for await state in client.states { if case .waiting = state { break } }
         await pause()
         // The socket did not learn of the wait yet, so this connection is ended before any message.
-        let early = try #require(await server.nextAttempt()).accept()
+        let early = try await stage.answer()
         var messages = WebSocketConnection(early).messages.makeAsyncIterator()
         #expect(try await messages.next() == nil)
         let before = clock.now
@@ -130,9 +122,9 @@ import WebSocketCore
     @Test func `a late ephemeral message is dropped`() async throws {
         var configuration = WebSocketConfiguration()
         (configuration.limits.sendBuffer, configuration.limits.receiveBuffer) = (64, 64)
-        let server = MemoryServer(configuration: configuration, clock: clock)
-        let client = Client(EchoRules(), over: WebSocket(clock: clock, connect: server.connect), clock: clock) { _ in EchoCoding() }
-        let peer = try #require(await server.nextAttempt()).accept()
+        let stage = ProtocolStage(configuration: configuration, timesConnections: true)
+        let client = Client(EchoRules(), over: stage.socket, clock: stage.clock) { _ in EchoCoding() }
+        let peer = try await stage.answer()
         try await peer.send(.text("welcome"))
         try await client.ready()
         peer.stall()
@@ -239,7 +231,7 @@ import WebSocketCore
         let events = client.events(delivery: .everyMessage(capacity: 2))
         var (peer, messages) = try await peer()
         for number in 0..<10 { try await peer.send(.text("news \(number)")) }
-        while client.read(\.pauses) == 0 { await Task.yield() }
+        await pauses.until { client.read(\.hasPaused) }
         async let answer = client.request { .ask($0, "a") }
         #expect(try await messages.next() == .text("1 a"))
         try await peer.send(.text("-1"))
@@ -253,7 +245,7 @@ import WebSocketCore
         let events = client.events(delivery: .everyMessage(capacity: 2))
         let (peer, _) = try await peer()
         for number in 0..<5 { try await peer.send(.text("news \(number)")) }
-        while client.read(\.pauses) == 0 { await Task.yield() }
+        await pauses.until { client.read(\.hasPaused) }
         await client.socket.close()
         for await state in client.states { if case .closed = state { break } }
         var texts: [String] = []
@@ -346,11 +338,11 @@ import WebSocketCore
     }
 
     @Test func `a connection whose coding cannot be created ends with that error`() async throws {
-        let client = Client(EchoRules(), over: socket, clock: clock) { opening throws(ConnectionEnd) in
+        let client = Client(EchoRules(), over: stage.socket, clock: clock) { opening throws(ConnectionEnd) in
             guard opening.subprotocol == "echo" else { throw .stop }
             return EchoCoding()
         }
-        _ = try #require(await server.nextAttempt()).accept()
+        _ = try await stage.answer()
         #expect(await code { try await client.ready() } == .closed)
     }
 
@@ -363,7 +355,7 @@ import WebSocketCore
         #expect(gone == nil)
         // The test holds the socket, so the connection stays. The machine gets no more messages.
         try await peer.send(.text("bad"))
-        #expect(socket.isConnected)
+        #expect(stage.socket.isConnected)
     }
 }
 

@@ -7,11 +7,13 @@ import Testing
 
 /// A real server and a real socket, with a faulty link between them.
 @Suite(.timeLimit(.minutes(5))) struct QuoteFaultTests {
-    /// Waits for a condition.
-    ///
-    /// Only the suite's time limit ends a wait without success.
-    private func until(_ isReached: () -> Bool) async throws {
-        while !isReached() { try await Task.sleep(for: .milliseconds(2)) }
+    /// Trades every two milliseconds until something is reached; only the suite's time limit ends it if it is never reached.
+    private func trade(_ market: QuoteMarket, until isReached: () -> Bool) async throws {
+        while true {
+            market.trade()
+            if isReached() { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
     }
 
     /// Runs a market server behind a link, with a feed that follows all symbols.
@@ -48,7 +50,7 @@ import Testing
                 market.trade()
                 await Task.yield()
             }
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             #expect(feed.counts.garbage == 0 && feed.counts.gaps == 0)
         }
     }
@@ -57,7 +59,7 @@ import Testing
         let market = QuoteMarket(symbols: 300)
         // The time of the stall depends on the machine.
         try await follow(market, .json, hasManualClock: true) { feed, link in
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             link.stall()
             var trades = 0
             // The system's buffers take the first messages. After that no message is made that cannot be sent.
@@ -69,7 +71,7 @@ import Testing
             // A list of symbols waits. Its length does not grow with the changes.
             for _ in 1...1000 { market.trade() }
             link.resume()
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             let counts = feed.counts
             #expect(counts.conflated >= 300 * 900, "the trades of the last round become one tick of each symbol")
             #expect(counts.ticks + counts.conflated >= UInt64(300 * trades))
@@ -80,13 +82,13 @@ import Testing
     @Test func `with a rate limit the server sends no faster, and the last change arrives`() async throws {
         let market = QuoteMarket(symbols: 3)
         try await follow(market, rate: 5) { feed, _ in
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             let start = ContinuousClock.now
             for _ in 1...400 {
                 market.trade()
                 try await Task.sleep(for: .milliseconds(1))
             }
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             // One at once, and then five a second.
             #expect(Double(feed.counts.ticks) <= 3 * (2 + 5 * seconds))
@@ -99,20 +101,14 @@ import Testing
         try await follow(market) { feed, link in
             // A snapshot has more than 30,000 bytes, so no connection completes one.
             link.cut(after: 8_000...20_000)
-            try await until {
-                market.trade()
-                return feed.counts.connections >= 5
-            }
+            try await trade(market) { feed.counts.connections >= 5 }
             #expect(!feed.isCurrent)
             #expect(feed.counts.quotes > 0)
             // Now a connection completes its snapshot, and then gets only some ticks.
             link.cut(after: 150_000...400_000)
-            try await until {
-                market.trade()
-                return feed.counts.connections >= 9
-            }
+            try await trade(market) { feed.counts.connections >= 9 }
             link.cut(after: nil)
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             #expect(feed.counts.garbage == 0)
         }
     }
@@ -120,11 +116,8 @@ import Testing
     @Test func `a client recovers from messages that the server drops on purpose`() async throws {
         let market = QuoteMarket(symbols: 450) { $0 % 7 == 0 ? .dropped : .sent }
         try await follow(market) { feed, _ in
-            try await until {
-                market.trade()
-                return feed.counts.gaps >= 5
-            }
-            try await until { market.isShown(by: feed) }
+            try await trade(market) { feed.counts.gaps >= 5 }
+            await feed.wait(until: market.isShown)
             #expect(feed.counts.resyncs >= 2 && feed.counts.garbage == 0 && feed.counts.connections == 1)
         }
     }
@@ -134,19 +127,16 @@ import Testing
     ) async throws {
         let market = QuoteMarket(symbols: 250) { $0 % 11 == 0 ? .garbage : .sent }
         try await follow(market, encoding) { feed, _ in
-            try await until {
-                market.trade()
-                return feed.counts.connections >= 2 && feed.counts.garbage >= 4
-            }
+            try await trade(market) { feed.counts.connections >= 2 && feed.counts.garbage >= 4 }
             #expect(feed.complaint == "too much of it could not be trusted")
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
         }
     }
 
     @Test func `a reader that takes five milliseconds for each update sees the newest quotes, and delays no one`() async throws {
         let market = QuoteMarket(symbols: 100)
         try await follow(market) { feed, _ in
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             let slow = Task {
                 var (versions, count) = ([String: Int64](), 0)
                 for await update in feed.updates() {
@@ -164,7 +154,7 @@ import Testing
                 market.trade()
                 await Task.yield()
             }
-            try await until { market.isShown(by: feed) }
+            await feed.wait(until: market.isShown)
             // It ends only when it has seen the last version of every symbol.
             #expect(await slow.value <= 302)
         }

@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastQuotes
 import HoldfastTesting
+import ProtocolStage
 import QuotesCore
 import Testing
 
@@ -55,8 +56,7 @@ import Testing
         #expect(!stage.feed.isCurrent)
         first.transport.cut()
         await stage.until { $0.prices == ["(SAIL 100)"] }
-        await stage.pause()
-        let second = try await stage.accept()
+        let second = try await stage.acceptAgain()
         #expect(try await second.request() == .subscribe(id: 1, symbols: ["*"], rate: nil))
         // Another server of this market has other numbers for the same symbols.
         try await second.snapshot(1, [("BANK", 1, 200)], isLast: false)
@@ -90,14 +90,15 @@ import Testing
         try await peer.transport.send(.text("no MessagePack"))
         // The definition of a symbol may have been lost, so a tick for it is not invalid before the resync has ended.
         try await peer.tick(2, 9, 1, by: 1)
+        // A refusal that nobody asked for changes nothing, and the feed announces it.
+        try await peer.send(.refusal(.init(id: 9, code: .badRequest, message: "no")))
         await stage.until { $0.counts.messages == 2 }
         #expect(stage.feed.counts.garbage == 2)
         try await peer.tick(3, 10, 1, by: 1)
         #expect(await peer.transport.closeCode() == .invalidPayload)
         await stage.until { $0.complaint != nil }
         // The next resync may fix it.
-        await stage.pause()
-        let second = try await stage.accept()
+        let second = try await stage.acceptAgain()
         _ = try await second.request()
         try await second.snapshot(1, [("SAIL", 2, 101), ("BANK", 1, 200)])
         await stage.until { $0.isCurrent }
@@ -121,13 +122,12 @@ import Testing
         stage.clock.advance(by: .seconds(10))
         guard case .failure = await first.transport.ended() else { throw TransportError(.lost, "closed in peace") }
         await stage.until { $0.complaint != nil }
-        await stage.pause()
-        _ = try await stage.accept()
+        _ = try await stage.acceptAgain()
     }
 
     @Test func `a server without a subprotocol of quotes is left for good`() async throws {
         let stage = QuoteStage()
-        let peer = try #require(await stage.server.nextAttempt()).accept()
+        let peer = try await stage.base.answer()
         #expect(await peer.closeCode() == .protocolError)
         await stage.until { $0.closure != nil }
         #expect(stage.feed.complaint == "the server agreed on no subprotocol of ours")
@@ -169,7 +169,7 @@ import Testing
         #expect(await updates.next()?.quotes.count == 2)
         try await peer.tick(2, 0, 2, by: 1)
         async let next = updates.next()
-        await stage.sleeper(of: .milliseconds(20))
+        await stage.base.sleeper(of: .milliseconds(20))
         try await peer.tick(3, 0, 3, by: 1)
         try await peer.tick(4, 1, 2, by: 1)
         await stage.until { $0.counts.ticks == 3 }
@@ -183,8 +183,7 @@ import Testing
         _ = await updates.next()
         peer.transport.cut()
         #expect(await updates.next()?.quotes.map(\.isCurrent) == [false, false])
-        await stage.pause()
-        let second = try await stage.accept(market: 2)
+        let second = try await stage.acceptAgain(market: 2)
         #expect(await updates.next() == QuoteUpdate(removed: ["SAIL", "BANK"]), "it is another market")
         _ = try await second.request()
         try await second.snapshot(1, [("SAIL", 1, 1)])

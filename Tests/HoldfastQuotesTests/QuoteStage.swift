@@ -1,30 +1,32 @@
 import Holdfast
 import HoldfastQuotes
 import HoldfastTesting
+import ProtocolStage
 import QuotesCore
 import Testing
 
-/// A feed in a world where nothing happens by itself: the test is the server, and time is the test's.
+/// A feed on a ``ProtocolStage``: the test is the server.
 struct QuoteStage: Sendable {
-    static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
-
-    let clock = ManualClock()
-    let server = MemoryServer()
+    let base = ProtocolStage { QuoteFeed.prepare(&$0) }
     let feed: QuoteFeed
+    var clock: ManualClock { base.clock }
 
-    init(rate: Int? = nil) {
-        var options = WebSocketOptions()
-        options.reconnect = Self.policy
-        QuoteFeed.prepare(&options)
-        let socket = WebSocket(options, seed: 1, clock: clock, connect: server.connect)
-        feed = QuoteFeed(over: socket, rate: rate, clock: clock)
-    }
+    init(rate: Int? = nil) { feed = QuoteFeed(over: base.socket, rate: rate, clock: base.clock) }
 
     /// Answers the next attempt, greets, and returns the server's end.
-    func accept(_ encoding: QuotesEncoding = .messagePack, market: Int64 = 1, symbols: Int64 = 10) async throws -> QuotePeer {
-        let agreement = Agreement(subprotocol: encoding.subprotocol, response: ResponseHead(status: 101))
-        let peer = QuotePeer(transport: try #require(await server.nextAttempt()).accept(agreement), codec: QuotesCodec(encoding))
-        try await peer.send(.welcome(.init(market: market, symbols: symbols)))
+    func accept(_ encoding: QuotesEncoding = .messagePack) async throws -> QuotePeer {
+        try await greet(base.answer(encoding.subprotocol), encoding, market: 1)
+    }
+
+    /// Lets time pass until the feed connects again, greets, and returns the server's end.
+    func acceptAgain(market: Int64 = 1) async throws -> QuotePeer {
+        let encoding = QuotesEncoding.messagePack
+        return try await greet(base.answerAgain(encoding.subprotocol), encoding, market: market)
+    }
+
+    private func greet(_ transport: MemoryTransport, _ encoding: QuotesEncoding, market: Int64) async throws -> QuotePeer {
+        let peer = QuotePeer(transport: transport, codec: QuotesCodec(encoding))
+        try await peer.send(.welcome(.init(market: market, symbols: 10)))
         return peer
     }
 
@@ -40,20 +42,7 @@ struct QuoteStage: Sendable {
     }
 
     /// Waits until the feed is as it should be; only the suite's time limit ends a wait that is in vain.
-    func until(_ isReached: (QuoteFeed) -> Bool) async {
-        while !isReached(feed), !Task.isCancelled { await Task.yield() }
-    }
-
-    /// Waits until somebody sleeps for so long.
-    func sleeper(of duration: Duration) async { while !Task.isCancelled, await clock.nextSleep() != duration {} }
-
-    /// Lets the pause before the next attempt pass.
-    func pause() async {
-        // The feed sleeps, too: shorter before a resync, longer out of patience.
-        var pause = await clock.nextSleep()
-        while !Task.isCancelled, !(.milliseconds(400) ... .seconds(5) ~= pause) { pause = await clock.nextSleep() }
-        clock.advance(by: pause)
-    }
+    func until(_ isReached: (QuoteFeed) -> Bool) async { await feed.wait(until: isReached) }
 }
 
 /// The server's end of a feed's connection.

@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastRooms
 import HoldfastTesting
+import ProtocolStage
 import Observation
 import RoomCore
 import RoomsWire
@@ -171,7 +172,7 @@ import Testing
         await until(model) { $0.messages.count == 1 }
         peer.transport.cut()
         await until(model) { $0.connection != .live }
-        let second = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+        let second = try await stage.answerAgain()
         _ = try await second.next()
         try await second.welcome()
         try await second.state([.said(90), .said(91)], epoch: 0xBB, base: 50)
@@ -203,7 +204,7 @@ import Testing
         let peer = try await stage.answer()
         _ = try await peer.next()
         try await peer.send(.refusal(Refusal(.token, "no")))
-        await stage.until { if case .closed(.refused?) = stage.rooms.state { true } else { false } }
+        await stage.rooms.states.until { if case .closed(.refused?) = $0 { true } else { false } }
         model.draft = "hi"
         await model.send()
         #expect(model.draft == "hi" && model.problem != nil)

@@ -1,3 +1,4 @@
+import Holdfast
 import HoldfastRooms
 import WebSocketRuntime
 import RoomCore
@@ -11,6 +12,8 @@ final class GatedStore: RoomStore {
     }
     private let memory = MemoryRoomStore()
     private let state = LockedValue(State())
+    /// Announced when a transaction begins to wait.
+    let changes = Changes()
 
     var isFull: Bool {
         get { state.withLockedValue(\.isFull) }
@@ -38,7 +41,7 @@ final class GatedStore: RoomStore {
                 if !state.isOpen { state.waiting.append(writer) }
                 return state.isOpen
             }
-            if isOpen { writer.resume() }
+            if isOpen { writer.resume() } else { self.changes.announce() }
         }
         if isFull { throw .full }
         try await memory.commit(changes)

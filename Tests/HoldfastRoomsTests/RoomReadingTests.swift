@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastRooms
 import HoldfastTesting
+import ProtocolStage
 import RoomCore
 import RoomsWire
 import Testing
@@ -37,8 +38,8 @@ import Testing
         var iterator = room.messages.makeAsyncIterator()
         #expect(try await iterator.next() == .entry(.said(1)))
         peer.transport.cut()
-        await stage.until { !stage.rooms.state.isOnline }
-        let second = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+        await stage.rooms.states.until { !$0.isOnline }
+        let second = try await stage.answerAgain()
         _ = try await second.next()
         try await second.welcome()
         try await second.state([.said(90), .said(91)], epoch: 0xBB, base: 50)
@@ -52,18 +53,18 @@ import Testing
         var iterator = room.messages.makeAsyncIterator()
         _ = try await iterator.next()
         for first in stride(from: Int64(2), to: 602, by: 50) { try await peer.entries((first..<first + 50).map { .said($0) }) }
-        await stage.until { room.status.cursor.seq == 601 }
+        await room.until { $0.cursor.seq == 601 }
         #expect(stage.rooms.readyEntries(of: RoomsPeer.room) <= 64)
         for seq in 2...601 { #expect(try await iterator.next()?.entry?.seq == Int64(seq)) }
         #expect(stage.rooms.readyEntries(of: RoomsPeer.room) <= 64)
     }
 
     @Test func `a reader that is behind the store's oldest entry is told about the gap`() async throws {
-        let (stage, peer, room) = try await RoomsStage.live([.said(1)], store: MemoryRoomStore(entriesPerRoom: 100))
+        let (_, peer, room) = try await RoomsStage.live([.said(1)], store: MemoryRoomStore(entriesPerRoom: 100))
         var iterator = room.messages.makeAsyncIterator()
         _ = try await iterator.next()
         for first in stride(from: Int64(2), to: 502, by: 100) { try await peer.entries((first..<first + 100).map { .said($0) }) }
-        await stage.until { room.status.cursor.seq == 501 }
+        await room.until { $0.cursor.seq == 501 }
         #expect(try await iterator.next() == .replaced(room.status.cursor))
         var last: Int64 = 0
         while last < 501 {
@@ -174,11 +175,11 @@ import Testing
         let signals = room.signals
         let member = { (name: String, user: UserName) in PresentMember(connection: name, user: user, presence: Presence()) }
         try await peer.members([member("c3", RoomsPeer.bob), member("c1", RoomsPeer.ann), member("c2", RoomsPeer.bob)])
-        await stage.until { room.status.total == 3 }
+        await room.until { $0.total == 3 }
         #expect(room.members.map(\.user) == [RoomsPeer.ann, RoomsPeer.bob])
         #expect(room.members.last?.connections.map(\.connection) == ["c2", "c3"])
         try await peer.send(.typing(RoomsPeer.room, RoomsPeer.bob, true))
-        await stage.until { room.typing == [RoomsPeer.bob] }
+        await room.until { $0.typing == [RoomsPeer.bob] }
         let signal = Signal(type: "cursor", payload: .json(Array("1".utf8)))
         try await peer.send(.signal(RoomsPeer.room, from: RoomsPeer.bob, connection: "c2", signal))
         var iterator = signals.makeAsyncIterator()

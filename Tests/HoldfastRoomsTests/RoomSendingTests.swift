@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastRooms
 import HoldfastTesting
+import ProtocolStage
 import RoomCore
 import RoomsWire
 import Testing
@@ -19,25 +20,25 @@ import Testing
         let publication = try await peer.publication()
         #expect(publication.content?.type == "chat.text" && publication.content?.payload == .json(Array(#"{"text":"hi"}"#.utf8)))
         #expect(publication.cseq == 1 && publication.id == receipt.id)
-        await stage.until { receipt.stage == .sent }
+        await receipt.until { $0 == .sent }
         try await peer.ack(publication, at: 1)
         let place = LogPosition(epoch: RoomsStage.epoch, seq: 1)
         #expect(try await receipt.stored() == place)
         // The message does not disappear from the screen between its ack and its entry.
         #expect(room.outbox.map(\.stage) == [.stored(place)])
         try await peer.entries([.of(publication, 1, by: try #require(stage.rooms.device))])
-        await stage.until { room.outbox.isEmpty }
+        await room.until(\.outbox.isEmpty)
         try await peer.send(.read(RoomsPeer.room, RoomsPeer.bob, upTo: 1))
-        await stage.until { receipt.stage == .seen(place, by: [RoomsPeer.bob]) }
+        await receipt.until { $0 == .seen(place, by: [RoomsPeer.bob]) }
         #expect(try await receipt.stored() == place)
     }
 
     @Test func `the stages of a receipt come in order and end when the message is stored`() async throws {
-        let (stage, peer, room) = try await RoomsStage.live()
+        let (_, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
         async let seen = receipt.stages.reduce(into: [DeliveryStage]()) { $0.append($1) }
         let publication = try await peer.publication()
-        await stage.until { receipt.stage == .sent }
+        await receipt.until { $0 == .sent }
         try await peer.ack(publication, at: 1)
         let stages = await seen
         #expect(stages.last == .stored(LogPosition(epoch: RoomsStage.epoch, seq: 1)))
@@ -49,9 +50,8 @@ import Testing
         let receipt = try await room.send(ChatText("hi"))
         let first = try await peer.publication()
         peer.transport.cut()
-        await stage.until { !stage.rooms.state.isOnline }
-        let again = try #require(await stage.nextAttempt())
-        let second = RoomsPeer(transport: again.accept(.rooms(.json)), encoding: .json)
+        await stage.rooms.states.until { !$0.isOnline }
+        let second = try await stage.answerAgain()
         guard case .hello(let hello)? = try await second.next() else { throw RoomsPeer.Mismatch() }
         #expect(hello.joins.map(\.cursor) == [room.status.cursor])
         try await second.welcome()
@@ -101,7 +101,7 @@ import Testing
         let void = try await peer.publication()
         #expect(void.content == nil && void.cseq == first.cseq)
         try await peer.ack(void, at: 0)
-        await stage.until { room.outbox.allSatisfy { if case .failed = $0.stage { true } else { false } } }
+        await room.until { $0.outbox.allSatisfy { if case .failed = $0.stage { true } else { false } } }
         #expect(throws: RoomsError.self) { try stage.rooms.retry(MessageID(Bits128(high: 1, low: 1))) }
         try stage.rooms.retry(receipt.id)
         let second = try await peer.publication()
@@ -109,9 +109,9 @@ import Testing
         try await peer.refuse(second)
         let nextVoid = try await peer.publication()
         try await peer.ack(nextVoid, at: 0)
-        await stage.until { if case .failed = receipt.stage { true } else { false } }
+        await receipt.until { if case .failed = $0 { true } else { false } }
         try stage.rooms.discard(receipt.id)
-        await stage.until { receipt.stage == .discarded }
+        await receipt.until { $0 == .discarded }
         #expect(room.outbox.isEmpty)
         // Submitted again under its ID it is a new message, although an earlier receipt has the same ID.
         let again = try await room.send(ChatText("again"), id: receipt.id)
@@ -130,7 +130,7 @@ import Testing
             try await peer.ack(publication, at: number)
             try await peer.entries([.of(publication, number, by: try #require(stage.rooms.device))])
         }
-        await stage.until { room.outbox.isEmpty }
+        await room.until(\.outbox.isEmpty)
         var ids: [MessageID] = []
         for _ in 0..<2 {
             ids.append(try await room.send(ChatText("waits")).id)
@@ -141,7 +141,7 @@ import Testing
         let foreign = Publication(cseq: 90, id: MessageID(Bits128(high: 9, low: 9)), sent: 0, content: nil)
         try await peer.ack(foreign, at: 80)
         try await peer.ack(peer.publication(), at: 0)
-        await stage.until { stage.rooms.device != device }
+        await room.until { _ in stage.rooms.device != device }
         ids.append(try await room.send(ChatText("new")).id)
         #expect(room.outbox.map(\.id) == ids)
     }
@@ -201,9 +201,9 @@ import Testing
             let sending = Task { () async -> Result<Receipt, RoomsError> in
                 do throws(RoomsError) { return .success(try await room.send(ChatText("hi"))) } catch { return .failure(error) }
             }
-            await stage.until { store.waiting == 1 }
+            await store.changes.until { store.waiting == 1 }
             let closing = Task { await stage.rooms.close() }
-            await stage.until { stage.rooms.state.isClosed }
+            await stage.rooms.states.until(\.isClosed)
             store.isFull = isFull
             store.open()
             await closing.value
@@ -234,35 +234,35 @@ import Testing
     }
 
     /// Lets the hub refuse a message for good.
-    private func fail(_ receipt: Receipt, _ peer: RoomsPeer, _ stage: RoomsStage) async throws {
+    private func fail(_ receipt: Receipt, _ peer: RoomsPeer) async throws {
         try await peer.refuse(try await peer.publication())
         try await peer.ack(try await peer.publication(), at: 0)
-        await stage.until { receipt.stage.failure != nil }
+        await receipt.until { $0.failure != nil }
     }
 
     @Test func `after a retry a receipt waits for the new outcome`() async throws {
-        let (stage, peer, room) = try await RoomsStage.live()
+        let (_, peer, room) = try await RoomsStage.live()
         let receipt = try await room.send(ChatText("hi"))
-        try await fail(receipt, peer, stage)
+        try await fail(receipt, peer)
         try receipt.retry()
         async let place = receipt.stored()
         try await peer.ack(try await peer.publication(), at: 7)
         #expect(try await place.seq == 7)
         #expect(throws: RoomsError.self) { try receipt.retry() }
         let other = try await room.send(ChatText("ho"))
-        try await fail(other, peer, stage)
+        try await fail(other, peer)
         try other.discard()
-        await stage.until { other.stage == .discarded }
+        await other.until { $0 == .discarded }
     }
 
     @Test func `a message whose retry cannot be written stays failed`() async throws {
         let store = GatedStore()
-        let (stage, peer, room) = try await RoomsStage.live(store: store)
+        let (_, peer, room) = try await RoomsStage.live(store: store)
         let receipt = try await room.send(ChatText("hi"))
-        try await fail(receipt, peer, stage)
+        try await fail(receipt, peer)
         store.isFull = true
         try receipt.retry()
-        await stage.until { receipt.stage.failure?.code == .rights }
+        await receipt.until { $0.failure?.code == .rights }
         await #expect(throws: RoomsError.self) { try await receipt.stored() }
         #expect(room.outbox.map(\.id) == [receipt.id])
     }
@@ -307,12 +307,6 @@ import Testing
         #expect(reaction?.payload == .json(Array(#"{"key":"👍","on":false}"#.utf8)))
         try await room.delete(1)
         #expect(try await peer.publication().content?.about == Reference(kind: "delete", seq: 1))
-    }
-}
-
-extension Agreement {
-    static func rooms(_ encoding: RoomsEncoding) -> Agreement {
-        Agreement(subprotocol: encoding.subprotocol, response: ResponseHead(status: 101))
     }
 }
 

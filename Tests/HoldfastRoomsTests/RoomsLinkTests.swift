@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastRooms
 import HoldfastTesting
+import ProtocolStage
 import RoomCore
 import RoomsWire
 import Testing
@@ -27,7 +28,7 @@ import WebSocketCore
         stage.clock.advance(by: .seconds(70))
         #expect(try await peer.next { if case .auth = $0 { true } else { false } } == .auth(token: "token 2"))
         peer.transport.cut()
-        let second = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+        let second = try await stage.answerAgain()
         guard case .hello(let again)? = try await second.next() else { throw RoomsPeer.Mismatch() }
         #expect(again.token == "token 3" && again.device == hello.device)
     }
@@ -56,7 +57,7 @@ import WebSocketCore
         }
         let first = try await stage.answer()
         while (try? await first.next()) != nil {}
-        let second = try #require(await stage.nextAttempt()).accept(.rooms(.json))
+        let second = try await stage.answerAgain().transport
         let error = await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await second.receive() }
             return await failure(of: stage.rooms)
@@ -82,7 +83,7 @@ import WebSocketCore
         while await stage.clock.nextSleep() != RoomsOptions().tokenPatience {}
         stage.clock.advance(by: RoomsOptions().tokenPatience)
         while (try? await first.next()) != nil {}
-        #expect(await stage.nextAttempt() != nil)
+        #expect(await stage.base.nextAttempt() != nil)
         await stage.rooms.close()
         await source.answer()
     }
@@ -96,7 +97,7 @@ import WebSocketCore
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: 4003), reason: "too many connections"))
         while true {
             // The client may see the close before the refusal. In both cases it sends no hello earlier.
-            let next = RoomsPeer(transport: try #require(await stage.nextAttempt()).accept(.rooms(.json)), encoding: .json)
+            let next = try await stage.answerAgain()
             if case .hello? = try? await next.next() { break }
         }
         #expect(stage.clock.now.offset - before >= .seconds(20))
@@ -107,7 +108,7 @@ import WebSocketCore
         let other = try await stage.rooms.join("other")
         _ = try await peer.next { if case .join = $0 { true } else { false } }
         try await peer.send(.refusal(Refusal(.device, room: other.name, "the device is another user's")))
-        await stage.until { if case .refused = other.phase { true } else { false } }
+        await other.until { if case .refused = $0.phase { true } else { false } }
         let receipt = try await room.send(ChatText("hi"))
         try await peer.ack(try await peer.publication(), at: 1)
         #expect(try await receipt.stored().seq == 1)
@@ -129,7 +130,7 @@ import WebSocketCore
         guard case .refused(let refusal)? = await failure(of: stage.rooms) else { throw RoomsPeer.Mismatch() }
         #expect(refusal.code == .device)
         guard case .closed(.refused?) = stage.rooms.state else { throw RoomsPeer.Mismatch() }
-        await stage.until { stage.rooms.socket.state.isClosed }
+        await stage.rooms.socket.states.until(\.isClosed)
     }
 
     @Test func `a stopping hub is not contacted before its retry time`() async throws {
@@ -137,7 +138,7 @@ import WebSocketCore
         try await peer.send(.goaway(.init(after: 20_000, drain: 1000)))
         while (try? await peer.next()) != nil {}
         let before = stage.clock.now.offset
-        _ = try #require(await stage.nextAttempt())
+        _ = try #require(await stage.base.nextAttempt())
         #expect(stage.clock.now.offset - before >= .seconds(20))
     }
 
@@ -147,7 +148,7 @@ import WebSocketCore
         try await stage.rooms.whenOnline()
         try await peer.transport.send(.text("{"))
         while (try? await peer.next()) != nil {}
-        #expect(await stage.nextAttempt() != nil)
+        #expect(await stage.base.nextAttempt() != nil)
     }
 
     @Test func `a client ends when another connection of its device replaces it`() async throws {
@@ -160,7 +161,7 @@ import WebSocketCore
     @Test(arguments: [4001, 4004] as [UInt16]) func `after close codes from 4001 to 4099 the client reconnects`(code: UInt16) async throws {
         let (stage, peer, _) = try await RoomsStage.live()
         _ = await peer.transport.close(CloseFrame(CloseCode(rawValue: code), reason: "later"))
-        #expect(await stage.nextAttempt() != nil)
+        #expect(await stage.base.nextAttempt() != nil)
     }
 
     @Test func `closing leaves each room before the connection ends, and pending messages stay in the outbox`() async throws {
@@ -203,7 +204,7 @@ import WebSocketCore
         let stage = RoomsStage()
         let room = try await stage.rooms.join("abc")
         let receipt = try await room.send(ChatText("hi"))
-        let server = try #require(await stage.server.nextAttempt()).accept()
+        let server = try await stage.base.answer()
         guard case .message? = try await server.receive() else { throw RoomsPeer.Mismatch() }
         let error = await timeOut(stage) { try await receipt.stored(within: .seconds(3)) }
         guard case .timedOut("storing the message", cause: .notAHub?)? = error else { throw RoomsPeer.Mismatch() }
@@ -214,7 +215,7 @@ import WebSocketCore
 
     @Test func `a server that answers with another message is no hub either`() async throws {
         let stage = RoomsStage()
-        let server = try #require(await stage.server.nextAttempt()).accept()
+        let server = try await stage.base.answer()
         try await server.send(.text("welcome to the echo service"))
         while (try? await server.receive()) != nil {}
         let error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
@@ -225,7 +226,7 @@ import WebSocketCore
     @Test func `a timeout reports why there is no connection, until the hub's welcome`() async throws {
         let stage = RoomsStage()
         let down = TransportError(.unreachable, "connection refused")
-        try #require(await stage.server.nextAttempt()).refuse(down)
+        try #require(await stage.base.server.nextAttempt()).refuse(down)
         var error: RoomsError?
         repeat {  // The rooms see the disconnect a moment after the socket.
             error = await timeOut(stage) { try await stage.rooms.whenOnline(within: .seconds(3)) }
@@ -237,7 +238,7 @@ import WebSocketCore
         let room = try await stage.rooms.join("abc")
         let peer = try await stage.resume()
         try await peer.state()
-        await stage.until { room.status.isLive }
+        await room.until(\.isLive)
         let receipt = try await room.send(ChatText("hi"))
         let late = await timeOut(stage) { try await receipt.stored(within: .seconds(3)) }
         guard case .timedOut(_, cause: nil)? = late else { throw RoomsPeer.Mismatch() }
@@ -255,7 +256,7 @@ import WebSocketCore
 
         struct Offline: Error {}
         let other = RoomsStage { throw Offline() }
-        let transport = try #require(await other.server.nextAttempt()).accept(.rooms(.json))
+        let transport = try await other.answer().transport
         while (try? await transport.receive()) != nil {}
         let late = await timeOut(other) { try await other.rooms.whenOnline(within: .seconds(3)) }
         guard case .timedOut(_, cause: .timedOut(let token, cause: nil)?)? = late else { throw RoomsPeer.Mismatch() }

@@ -1,37 +1,37 @@
 import Holdfast
 import HoldfastRooms
 import HoldfastTesting
+import ProtocolStage
 import RoomCore
 import RoomsWire
 import Testing
 import WebSocketCore
 
-/// Rooms in a world where nothing happens by itself: the test is the hub, and time is the test's.
+/// Rooms on a ``ProtocolStage``: the test is the hub.
 struct RoomsStage: Sendable {
-    static let policy = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
     static let epoch: UInt64 = 0xE9
     static let now: Int64 = 1_800_000_000_000
 
-    let clock = ManualClock()
-    let server = MemoryServer()
+    let base = ProtocolStage { RoomsOptions.prepare(&$0) }
     let rooms: Rooms
+    var clock: ManualClock { base.clock }
 
     /// - Parameter ahead: By how many milliseconds the client's calendar is before the hub's.
     init(store: some RoomStore = MemoryRoomStore(), options: RoomsOptions = RoomsOptions(), ahead: Int64 = 0, token: TokenProvider? = nil) {
-        var socketOptions = WebSocketOptions()
-        socketOptions.reconnect = Self.policy
-        RoomsOptions.prepare(&socketOptions)
-        let clock = clock
-        let socket = WebSocket(socketOptions, seed: 1, clock: clock, connect: server.connect)
+        let clock = base.clock
         rooms = Rooms(
-            over: socket, store: store, options: options, clock: clock,
+            over: base.socket, store: store, options: options, clock: clock,
             calendar: { Self.now + ahead + Int64(clock.now.offset / .milliseconds(1)) }, seed: 7, token: token)
     }
 
     /// Answers the next attempt; the hub has not been told anything yet.
     func answer(_ encoding: RoomsEncoding = .json) async throws -> RoomsPeer {
-        let agreement = Agreement(subprotocol: encoding.subprotocol, response: ResponseHead(status: 101))
-        return RoomsPeer(transport: try #require(await server.nextAttempt()).accept(agreement), encoding: encoding)
+        RoomsPeer(transport: try await base.answer(encoding.subprotocol), encoding: encoding)
+    }
+
+    /// Lets time pass until the client connects again; the hub has not been told anything yet.
+    func answerAgain(_ encoding: RoomsEncoding = .json) async throws -> RoomsPeer {
+        RoomsPeer(transport: try await base.answerAgain(encoding.subprotocol), encoding: encoding)
     }
 
     /// Answers the next attempt, and welcomes.
@@ -57,28 +57,19 @@ struct RoomsStage: Sendable {
         let room = try await stage.rooms.join("abc")
         let peer = try await stage.resume()
         try await peer.state(entries)
-        await stage.until { room.status.isLive }
+        await room.until(\.isLive)
         return (stage, peer, room)
     }
+}
 
-    /// Waits until something is as it should be; only the suite's time limit ends a wait that is in vain.
-    func until(_ isReached: () -> Bool) async { while !isReached(), !Task.isCancelled { await Task.yield() } }
+extension Room {
+    /// Waits until the room is as it should be; only the suite's time limit ends a wait that is in vain.
+    func until(_ isReached: (RoomStatus) -> Bool) async { for await status in statuses where isReached(status) { return } }
+}
 
-    /// Lets time pass until there is an attempt to connect.
-    func nextAttempt() async -> MemoryServer.Attempt? {
-        await withTaskGroup(of: MemoryServer.Attempt?.self) { group in
-            group.addTask { await server.nextAttempt() }
-            group.addTask {
-                while !Task.isCancelled {
-                    clock.advance(by: .milliseconds(100))
-                    for _ in 0..<50 { await Task.yield() }
-                }
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
-    }
+extension Receipt {
+    /// Waits for a stage; only the suite's time limit ends a wait that is in vain.
+    func until(_ isReached: (DeliveryStage) -> Bool) async { for await stage in stagesUntilSeen where isReached(stage) { return } }
 }
 
 /// The hub's end of a connection.

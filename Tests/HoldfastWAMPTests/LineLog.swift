@@ -1,14 +1,15 @@
+import Holdfast
 import Logging
 import WebSocketRuntime
 
 /// A log that keeps its lines for a test.
 struct LineLog: LogHandler {
-    let lines: LockedValue<[String]>
+    let lines: LogLines
     var logLevel = Logger.Level.debug
     var metadata: Logger.Metadata = [:]
 
-    static func make() -> (Logger, LockedValue<[String]>) {
-        let lines = LockedValue<[String]>([])
+    static func make() -> (Logger, LogLines) {
+        let lines = LogLines()
         return (Logger(label: "test") { _ in LineLog(lines: lines) }, lines)
     }
 
@@ -17,5 +18,24 @@ struct LineLog: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) { lines.withLockedValue { $0.append("\(event.message)") } }
+    func log(event: LogEvent) { lines.append("\(event.message)") }
+}
+
+/// The lines of a log, for which a test can wait.
+final class LogLines: Sendable {
+    private let lines = LockedValue<[String]>([])
+    private let changes = Changes()
+
+    /// All lines so far.
+    var all: [String] { lines.withLockedValue(\.self) }
+
+    func append(_ line: String) {
+        lines.withLockedValue { $0.append(line) }
+        changes.announce()
+    }
+
+    func contains(_ beginning: String) -> Bool { lines.withLockedValue { $0.contains { $0.hasPrefix(beginning) } } }
+
+    /// Waits for a line that begins like this.
+    func wait(for beginning: String) async { await changes.first { contains(beginning) ? () : nil } }
 }

@@ -2,42 +2,40 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 import WebSocketCore
 import WebSocketRuntime
 
-/// A client in a world where nothing happens by itself: the test is the router, and time is the test's.
+/// A WAMP client on a ``ProtocolStage``: the test is the router.
 struct WAMPStage: Sendable {
-    let clock = ManualClock()
-    let server: MemoryServer
+    let base: ProtocolStage
     let wamp: WAMPClient
-    /// How many attempts to connect have begun.
-    private let begun = LockedValue(0)
+    var clock: ManualClock { base.clock }
 
     init(
         authentication: WAMPAuthentication = .anonymous, options: WAMPOptions = WAMPOptions(),
         configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) {
-        server = MemoryServer(configuration: configuration)
-        var socketOptions = WebSocketOptions()
-        socketOptions.reconnect = ReconnectPolicy(backoff: Backoff(base: .seconds(1), jitter: .proportional(0)))
-        WAMPOptions.prepare(&socketOptions)
-        let socket = WebSocket(socketOptions, seed: 1, clock: clock) { [begun, server] attempt throws(WebSocketError) in
-            begun.withLockedValue { $0 += 1 }
-            return try await server.connect(attempt)
-        }
-        wamp = WAMPClient(over: socket, realm: "realm1", authentication: authentication, options: options, clock: clock, seed: 7)
+        base = ProtocolStage(configuration: configuration) { WAMPOptions.prepare(&$0) }
+        wamp = WAMPClient(
+            over: base.socket, realm: "realm1", authentication: authentication, options: options, clock: base.clock, seed: 7)
     }
 
     /// Answers the next attempt; the router has not been told anything yet.
     func answer(_ serialization: WAMPSerialization = .messagePack) async throws -> WAMPPeer {
-        try await answer(#require(await server.nextAttempt()), serialization)
+        WAMPPeer(transport: try await base.answer(serialization.subprotocol), serialization: serialization)
     }
 
-    func answer(_ attempt: MemoryServer.Attempt, _ serialization: WAMPSerialization = .messagePack) async throws -> WAMPPeer {
-        let agreement = Agreement(subprotocol: serialization.subprotocol, response: ResponseHead(status: 101))
-        return WAMPPeer(transport: attempt.accept(agreement), serialization: serialization)
+    /// Answers an attempt.
+    func answer(_ attempt: MemoryServer.Attempt, _ serialization: WAMPSerialization = .messagePack) -> WAMPPeer {
+        WAMPPeer(transport: attempt.accept(subprotocol: serialization.subprotocol), serialization: serialization)
+    }
+
+    /// Lets time pass until the client connects again; the router has not been told anything yet.
+    func answerAgain(_ serialization: WAMPSerialization = .messagePack) async throws -> WAMPPeer {
+        WAMPPeer(transport: try await base.answerAgain(serialization.subprotocol), serialization: serialization)
     }
 
     /// Answers the next attempt, and welcomes.
@@ -49,7 +47,7 @@ struct WAMPStage: Sendable {
 
     /// Lets time pass until the client connects again, and welcomes it.
     func acceptAgain(_ serialization: WAMPSerialization = .messagePack) async throws -> WAMPPeer {
-        let peer = try await answer(#require(await nextAttempt()), serialization)
+        let peer = try await answerAgain(serialization)
         try await peer.welcome()
         return peer
     }
@@ -73,27 +71,6 @@ struct WAMPStage: Sendable {
         let peer = try await stage.accept()
         try await stage.wamp.joined()
         return (stage, peer)
-    }
-
-    /// Waits until something is as it should be; only the suite's time limit ends a wait that is in vain.
-    func until(_ isReached: () -> Bool) async { while !isReached(), !Task.isCancelled { await Task.yield() } }
-
-    /// Lets time pass until there is an attempt to connect, and no longer: its time runs, too.
-    func nextAttempt() async -> MemoryServer.Attempt? {
-        let before = begun.withLockedValue(\.self)
-        return await withTaskGroup(of: MemoryServer.Attempt?.self) { group in
-            group.addTask { await server.nextAttempt() }
-            group.addTask {
-                while !Task.isCancelled, begun.withLockedValue({ $0 == before }) {
-                    clock.advance(by: .milliseconds(100))
-                    for _ in 0..<50 { await Task.yield() }
-                }
-                return nil
-            }
-            defer { group.cancelAll() }
-            for await attempt in group { if let attempt { return attempt } }
-            return nil
-        }
     }
 }
 

@@ -140,6 +140,11 @@ public final class QuoteFeed: Sendable {
     public func run() async throws(WebSocketError) { try await socket.run() }
 }
 
+extension QuoteFeed {
+    /// Waits until `isReached` returns true; calls it now, and after each change of the quotes, of the connection and of a subscription.
+    package func wait(until isReached: (QuoteFeed) -> Bool) async { await QuoteReader(self).wait { isReached(self) } }
+}
+
 /// A set of symbols that a ``QuoteFeed`` shows, until it is unsubscribed.
 public struct QuoteSubscription: Hashable, Sendable {
     let id: Int64

@@ -29,20 +29,24 @@ struct QuoteView: ProtocolView {
         throw .close(.protocolError, reason: "the server agreed on no subprotocol of ours")
     }
 
-    func open(_ coding: QuotesCodec, in shell: QuoteShell, _ woken: inout [Changes]) {}
-    func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: QuoteShell, _ woken: inout [Changes]) {}
+    func open(_ coding: QuotesCodec, in shell: QuoteShell, _ woken: inout [Changes]) { wakeReaders(&woken) }
+    func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: QuoteShell, _ woken: inout [Changes]) { wakeReaders(&woken) }
 
     mutating func handle(_ event: QuotesMachine.Event, in shell: QuoteShell, _ woken: inout [Changes]) {
         switch event {
         case .refused(let id, let code, let message):
             if let id, id > 0, id <= lastSubscription { refusals[id] = QuoteRefusal(code: code, message: message) }
+            wakeReaders(&woken)
         case .changed(let places):
             for id in readers.keys { readers[id]?.changes.note(places) }
-            woken += readers.values.map(\.arrivals)
+            wakeReaders(&woken)
         }
     }
 
-    func end(_ closure: Closure?, in shell: QuoteShell, _ woken: inout [Changes]) { woken += readers.values.map(\.arrivals) }
+    func end(_ closure: Closure?, in shell: QuoteShell, _ woken: inout [Changes]) { wakeReaders(&woken) }
+
+    /// Lets the readers look again, also for changes that concern no quote.
+    private func wakeReaders(_ woken: inout [Changes]) { woken += readers.values.map(\.arrivals) }
 
     static func perform(_ changes: Changes, in shell: QuoteShell) { changes.announce() }
 }
@@ -109,6 +113,9 @@ final class QuoteReader: Sendable {
     }
 
     deinit { feed.shell.access { [id] view, _ in view.removeReader(id) } }
+
+    /// Waits until `isReached` returns true; calls it now, and after each change of the quotes, of the connection and of a subscription.
+    func wait(until isReached: () -> Bool) async { await arrivals.first { isReached() ? () : nil } }
 
     /// Waits until something has changed; returns false at the end, or when the task is cancelled.
     func hasChanges(isolation actor: isolated (any Actor)? = #isolation) async -> Bool {

@@ -2,6 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import WebSocketRuntime
 import Testing
 import WAMPCore
@@ -106,7 +107,7 @@ import WAMPCore
             }
         }
         let waiting = Task { try await hasty.send([2]) }
-        for _ in 0..<1000 { await Task.yield() }
+        await ProtocolStage.giveWay()
         #expect(sent.withLockedValue(\.self) == 0)
         stage.clock.advance(by: .seconds(3))
         #expect(await #expect(throws: WAMPError.self) { try await waiting.value }?.code == .timedOut)

@@ -4,6 +4,7 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 
@@ -207,14 +208,13 @@ import WAMPCore
         #expect(hasty?.code == .notJoined)
         let patient = Task { try await stage.wamp.call(API.add, 3, 4, options: CallOptions(joinPatience: .seconds(60))) }
         let impatient = Task { try await stage.wamp.call(API.add, 1, 2, options: CallOptions(joinPatience: .seconds(3))) }
-        let attempt = try #require(await stage.server.nextAttempt())
+        let attempt = try #require(await stage.base.server.nextAttempt())
         while await stage.clock.nextSleep() != .seconds(3) {}
         stage.clock.advance(by: .seconds(3))
         let error = await #expect(throws: WAMPError.self) { try await impatient.value }
         #expect(error?.code == .timedOut)
         #expect(error?.wasSent == false)
-        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
-        let peer = WAMPPeer(transport: attempt.accept(agreement), serialization: .cbor)
+        let peer = stage.answer(attempt, .cbor)
         try await peer.welcome()
         try await peer.answer(peer.call(), [7])
         #expect(try await patient.value == 7)

@@ -1,6 +1,7 @@
 import CodecCore
 import HoldfastRouter
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 
@@ -106,6 +107,7 @@ import WAMPCore
         let (world, ann, bob) = try await world()
         try await ann.joined()
         let sessions = ann.meta.sessions
+        var left = try await ann.subscribe(SessionMeta.left).makeAsyncIterator()
         let reason = WAMPURI.Close.systemShutdown
         for kill in [
             { try await sessions.kill(authID: "bob", reason: reason) }, { try await sessions.kill(authRole: "user", reason: reason) },
@@ -113,9 +115,10 @@ import WAMPCore
         ] as [@Sendable () async throws -> Int] {
             let user = try await bob.joined().id
             #expect(try await kill() == 1)
-            while bob.state.session == nil || bob.state.session?.id == user { await Task.yield() }
+            await bob.states.until { $0.session != nil && $0.session?.id != user }
             // The previous session may not have ended yet.
-            while try await sessions.list(roles: ["user"]) != [bob.joined().id] { await Task.yield() }
+            _ = try await next(&left, of: user) { ($0.0, $0.1) }
+            #expect(try await sessions.list(roles: ["user"]) == [bob.joined().id])
         }
         #expect(try await sessions.kill(authID: "joe") == 0)
         #expect(try await sessions.kill(authRole: "guest") == 0)
@@ -170,7 +173,7 @@ import WAMPCore
         try await ann.meta.sessions.kill(user, reason: WAMPURI.Close.systemShutdown)
         let who = try #require(try await next(&left, of: user) { ($0.0, ($0.1, $0.2)) })
         #expect(who == ("bob", "user"))
-        while bob.state.session == nil || bob.state.session?.id == user { await Task.yield() }
+        await bob.states.until { $0.session != nil && $0.session?.id != user }
         let again = try await bob.joined().id
         let info = try #require(try await next(&joined, of: again) { ($0.session, $0) })
         #expect(info.authid == "bob")

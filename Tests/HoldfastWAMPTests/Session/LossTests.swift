@@ -3,6 +3,7 @@ import Dispatch
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 import WebSocketCore
@@ -81,19 +82,15 @@ import WebSocketRuntime
 
     @Test("a released client leaves its session, though the app keeps the socket")
     func released() async throws {
-        let server = MemoryServer()
-        var options = WebSocketOptions()
-        WAMPOptions.prepare(&options)
-        let socket = WebSocket(options, clock: ManualClock(), connect: server.connect)
-        var wamp: WAMPClient? = WAMPClient(over: socket, realm: "realm1", clock: ManualClock())
-        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
-        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        let stage = ProtocolStage { WAMPOptions.prepare(&$0) }
+        var wamp: WAMPClient? = WAMPClient(over: stage.socket, realm: "realm1", clock: stage.clock)
+        let peer = WAMPPeer(transport: try await stage.answer(WAMPSerialization.cbor.subprotocol), serialization: .cbor)
         try await peer.welcome()
         try await wamp?.joined()
         wamp = nil
         while try await peer.next() != nil {}
         #expect(peer.transport.closeRecord?.received?.code == .normal)
-        withExtendedLifetime(socket) {}
+        withExtendedLifetime(stage) {}
     }
 
     @Test("an unlimited patience does not overflow the clock")

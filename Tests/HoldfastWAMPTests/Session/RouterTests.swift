@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastRouter
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 import WAMPSigning
@@ -201,7 +202,7 @@ import WebSocketCore
             try await one.meta.sessions.kill(session.id, reason: WAMPURI.Close.systemShutdown)
             // Each call ends with its result, or with an error because the callee is gone.
             for call in calls { _ = await call.result }
-            while two.state.session?.id == session.id || two.state.session == nil { await Task.yield() }
+            await two.states.until { $0.session != nil && $0.session?.id != session.id }
             var sum: Int?
             while sum == nil { sum = try? await one.call(API.add, 1, round) }
             #expect(sum == 1 + round)

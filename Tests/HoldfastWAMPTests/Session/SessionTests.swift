@@ -2,6 +2,7 @@ import CodecCore
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Logging
 import Testing
 import WAMPCore
@@ -29,22 +30,23 @@ import WebSocketRuntime
     @Test("the state goes from connecting to closed")
     func states() async throws {
         let stage = WAMPStage()
-        let states = LockedValue<[String]>([])
-        let following = Task { [states, wamp = stage.wamp] in
+        let (states, changes) = (LockedValue<[String]>([]), Changes())
+        let following = Task { [states, changes, wamp = stage.wamp] in
             for await state in wamp.states {
                 states.withLockedValue { states in
                     let word = "\(state)".prefix { $0 != "(" }
                     if states.last != String(word) { states.append(String(word)) }
                 }
+                changes.announce()
             }
         }
-        await stage.until { states.withLockedValue(\.self) == ["connecting"] }
+        await changes.until { states.withLockedValue(\.self) == ["connecting"] }
         let peer = try await stage.accept()
-        await stage.until { states.withLockedValue(\.last) == "joined" }
+        await changes.until { states.withLockedValue(\.last) == "joined" }
         peer.transport.cut()
-        await stage.until { states.withLockedValue(\.last) == "waiting" }
+        await changes.until { states.withLockedValue(\.last) == "waiting" }
         let other = try await stage.acceptAgain()
-        await stage.until { states.withLockedValue(\.last) == "joined" }
+        await changes.until { states.withLockedValue(\.last) == "joined" }
         async let closing: Void = stage.wamp.close()
         _ = try await other.next()
         try await other.send(.goodbye(details: [:], reason: WAMPURI.Close.goodbyeAndOut, .none))
@@ -83,13 +85,11 @@ import WebSocketRuntime
             try await stage.wamp.joined()
             if round == 1 {
                 peer.transport.cut()
-                let attempt = try #require(await stage.nextAttempt())
-                let agreement = Agreement(subprotocol: WAMPSerialization.json.subprotocol, response: ResponseHead(status: 101))
-                peer = WAMPPeer(transport: attempt.accept(agreement), serialization: .json)
+                peer = try await stage.answerAgain(.json)
             }
         }
-        #expect(!lines.withLockedValue(\.self).joined().contains("hush"))
-        #expect(lines.withLockedValue(\.self).contains { $0.hasPrefix("→ AUTHENTICATE") })
+        #expect(!lines.all.joined().contains("hush"))
+        #expect(lines.contains("→ AUTHENTICATE"))
     }
 
     @Test("the log describes messages, and shows payloads only on request")
@@ -107,7 +107,7 @@ import WebSocketRuntime
             try await peer.event(5, 5_862_354, ["secret words"])
             try await peer.answer(call, [30])
             #expect(try await sum == 30)
-            let all = lines.withLockedValue(\.self)
+            let all = lines.all
             #expect(all.contains { $0.hasPrefix("→ CALL #2 com.app.add (2 args, timeout 5 s") })
             #expect(all.contains { $0.hasPrefix("← EVENT com.app.chat #5862354 (1 arg") })
             #expect(all.contains { $0.hasPrefix("← RESULT #2 com.app.add") })
@@ -191,8 +191,8 @@ import WebSocketRuntime
         WAMPOptions.prepare(&socketOptions)
         var wamp: WAMPClient? = WAMPClient(
             over: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", clock: ManualClock())
-        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
-        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        let attempt = try #require(await server.nextAttempt())
+        let peer = WAMPPeer(transport: attempt.accept(subprotocol: WAMPSerialization.cbor.subprotocol), serialization: .cbor)
         try await peer.welcome()
         let subscribing = Task { [weak wamp] in try await wamp?.subscribe(API.chat) }
         try await peer.subscribe(as: 5)
@@ -205,8 +205,7 @@ import WebSocketRuntime
     @Test("a server that agrees on no WAMP subprotocol ends the client")
     func subprotocol() async throws {
         let stage = WAMPStage()
-        let attempt = try #require(await stage.server.nextAttempt())
-        let transport = attempt.accept()
+        let transport = try await stage.base.answer()
         let error = await #expect(throws: WAMPError.self) { try await stage.wamp.joined() }
         #expect(error?.code == .unsupported)
         withExtendedLifetime(transport) {}
@@ -220,6 +219,7 @@ import WebSocketRuntime
         let silent = try await stage.answer()
         _ = try await silent.next()
         let reading = Task { while (try? await silent.next()) != nil {} }
+        await stage.base.pass(.seconds(2))
         _ = try await stage.acceptAgain()
         try await stage.wamp.joined()
         await reading.value
@@ -255,38 +255,34 @@ import WebSocketRuntime
         async let sum = stage.wamp.call(API.add, 1, 2)
         try await peer.answer(peer.call(), [3])
         #expect(try await sum == 3)
-        #expect(lines.withLockedValue { $0.contains { $0.hasPrefix("← RESULT #4201 com.app.add") } })
+        #expect(lines.contains("← RESULT #4201 com.app.add"))
     }
 
     @Test("the client uses the logger of the socket unless it has its own")
     func logger() async throws {
         for hasOwn in [false, true] {
             let ((log, lines), (other, others)) = (LineLog.make(), LineLog.make())
-            let server = MemoryServer()
-            var (socketOptions, options) = (WebSocketOptions(), WAMPOptions())
-            WAMPOptions.prepare(&socketOptions)
-            socketOptions.logger = log
+            let stage = ProtocolStage {
+                WAMPOptions.prepare(&$0)
+                $0.logger = log
+            }
+            var options = WAMPOptions()
             if hasOwn { options.logger = other }
-            let wamp = WAMPClient(
-                over: WebSocket(socketOptions, clock: ManualClock(), connect: server.connect), realm: "realm1", options: options,
-                clock: ManualClock())
-            let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
-            let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+            let wamp = WAMPClient(over: stage.socket, realm: "realm1", options: options, clock: stage.clock)
+            let peer = WAMPPeer(transport: try await stage.answer(WAMPSerialization.cbor.subprotocol), serialization: .cbor)
             try await peer.welcome()
             try await wamp.joined()
-            func hasJoined(_ lines: LockedValue<[String]>) -> Bool {
-                lines.withLockedValue { $0.contains { $0.hasPrefix("session 4711 has joined realm1") } }
-            }
-            while !hasJoined(lines), !hasJoined(others), !Task.isCancelled { await Task.yield() }
-            #expect(hasJoined(lines) != hasOwn && hasJoined(others) == hasOwn)
+            let line = "session 4711 has joined realm1"
+            await (hasOwn ? others : lines).wait(for: line)
+            #expect(lines.contains(line) != hasOwn && others.contains(line) == hasOwn)
         }
     }
 
     @Test("a timeout while waiting for the session has the cause of the last failure")
     func inVain() async throws {
         let stage = WAMPStage()
-        try #require(await stage.server.nextAttempt()).refuse(TransportError(.unreachable, "connection refused"))
-        await stage.until { if case .waiting(.some) = stage.wamp.state { true } else { false } }
+        try #require(await stage.base.server.nextAttempt()).refuse(TransportError(.unreachable, "connection refused"))
+        await stage.wamp.states.until { if case .waiting(.some) = $0 { true } else { false } }
         let joining = Task { try await stage.wamp.joined(within: .milliseconds(300)) }
         while await stage.clock.nextSleep() != .milliseconds(300) {}
         stage.clock.advance(by: .milliseconds(300))
@@ -328,7 +324,7 @@ import WebSocketRuntime
         guard case .abort? = try await peer.next() else { throw WAMPPeer.Mismatch(message: nil) }
         _ = try await stage.acceptAgain()
         try await stage.wamp.joined()
-        let all = lines.withLockedValue(\.self)
+        let all = lines.all
         #expect(all.contains { $0.contains("TokenServiceIsDown") })
         #expect(!all.joined().contains("hush"))
     }
@@ -337,7 +333,8 @@ import WebSocketRuntime
     func cause() async throws {
         let (stage, peer) = try await WAMPStage.joined()
         try await peer.send(.abort(details: ["message": "later"], reason: WAMPURI.Close.systemShutdown, .none))
-        _ = try #require(await stage.nextAttempt())
+        _ = try #require(await stage.base.nextAttempt())
+        await stage.wamp.states.until { if case .waiting(.some) = $0 { true } else { false } }
         guard case .waiting(let cause?) = stage.wamp.state else { throw WAMPPeer.Mismatch(message: nil) }
         #expect(cause.code == .dismissed)
         #expect(cause.uri == WAMPURI.Close.systemShutdown)

@@ -3,6 +3,7 @@ import Dispatch
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import Testing
 import WAMPCore
 
@@ -36,13 +37,13 @@ import WAMPCore
         try await peer.answer(peer.call(), [5])
         #expect(try await sum == 5)
         peer.transport.cut()
-        let attempt = try #require(await stage.nextAttempt())
-        await stage.until { stage.wamp.state.session == nil }
+        let attempt = try #require(await stage.base.nextAttempt())
+        await stage.wamp.states.until { $0.session == nil }
         let recorder = Diary()
         let line = recorder.line
         let queue = DispatchQueue(label: "test")
         stage.wamp.call("com.app.first", on: queue) { _ in line.yield("first") }
-        let other = try await stage.answer(attempt)
+        let other = stage.answer(attempt)
         try await other.welcome()
         try await other.answer(other.call())
         #expect(await recorder.next() == "first")
@@ -75,13 +76,13 @@ import WAMPCore
         try await peer.answer(peer.call())
         try await adding
         peer.transport.cut()
-        let attempt = try #require(await stage.nextAttempt())
-        await stage.until { stage.wamp.state.session == nil }
+        let attempt = try #require(await stage.base.nextAttempt())
+        await stage.wamp.states.until { $0.session == nil }
         let count = 5000
         for number in 0..<count {
             stage.wamp.publish(API.chat, "\(number)") { _ in }
         }
-        let other = try await stage.answer(attempt)
+        let other = stage.answer(attempt)
         try await other.welcome()
         var last: WAMPMessage?
         for _ in 0...count { last = try await other.next() }

@@ -1,6 +1,7 @@
 import Holdfast
 import HoldfastTesting
 import HoldfastWAMP
+import ProtocolStage
 import WebSocketRuntime
 import Testing
 import WAMPCore
@@ -23,8 +24,9 @@ import WebSocketCore
     }
 
     private func accept() async throws -> WAMPPeer {
-        let agreement = Agreement(subprotocol: WAMPSerialization.cbor.subprotocol, response: ResponseHead(status: 101))
-        let peer = WAMPPeer(transport: try #require(await server.nextAttempt()).accept(agreement), serialization: .cbor)
+        let attempt = try #require(await server.nextAttempt())
+        let subprotocol = WAMPSerialization.cbor.subprotocol
+        let peer = WAMPPeer(transport: attempt.accept(subprotocol: subprotocol), serialization: .cbor)
         try await peer.welcome()
         return peer
     }

@@ -198,7 +198,7 @@ import WAMPCore
         try await peer.event(5, 4, [1, 4])
         var iterator = events.makeAsyncIterator()
         #expect(try await iterator.next()?.content == 4)
-        let all = lines.withLockedValue(\.self)
+        let all = lines.all
         #expect(all.count { $0 == "EVENT com.app.kinds carried a value of an unexpected type" } == 3)
         #expect(!all.joined().contains("hush"))
     }

@@ -105,7 +105,8 @@ extension LiveSession {
 
     func report(_ phase: Reconnector.Phase, at now: Moment) {
         outage.note(phase, at: now)
-        if let state = WebSocketState(phase, at: now, cause: lastCause), !isStopping { show(state) }
+        let nextAttempt: Moment? = if case .waiting(let until, _) = phase { until } else { nil }
+        if let state = WebSocketState(phase, at: now, cause: lastCause), !isStopping { show(state, nextAttempt: nextAttempt) }
         switch phase {
         case .waiting(let until, let attempt):
             guard let lastCause, !isStopping else { return }
