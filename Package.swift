@@ -86,6 +86,7 @@ let package = Package(
         .library(name: "HoldfastQuotes", targets: ["HoldfastQuotes"]),
         .library(name: "HoldfastRooms", targets: ["HoldfastRooms"]),
         .library(name: "HoldfastWAMP", targets: ["HoldfastWAMP"]),
+        .library(name: "HoldfastGraphQL", targets: ["HoldfastGraphQL"]),
         .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
         .library(name: "HoldfastHub", targets: ["HoldfastHub"]),
@@ -159,6 +160,9 @@ let package = Package(
         .target(
             name: "RoomCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/RoomCore",
             swiftSettings: pure),
+        .target(
+            name: "GraphQLCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
+            path: "Sources/Core/GraphQLCore", swiftSettings: pure),
         .target(
             name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
             swiftSettings: pure),
@@ -243,6 +247,13 @@ let package = Package(
             ],
             path: "Sources/Client/HoldfastWAMP", swiftSettings: strict),
         .target(
+            name: "HoldfastGraphQL",
+            dependencies: [
+                "Holdfast", "HoldfastCodecs", "HoldfastProtocols", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime",
+                "CodecCore", "GraphQLCore",
+            ],
+            path: "Sources/Client/HoldfastGraphQL", swiftSettings: strict),
+        .target(
             name: "HoldfastUI", dependencies: ["Holdfast", roomsClient, "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
             exclude: translations.excluded, resources: translations.resources, swiftSettings: strict),
 
@@ -295,8 +306,8 @@ let package = Package(
             name: "HoldfastTool",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastTerminal", "HoldfastDoctor", "HoldfastMarket", "HoldfastCodecs",
-                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore",
-                "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage", "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore",
+                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastRouter",
+                "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage", "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore",
                 "WebSocketCore", "WebSocketRuntime", nioCore, logging, metrics, arguments, histogram,
             ],
             path: "Sources/Tools/holdfast", swiftSettings: strict),
@@ -307,8 +318,8 @@ let package = Package(
             dependencies: [
                 "Board", "Holdfast", "MachineCore", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs",
                 "HoldfastQuotes",
-                "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage",
-                "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
+                "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire",
+                "RoomsStorage", "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
         // What `make bench-quick` counts the instructions of.
@@ -363,6 +374,10 @@ let package = Package(
             name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore"], path: "Tests/WAMPAudit",
             swiftSettings: strict),
         .testTarget(
+            name: "GraphQLCoreTests",
+            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "GraphQLCore", "WebSocketCore", "HoldfastTesting"],
+            swiftSettings: strict),
+        .testTarget(
             name: "WAMPCoreTests",
             dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore", "WAMPCore", "WAMPAudit", "HoldfastTesting"],
             swiftSettings: strict),
@@ -382,6 +397,10 @@ let package = Package(
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting", nioCore, nioPosix, nioEmbedded,
             ],
             swiftSettings: strict),
+        // The world of a protocol's client, for the tests of all protocols.
+        .target(
+            name: "ProtocolStage", dependencies: ["MachineCore", "WebSocketCore", "Holdfast", "HoldfastTesting"],
+            path: "Tests/ProtocolStage", swiftSettings: strict),
         // Peers that misbehave, for the two targets below.
         .target(
             name: "ScriptedPeers", dependencies: ["WebSocketCore", "WebSocketRuntime", nioCore, nioPosix], path: "Tests/ScriptedPeers",
@@ -409,6 +428,7 @@ let package = Package(
             name: "HoldfastProtocolsTests",
             dependencies: [
                 "MachineCore", "ProtocolCore", "HoldfastProtocols", "WebSocketCore", "WebSocketRuntime", "Holdfast", "HoldfastTesting",
+                "ProtocolStage",
             ],
             swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["Board", "HoldfastProtocols", "HoldfastTesting"], swiftSettings: strict),
@@ -416,7 +436,7 @@ let package = Package(
             name: "HoldfastQuotesTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "QuotesCore", "Holdfast", "HoldfastQuotes", "HoldfastServer",
-                "HoldfastTesting", protobuf,
+                "HoldfastTesting", "ProtocolStage", protobuf,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -427,14 +447,20 @@ let package = Package(
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "RoomCore", "RoomsWire", "RoomsStorage", "RoomHistory",
                 "Holdfast",
-                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting",
+                "HoldfastRooms", "HoldfastServer", "HoldfastHub", "HoldfastTesting", "ProtocolStage",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastGraphQLTests",
+            dependencies: [
+                "WebSocketCore", "WebSocketRuntime", "CodecCore", "GraphQLCore", "HoldfastGraphQL", "HoldfastTesting", "ProtocolStage",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HoldfastWAMPTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "WAMPCore", "WAMPSigning", "Holdfast",
-                "HoldfastCodecs", "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", logging,
+                "HoldfastCodecs", "HoldfastWAMP", "HoldfastServer", "HoldfastRouter", "HoldfastTesting", "ProtocolStage", logging,
                 .product(name: "InMemoryLogging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets up a Debian machine for the suites that need more than Swift. Does nothing if everything is present.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [wamp] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [wamp] [graphql] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only the functions they need: need_apt, need_python, need_wstest.
 # The setup is permanent: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -146,6 +146,23 @@ install_crossbar() {
     cp "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed"
 }
 
+# need_graphql: Strawberry, Ariadne and gql in .cache/graphql, installed at the first use.
+export GRAPHQL_PYTHON=$ROOT/.cache/graphql/bin/python
+need_graphql() { need_build; has_graphql || with_lock graphql install_graphql; }
+
+has_graphql() {
+    cmp -s "$ROOT/Interop/graphql/requirements.txt" "$ROOT/.cache/graphql/requirements.installed" && "$GRAPHQL_PYTHON" -c '' 2> /dev/null
+}
+
+install_graphql() {
+    if has_graphql; then return; fi
+    python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
+    say "graphql: a virtual environment in .cache/graphql"
+    python3 -m venv --clear "$ROOT/.cache/graphql"
+    patiently pip_install "$GRAPHQL_PYTHON" "$ROOT/Interop/graphql/requirements.txt"
+    cp "$ROOT/Interop/graphql/requirements.txt" "$ROOT/.cache/graphql/requirements.installed"
+}
+
 need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
@@ -176,11 +193,11 @@ swift_program() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop wamp codecs tls proxies doctor quick footprint bench
+    [ $# -gt 0 ] || set -- build conformance interop wamp graphql codecs tls proxies doctor quick footprint bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | wamp | codecs | tls | proxies | doctor | quick | footprint | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, codecs, tls, proxies, doctor, quick, footprint, bench)" ;;
+            build | conformance | interop | wamp | graphql | codecs | tls | proxies | doctor | quick | footprint | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, graphql, codecs, tls, proxies, doctor, quick, footprint, bench)" ;;
         esac
     done
 fi

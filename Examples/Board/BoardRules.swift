@@ -46,7 +46,7 @@ package struct BoardRules: ProtocolMachine, Hashable {
         case .opened:
             heartbeat.heard(at: now)
             effects.append(.send(.hello(name: name)))
-        case .lost(let unsent):
+        case .lost(let unsent, _):
             heartbeat.stop()
             follows.lose()
             posts.lose(unsent: unsent.compactMap { if case .post(let id, _, _) = $0 { RequestID(id) } else { nil } })

@@ -21,6 +21,9 @@ enum HoldfastPeer {
                HoldfastPeer rooms-client URL --name NAME --rooms R,R --store DIRECTORY --history FILE --pause MILLISECONDS
                HoldfastPeer rooms-log DIRECTORY --rooms R,R --history FILE
                HoldfastPeer rooms-judge HISTORY… [--least NAME=N,NAME=N]
+               HoldfastPeer graphql-rows STRAWBERRY-PORT ARIADNE-PORT SCRIPTED-PORT     (see Interop/graphql)
+               HoldfastPeer graphql-cuts FILE PYTHON SCRIPT --cuts N --kills N
+               HoldfastPeer graphql-read URL --subscriptions N --events N     (see Benchmarks/graphql)
                HoldfastPeer paths URL     (Linux)
 
         """ + WAMPCommands.usage + StoreCommands.usage
@@ -42,6 +45,17 @@ enum HoldfastPeer {
         case ("board", 2):
             guard let posts = arguments.number("--posts"), let log = arguments.options["--log"] else { fail() }
             exit(await BoardRun(url: arguments.words[1], posts: posts, log: log).run() ? 0 : 1)
+        case ("graphql-rows", 4):
+            let ports = arguments.words.dropFirst().compactMap { Int($0) }
+            guard ports.count == 3 else { fail() }
+            exit(await GraphQLRows(strawberry: ports[0], ariadne: ports[1], scripted: ports[2]).run() ? 0 : 1)
+        case ("graphql-cuts", 4):
+            guard let cuts = arguments.number("--cuts"), let kills = arguments.number("--kills") else { fail() }
+            let run = GraphQLCuts(file: arguments.words[1], command: Array(arguments.words.suffix(2)), cuts: cuts, kills: kills)
+            exit(try await run.run() ? 0 : 1)
+        case ("graphql-read", 2):
+            guard let subscriptions = arguments.number("--subscriptions"), let events = arguments.number("--events") else { fail() }
+            try await GraphQLReading(url: arguments.words[1], subscriptions: subscriptions, events: events).run()
         case ("survive-server", 1):
             guard let port = arguments.number("--port") else { fail() }
             try await SurviveServer(port: port).run()

@@ -17,6 +17,7 @@ extension Audited {
             isSilenced = true
             endSession()
         case .end: expect(isSilenced, "a connection ends only with a reason")
+        case .connect: expect(false, "a WAMP client never disconnects for a while")
         case .event(let news): judge(news)
         }
     }

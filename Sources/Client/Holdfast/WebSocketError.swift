@@ -84,7 +84,7 @@ extension LossCause {
             case .proxyFailed: (error.underlying as? ProxyFailure)?.kind == .serverUnreachable ? .unreachable : .invalidConfiguration
             case .unreachable: .unreachable
             case _ where TransportError.Code.trustFailures.contains(error.code): .tls
-            case .invalidHandshake: .invalidHandshake
+            case .invalidHandshake, .noSubprotocol: .invalidHandshake
             case .protocolViolation where (error.underlying as? ProtocolViolation)?.kind == .messageTooBig: .messageTooBig
             case .protocolViolation: .protocolViolation
             case .invalidURL, .invalidConfiguration: .invalidConfiguration

@@ -35,20 +35,34 @@ struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
     func isEphemeral(_ message: Rules.Sent) -> Bool { ephemerality(message) }
 }
 
+/// A mailbox as the client sees it: a consumer of events.
+protocol EventSink<Event>: AnyObject, Sendable {
+    associatedtype Event
+    var pending: Int { get }
+    var isHeld: Bool { get }
+    func push(_ event: Event) -> Bool
+    func finish(_ end: Result<Void, WebSocketError>)
+}
+
+extension Mailbox: EventSink where Failure == WebSocketError {
+    typealias Event = Buffer.Value
+}
+
 /// The app's view of its own protocol: the recipients of events, and the state.
 struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
     typealias Coding = ClientCoding<Rules>
     typealias Context = ClientContext<Rules>
-    typealias Mailbox = StreamMailbox<Rules.Event, Rules.Event>
+    typealias Inbox = any EventSink<Rules.Event>
     /// The recipient of a request's events.
     enum Recipient {
         case reply(Reply<Rules.Event, WebSocketError>)
-        case stream(Mailbox)
+        /// One consumer, or several that share the request.
+        case streams([Inbox])
 
         func end(_ error: WebSocketError?) {
             switch self {
             case .reply(let reply): reply.end(.failure(error ?? .over))
-            case .stream(let mailbox): mailbox.finish(error.map { .failure($0) } ?? .success(()))
+            case .streams(let inboxes): for inbox in inboxes { inbox.finish(error.map { .failure($0) } ?? .success(())) }
             }
         }
     }
@@ -61,9 +75,11 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
     private var recipients: [RequestID: Recipient] = [:]
     /// The number of recipients that wait for a single answer.
     private var replies = 0
-    private var followers: [ObjectIdentifier: Mailbox] = [:]
+    /// The requests that consumers share, by their keys.
+    private var shared: [String: RequestID] = [:]
+    private var followers: [ObjectIdentifier: Inbox] = [:]
     /// The full mailboxes, for which reading is paused.
-    private var full: [ObjectIdentifier: Mailbox] = [:]
+    private var full: [ObjectIdentifier: Inbox] = [:]
     /// Why there is no connection.
     private(set) var cause: WebSocketError?
     private(set) var isReady = false
@@ -131,15 +147,15 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
 
     mutating func handle(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard let id = event.request else {
-            for (key, mailbox) in followers where mailbox.push(event) { full[key] = mailbox }
+            for (key, inbox) in followers where inbox.push(event) { full[key] = inbox }
             return
         }
         switch recipients[id] {
         // A caller that waits for a single answer does not get the events before it.
         case .reply(let reply)?: if event.isLast { actions.append(.answer(reply, event)) }
-        case .stream(let mailbox)?:
-            if mailbox.push(event) { full[ObjectIdentifier(mailbox)] = mailbox }
-            if event.isLast { actions += [.end(.stream(mailbox), nil), .announce(shell.context.relief)] }
+        case .streams(let inboxes)?:
+            for inbox in inboxes where inbox.push(event) { full[ObjectIdentifier(inbox)] = inbox }
+            if event.isLast { actions += [.end(.streams(inboxes), nil), .announce(shell.context.relief)] }
         case nil: break
         }
         if event.isLast { _ = remove(id) }
@@ -149,8 +165,8 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         end = .some(closure?.error)
         isReady = false
         for recipient in recipients.values { actions.append(.end(recipient, closure?.error)) }
-        for mailbox in followers.values { actions.append(.end(.stream(mailbox), closure?.error)) }
-        (recipients, replies, followers, full) = ([:], 0, [:], [:])
+        actions.append(.end(.streams(Array(followers.values)), closure?.error))
+        (recipients, replies, shared, followers, full) = ([:], 0, [:], [:], [:])
         noteChange(in: shell, &actions)
         actions.append(.announce(shell.context.relief))
     }
@@ -177,19 +193,41 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         let recipient = recipients.removeValue(forKey: id)
         switch recipient {
         case .reply?: replies -= 1
-        case .stream(let mailbox)?: full[ObjectIdentifier(mailbox)] = nil
+        case .streams(let inboxes)?:
+            for inbox in inboxes { full[ObjectIdentifier(inbox)] = nil }
+            if let key = shared.first(where: { $0.value == id })?.key { shared[key] = nil }
         case nil: break
         }
         return recipient
     }
 
-    fileprivate mutating func add(_ follower: Mailbox) -> WebSocketError?? {
+    /// Adds a consumer to a shared request; returns the request, or nil if there is none with this key.
+    fileprivate mutating func join(_ inbox: Inbox, _ key: String, orAdd id: RequestID) -> RequestID? {
+        guard let present = shared[key], case .streams(let inboxes)? = recipients[present] else {
+            shared[key] = id
+            return nil
+        }
+        recipients[present] = .streams(inboxes + [inbox])
+        return present
+    }
+
+    /// Removes a consumer; returns whether it was the last one of its request.
+    fileprivate mutating func leave(_ inbox: Inbox, _ id: RequestID) -> Bool {
+        full[ObjectIdentifier(inbox)] = nil
+        guard case .streams(let inboxes)? = recipients[id] else { return false }
+        let others = inboxes.filter { $0 !== inbox }
+        if others.isEmpty { return remove(id) != nil }
+        recipients[id] = .streams(others)
+        return false
+    }
+
+    fileprivate mutating func add(_ follower: Inbox) -> WebSocketError?? {
         if let end { return end }
         followers[ObjectIdentifier(follower)] = follower
         return nil
     }
 
-    fileprivate mutating func remove(_ follower: Mailbox) {
+    fileprivate mutating func remove(_ follower: Inbox) {
         followers[ObjectIdentifier(follower)] = nil
         full[ObjectIdentifier(follower)] = nil
     }
@@ -219,11 +257,28 @@ extension ProtocolShell {
         if case .reply(let reply)? = recipient { reply.end(.failure(.abandoned)) }
     }
 
-    func follow<Rules>(_ mailbox: ClientView<Rules>.Mailbox) where View == ClientView<Rules> {
-        if let end = access({ view in view.add(mailbox) }) { ClientView<Rules>.Recipient.stream(mailbox).end(end) }
+    /// Starts a request for a consumer, or lets the consumer share one with the same key; returns the request.
+    func begin<Rules>(_ inbox: ClientView<Rules>.Inbox, sharing key: String?, _ id: RequestID, _ command: Rules.Command) -> RequestID
+    where View == ClientView<Rules> {
+        let (used, failure) = self.command { view, _ -> (Rules.Command?, (RequestID, WebSocketError??)) in
+            if let key, view.end == nil, let present = view.join(inbox, key, orAdd: id) { return (nil, (present, nil)) }
+            let failure = view.add(.streams([inbox]), of: id)
+            return (failure == nil ? command : nil, (id, failure))
+        }
+        if let failure { ClientView<Rules>.Recipient.streams([inbox]).end(failure) }
+        return used
     }
 
-    func unfollow<Rules>(_ mailbox: ClientView<Rules>.Mailbox) where View == ClientView<Rules> { access { view in view.remove(mailbox) } }
+    /// Removes a consumer from a request, and tells the rules if it was the last one.
+    func leave<Rules>(_ inbox: ClientView<Rules>.Inbox, _ id: RequestID, with command: Rules.Command) where View == ClientView<Rules> {
+        self.command { view, _ in (view.leave(inbox, id) ? command : nil, ()) }
+    }
+
+    func follow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> {
+        if let end = access({ view in view.add(inbox) }) { ClientView<Rules>.Recipient.streams([inbox]).end(end) }
+    }
+
+    func unfollow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> { access { view in view.remove(inbox) } }
 }
 
 extension WebSocketError {

@@ -90,10 +90,43 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         delivery: StreamDelivery<Rules.Event> = .everyMessage(), _ command: (RequestID) -> Rules.Command,
         cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Rules.Event> {
-        let id = nextRequest()
-        let mailbox = StreamMailbox(delivery, time: shell.time)
-        _ = shell.begin(.stream(mailbox), id, command(id))
-        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.cancel(id, with: cancel(id)) }
+        events(StreamMailbox(delivery, time: shell.time), sharing: nil, command, cancel: cancel)
+    }
+
+    /// Gives a request to the rules, and returns its events as values of another type; otherwise as ``stream(delivery:_:cancel:)``.
+    ///
+    /// - Parameters:
+    ///   - delivery: What happens to values that arrive while the consumer is busy.
+    ///   - key: Consumers with the same key share one request; a later consumer gets the events from then on. Nil: not shared.
+    ///   - convert: Converts an event when it arrives, or returns nil to leave it out. Must be quick, and must not call this client.
+    ///   - isNote: Returns whether a value tells that others are missing, so that no delivery drops it.
+    package func stream<Value>(
+        delivery: StreamDelivery<Value>, sharing key: String?, as convert: @escaping @Sendable (Rules.Event) -> Value?,
+        isNote: @escaping @Sendable (Value) -> Bool, _ command: (RequestID) -> Rules.Command,
+        cancel: @escaping @Sendable (RequestID) -> Rules.Command
+    ) -> ProtocolEvents<Value> {
+        let mailbox = StreamMailbox<Rules.Event, Value>(delivery, time: shell.time, convert: convert, isNote: isNote)
+        return events(mailbox, sharing: key, command, cancel: cancel)
+    }
+
+    /// The same, in batches of at most `limit` values that wait at most `window` for others.
+    package func batches<Value>(
+        delivery: StreamDelivery<Value>, upTo limit: Int, within window: Duration, sharing key: String?,
+        as convert: @escaping @Sendable (Rules.Event) -> Value?, isNote: @escaping @Sendable (Value) -> Bool,
+        _ command: (RequestID) -> Rules.Command, cancel: @escaping @Sendable (RequestID) -> Rules.Command
+    ) -> ProtocolEvents<[Value]> {
+        let mailbox = StreamMailbox<Rules.Event, [Value]>(
+            delivery, upTo: limit, within: window, time: shell.time, convert: convert, isNote: isNote)
+        return events(mailbox, sharing: key, command, cancel: cancel)
+    }
+
+    private func events<Value>(
+        _ mailbox: StreamMailbox<Rules.Event, Value>, sharing key: String?, _ command: (RequestID) -> Rules.Command,
+        cancel: @escaping @Sendable (RequestID) -> Rules.Command
+    ) -> ProtocolEvents<Value> {
+        let own = nextRequest()
+        let id = shell.begin(mailbox, sharing: key, own, command(own))
+        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.leave(mailbox, id, with: cancel(id)) }
     }
 
     /// Returns the events that belong to no request, from now on; each call has its own sequence.
@@ -103,7 +136,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   wait while a ``request(_:cancel:)`` is pending. `latest(byField:)` is for messages, and acts as `everyMessage()` here.
     /// - Returns: A sequence for one consumer, which keeps this client alive.
     public func events(delivery: StreamDelivery<Rules.Event> = .everyMessage()) -> ProtocolEvents<Rules.Event> {
-        let mailbox = StreamMailbox(delivery, time: shell.time)
+        let mailbox = StreamMailbox<Rules.Event, Rules.Event>(delivery, time: shell.time)
         shell.follow(mailbox)
         return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.unfollow(mailbox) }
     }
@@ -200,8 +233,8 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = WebSocketError
     private let subscription: EventSubscription<Event>
 
-    init(
-        _ mailbox: StreamMailbox<Event, Event>, _ relief: Changes, holding client: any AnyObject & Sendable,
+    init<Pushed>(
+        _ mailbox: StreamMailbox<Pushed, Event>, _ relief: Changes, holding client: any AnyObject & Sendable,
         leave: @escaping @Sendable () -> Void
     ) {
         subscription = EventSubscription(mailbox, relief, client, leave)
@@ -226,15 +259,23 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     }
 }
 
+/// A mailbox as its consumer sees it.
+private protocol EventSource<Output>: AnyObject, Sendable {
+    associatedtype Output
+    func next(relieved: () -> Void) async throws(WebSocketError) -> Output?
+}
+
+extension Mailbox: EventSource where Failure == WebSocketError {}
+
 /// Unsubscribes from its client when the sequence and its iterators are released.
 private final class EventSubscription<Event: Sendable>: Sendable {
-    let mailbox: StreamMailbox<Event, Event>
+    let mailbox: any EventSource<Event>
     let relief: Changes
     private let client: any AnyObject & Sendable
     private let leave: @Sendable () -> Void
 
     init(
-        _ mailbox: StreamMailbox<Event, Event>, _ relief: Changes, _ client: any AnyObject & Sendable,
+        _ mailbox: any EventSource<Event>, _ relief: Changes, _ client: any AnyObject & Sendable,
         _ leave: @escaping @Sendable () -> Void
     ) {
         (self.mailbox, self.relief, self.client, self.leave) = (mailbox, relief, client, leave)

@@ -22,6 +22,8 @@ public import WebSocketRuntime
         @usableFromInline var actions: [View.Action] = []
         /// Whether the socket has to be stopped while there is no connection that could do it.
         @usableFromInline var stops = false
+        /// Whether the rules want the socket to connect again.
+        @usableFromInline var connects = false
         /// Whether the connection has become ready, which the socket must be told.
         @usableFromInline var hasBecomeReady = false
         /// Whether the rules have ended the present connection; its later messages are ignored.
@@ -34,6 +36,9 @@ public import WebSocketRuntime
 
         @usableFromInline init(_ machine: Rules, _ view: View) { (self.machine, self.view) = (machine, view) }
     }
+
+    /// What the socket must do after the lock is released.
+    @usableFromInline typealias Orders = (stops: Bool, connects: Bool)
 
     @usableFromInline package let time: LinkTime
     @usableFromInline package let context: View.Context
@@ -117,7 +122,7 @@ public import WebSocketRuntime
         state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.actions)
         guard let (unsent, stops) = closed else { return }
         if stops { state.stops = true }
-        state.machine.handle(.lost(unsent: unsent), at: now, into: &state.effects)
+        state.machine.handle(.lost(unsent: unsent, close: cause?.closeRecord?.received), at: now, into: &state.effects)
         carryOut(&state)
     }
 
@@ -157,20 +162,24 @@ public import WebSocketRuntime
 
     /// Changes the state, then performs the effects of the machine.
     @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
-        let (value, queue, ready, actions, stops) = state.withLockedValue { state -> (Value, Queue?, Queue?, [View.Action], Bool) in
+        let (value, queue, ready, actions, orders) = state.withLockedValue { state -> (Value, Queue?, Queue?, [View.Action], Orders) in
             let value = body(&state, time.now())
             carryOut(&state)
             if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
                 timer.set(deadline) { [weak self] in self?.wake() }
             }
-            defer { (state.hasOutput, state.hasBecomeReady, state.actions, state.stops) = (false, false, [], false) }
+            defer {
+                (state.hasOutput, state.hasBecomeReady, state.actions) = (false, false, [])
+                (state.stops, state.connects) = (false, false)
+            }
             let (queue, ready) = (state.hasOutput ? state.queue : nil, state.hasBecomeReady ? state.queue : nil)
-            return (value, queue, ready, state.actions, state.stops)
+            return (value, queue, ready, state.actions, (state.stops, state.connects))
         }
         if let ready { socket.noteReady(ready.connection) }
         queue?.drain()
         for action in actions { View.perform(action, in: self) }
-        if stops { end(.stop, nil) }
+        if orders.stops { end(.stop, nil) }
+        if orders.connects { socket.connect() }
         return value
     }
 
@@ -197,6 +206,7 @@ public import WebSocketRuntime
             state.queue?.put(.end(end))
             state.isEnding = true
             (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
+        case .connect: state.connects = true
         case .event(let event): state.view.handle(event, in: self, &state.actions)
         }
     }

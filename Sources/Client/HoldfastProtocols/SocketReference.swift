@@ -8,6 +8,8 @@ import WebSocketRuntime
         weak var socket: WebSocket?
     }
     private let reference: LockedValue<Weak>
+    /// The last of the orders that must be carried out one after the other.
+    private let lastOrder = LockedValue<Task<Void, Never>?>(nil)
 
     @usableFromInline package init(_ socket: WebSocket) {
         reference = LockedValue(Weak(socket: socket))
@@ -44,19 +46,34 @@ import WebSocketRuntime
             guard let connection else { return }
             guard let socket else { return connection.abort() }
             Task { await socket.reject(connection, code: code, reason: reason) }
+        case .disconnect: order { await $0.disconnect() }
         case .stop:
             guard let socket else { return }
             Task { await socket.close() }
         }
     }
+
+    /// Connects after a `disconnect`.
+    @usableFromInline package func connect() { order { await $0.connect() } }
+
+    /// Starts an order after the one before has ended: a later `connect` must not overtake a `disconnect`.
+    private func order(_ body: @escaping @Sendable (WebSocket) async -> Void) {
+        lastOrder.withLockedValue { last in
+            // SAFETY: ends with the close handshake, which has a deadline.
+            last = Task { [weak self, before = last] in
+                await before?.value
+                if let socket = self?.socket { await body(socket) }
+            }
+        }
+    }
 }
 
 extension ConnectionEnd {
-    /// The reason, except for `stop`.
+    /// The reason, if the end has one.
     @usableFromInline package var complaint: String? {
         switch self {
         case .cut(let reason), .close(_, let reason), .reconnect(_, _, let reason), .reject(_, let reason): reason
-        case .stop: nil
+        case .stop, .disconnect: nil
         }
     }
 }

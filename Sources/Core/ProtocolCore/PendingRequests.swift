@@ -23,6 +23,8 @@ public struct PendingRequests<ID: Hashable & Sendable, Request: Sendable>: Senda
         public let due: Moment?
         /// Whether the peer may have received it: it was sent, and the connection did not report it as unsent.
         @inlinable public var mayHaveArrived: Bool { isSent || wasSent }
+        /// Whether it was sent on the present connection.
+        @inlinable public var isSentNow: Bool { isSent }
         @usableFromInline let order: UInt64
         /// Sent on the present connection.
         @usableFromInline var isSent: Bool

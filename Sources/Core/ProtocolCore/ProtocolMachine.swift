@@ -30,7 +30,9 @@ public enum ProtocolInput<Types: ProtocolTypes>: Sendable {
     /// A connection is open. State of earlier connections no longer counts.
     case opened(Types.Greeting)
     /// The connection is gone. It never took these messages.
-    case lost(unsent: [Types.Sent])
+    ///
+    /// `close` is the peer's close frame; nil if the peer sent none, or if another connection replaces this one.
+    case lost(unsent: [Types.Sent], close: CloseFrame? = nil)
     /// The peer has sent this message.
     case received(Types.Received)
     /// The peer has sent a message that cannot be decoded; the text says why.
@@ -57,8 +59,10 @@ public enum ProtocolEffect<Types: ProtocolTypes>: Sendable {
     case ready
     /// End the present connection after the earlier effects. The only further input from it is `lost`.
     ///
-    /// Without a connection, only ``ConnectionEnd/stop`` has an effect.
+    /// Without a connection, only ``ConnectionEnd/stop`` and ``ConnectionEnd/disconnect`` have an effect.
     case end(ConnectionEnd)
+    /// Connect again after ``ConnectionEnd/disconnect``.
+    case connect
     /// Report an event to the app.
     case event(Types.Event)
 }
@@ -106,6 +110,8 @@ public enum ConnectionEnd: Error, Hashable, Sendable {
     case reconnect(after: Duration, CloseCode, reason: String)
     /// Closes the connection because the peer broke the protocol. The client connects again after the socket's backoff, which grows each time.
     case reject(CloseCode, reason: String)
+    /// Closes the connection with 1000. The client does not connect again before `ProtocolEffect.connect`.
+    case disconnect
     /// Closes the connection and the socket, because another connection would not help.
     case stop
 }

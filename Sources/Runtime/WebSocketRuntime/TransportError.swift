@@ -21,6 +21,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible, CustomRe
         public static let refused = Code(description: "refused")
         /// The opening handshake was malformed, or the peer agreed to something that was not offered.
         public static let invalidHandshake = Code(description: "invalidHandshake")
+        /// The server picked none of the subprotocols offered, and the client requires one.
+        public static let noSubprotocol = Code(description: "noSubprotocol")
         /// The peer violated RFC 6455, or exceeded a limit, after the handshake.
         public static let protocolViolation = Code(description: "protocolViolation")
         /// The peer closed with a code that is not a normal end, or the connection is closed already.

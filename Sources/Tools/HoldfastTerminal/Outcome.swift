@@ -64,7 +64,7 @@ package enum Outcome: Int32, CaseIterable, Sendable {
             case .invalidURL, .invalidConfiguration: .usage
             case .unresolved, .unreachable, .timedOut: .unreachable
             case _ where WebSocketError.Code.trustFailures.contains(error.code): .tls
-            case .refused, .invalidHandshake: .refused
+            case .refused, .invalidHandshake, .noSubprotocol: .refused
             case .protocolViolation: .violation
             case .closed: error.closeRecord.map(Outcome.init(closing:)) ?? .lost
             case .lost, .unresponsive, .stalled: .lost

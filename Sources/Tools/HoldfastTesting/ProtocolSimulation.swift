@@ -82,14 +82,15 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
         if case .none = link { return }
         // Some of the last messages in transit had not even been sent.
         let unsent = outbound.suffix(Int.random(in: 0...outbound.count, using: &random)).map(\.message)
-        lose(unsent: unsent, pause: .zero)
+        lose(unsent: unsent, until: now + pause())
     }
+
+    private mutating func pause() -> Duration { .milliseconds(Int.random(in: 10...2000, using: &random)) }
 
     private mutating func silence() { (link, outbound, inbound) = (.silent, [], []) }
 
-    private mutating func lose(unsent: [Client.Sent], pause: Duration) {
-        let wait = Duration.milliseconds(Int.random(in: 10...2000, using: &random))
-        (link, outbound, inbound) = (.none(until: now + max(pause, wait)), [], [])
+    private mutating func lose(unsent: [Client.Sent], until opening: Moment) {
+        (link, outbound, inbound) = (.none(until: opening), [], [])
         drive(.lost(unsent: unsent))
     }
 
@@ -135,6 +136,7 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
             case .end(let how):
                 ends.append(how)
                 end = end ?? how
+            case .connect: if case .none(until: .distantFuture) = link { link = .none(until: now + pause()) }
             }
         }
         if let end { endConnection(end) }
@@ -143,12 +145,16 @@ public struct ProtocolSimulation<Client: ProtocolMachine, Server: SimulatedServe
     private mutating func endConnection(_ end: ConnectionEnd) {
         switch end {
         case .stop, .close: isOver = true
-        case .cut, .reject, .reconnect: break
+        case .cut, .reject, .reconnect, .disconnect: break
         }
         if case .none = link { return }
         // Messages that were sent before an orderly end still arrive.
         if case .cut = end {} else { for (_, message) in outbound { _ = server.receive(message) } }
-        if case .reconnect(let pause, _, _) = end { lose(unsent: [], pause: pause) } else { lose(unsent: [], pause: .zero) }
+        switch end {
+        case .reconnect(let pause, _, _): lose(unsent: [], until: now + max(pause, self.pause()))
+        case .disconnect: lose(unsent: [], until: .distantFuture)
+        default: lose(unsent: [], until: now + pause())
+        }
     }
 
     private mutating func answer(_ messages: [Client.Received]) {

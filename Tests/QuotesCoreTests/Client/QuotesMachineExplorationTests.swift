@@ -46,6 +46,7 @@ import Testing
                 case .end: try #require(after.phase == .ended, "\(step)")
                 case .ready: try #require(before.phase == .greeting && after.phase != .greeting, "\(step)")
                 case .event: break
+                case .connect: Issue.record("\(step)")
                 }
             }
             try #require((after.phase == .ended) == (before.phase == .ended && step.input != .lost(unsent: []) || step.gaveUp), "\(step)")

@@ -109,7 +109,7 @@ private struct QuotesWorld {
             switch effect {
             case .send(let request): requests.append(format.encode(request))
             case .end: gaveUp = true
-            case .ready: break
+            case .ready, .connect: break
             case .event(.refused(_, let code, let message)): Issue.record("refused: \(code), \(message)")
             case .event(.changed(let places)):
                 for place in places {

@@ -124,7 +124,7 @@ extension SimWorld {
             case .event(.load(let room)): order(.load(room), of: client)
             case .event(.commit(let number, let changes)): order(.commit(number, changes), of: client)
             case .event(.news(let news)): handle(news, client)
-            case .event(.refused), .event(.unreadable), .event(.tokenWanted), .ready: break
+            case .event(.refused), .event(.unreadable), .event(.tokenWanted), .ready, .connect: break
             }
         }
         client.due = Self.milliseconds(client.machine?.deadline)

@@ -81,6 +81,7 @@ import WAMPAudit
                 case .ready: #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")
                 case .event(.ended): isSilent = true
                 case .end: #expect(isSilent, "\(step)")
+                case .connect: Issue.record("\(step)")
                 case .event(.joined): #expect(step.after.phase == .joined && step.before.phase != .joined, "\(step)")
                 case .event(let news): #expect(news == .parted && step.before.phase == .joined, "\(step)")
                 }

@@ -51,7 +51,7 @@ extension SimWorld {
         case .event(.welcomed(let handle, _)):
             agenda.plan(.input(client, life: client.life, .command(.checked(handle, isGenuine: true))), at: now + jitter(20))
         case .event(.ended(let ending)): drop(client, ending)
-        case .end, .ready: break
+        case .end, .ready, .connect: break
         case .event(let news): handle(news, client)
         }
     }

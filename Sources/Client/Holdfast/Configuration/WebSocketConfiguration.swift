@@ -17,6 +17,10 @@ public struct WebSocketConfiguration: Sendable {
     ///
     /// One may carry a token, for servers that were made for browsers: see ``publicSubprotocols``.
     public var subprotocols: [String] = []
+    /// Whether a connection fails if the server picks none of ``subprotocols``; the default is false.
+    ///
+    /// The error is ``TransportError/Code/noSubprotocol``, after which the socket does not reconnect.
+    public var requiresSubprotocol = false
     /// The subprotocols that are not secret; by default the well-known names.
     ///
     /// If a redirect leaves the origin (scheme, host and port), only these ``subprotocols`` are sent along. Add your own names here:

@@ -164,6 +164,16 @@ public struct WebSocketConnection: Sendable {
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {
+        let connection = try await open(url, configuration)
+        if configuration.requiresSubprotocol, connection.subprotocol == nil {
+            // RFC 6455 §4.1 allows a server to pick none. The client then closes.
+            await connection.close(code: .protocolError, reason: "a subprotocol is required")
+            throw WebSocketError(TransportError(.noSubprotocol, "the server picked none of the subprotocols offered"))
+        }
+        return connection
+    }
+
+    private static func open(_ url: String, _ configuration: WebSocketConfiguration) async throws(WebSocketError) -> WebSocketConnection {
         #if SwiftNIO
             let options = try ClientOptions(url, configuration)
             do throws(TransportError) {

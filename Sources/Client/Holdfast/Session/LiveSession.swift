@@ -41,8 +41,8 @@ actor LiveSession {
     nonisolated let instruments: Instruments
     let sleep: @Sendable (Duration) async throws -> Void
     let changes = Changes()
-    /// The state and its version, which counts the changes.
-    private let observed = LockedValue((state: WebSocketState.disconnected(nil), version: UInt64(0)))
+    /// The state, its version, which counts the changes, and when the next attempt starts, if the session waits for that.
+    private let observed = LockedValue((state: WebSocketState.disconnected(nil), version: UInt64(0), nextAttempt: Moment?.none))
     private var sources = EventBacklog()
     var links: [UInt64: Link] = [:]
     /// The newest connection.
@@ -78,14 +78,16 @@ actor LiveSession {
 
     init(
         connect: @escaping @Sendable (WebSocketAttempt) async throws(WebSocketError) -> WebSocketConnection,
-        provider: CredentialProvider.Answer?, losses: LossTable, sending: SendPolicy, instruments: Instruments,
+        connectsAtOnce: Bool, provider: CredentialProvider.Answer?, losses: LossTable, sending: SendPolicy, instruments: Instruments,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         (self.connect, self.provider, self.losses, self.sleep) = (connect, provider, losses, sleep)
         (sendDriver, self.instruments) = (SendDriver(sending), instruments)
+        early = connectsAtOnce ? [] : [.disconnect]
     }
 
-    nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue({ $0 }) }
+    nonisolated var latest: (state: WebSocketState, version: UInt64) { observed.withLockedValue { ($0.state, $0.version) } }
+    nonisolated var nextAttempt: Moment? { observed.withLockedValue({ $0.nextAttempt }) }
 
     /// Runs until the session is closed or the task is cancelled.
     func run<C: Clock>(_ session: Session, clock: C) async where C.Duration == Duration {
@@ -275,9 +277,9 @@ actor LiveSession {
         }
     }
 
-    func show(_ state: WebSocketState) {
+    func show(_ state: WebSocketState, nextAttempt: Moment? = nil) {
         instruments.entered(state)
-        observed.withLockedValue { $0 = (state, $0.version + 1) }
+        observed.withLockedValue { $0 = (state, $0.version + 1, nextAttempt) }
         if case .closed = state {} else { sources.add(.state(state)) }
         changes.announce()
     }

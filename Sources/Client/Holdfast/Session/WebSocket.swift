@@ -1,6 +1,6 @@
 public import Foundation
 package import Logging
-import MachineCore
+package import MachineCore
 public import SessionCore
 public import WebSocketCore
 
@@ -15,7 +15,7 @@ public import WebSocketCore
 /// }
 /// ```
 ///
-/// It connects as soon as it is created, and reconnects whenever that may help, after a delay that grows and has random jitter
+/// It connects as soon as it is created (``WebSocketOptions/connectsAtOnce``), and reconnects whenever that may help, after a delay that grows and has random jitter
 /// (see `ReconnectPolicy`; `LossTable` says when a reconnect may help). ``disconnect(code:reason:)`` and ``connect()`` close and open the
 /// connection, and all consumers stay attached. The socket ends when you call ``close(code:reason:)``, when the peer closes with
 /// 1000, when a retry cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
@@ -62,7 +62,7 @@ public final class WebSocket: Sendable {
     ) where C.Duration == Duration {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
-            connect: connect, provider: options.credentials?.answer, losses: options.reconnect.losses, sending: options.sending,
+            connect: connect, connectsAtOnce: options.connectsAtOnce, provider: options.credentials?.answer, losses: options.reconnect.losses, sending: options.sending,
             instruments: instruments
         ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
@@ -86,6 +86,9 @@ public final class WebSocket: Sendable {
 
     /// The present state.
     public var state: WebSocketState { session.latest.state }
+
+    /// When the next attempt starts, counted from the start of the session; nil unless the socket waits for that.
+    package var nextAttempt: Moment? { session.nextAttempt }
 
     /// Whether there is a connection now.
     public var isConnected: Bool { state.isConnected }

@@ -34,6 +34,10 @@ public struct WebSocketOptions: Sendable {
         get { policy.reconnect.isAutomatic }
         set { policy.reconnect.isAutomatic = newValue }
     }
+    /// Whether a new socket connects by itself; the default is true.
+    ///
+    /// If false, it waits for ``WebSocket/connect()``.
+    public var connectsAtOnce = true
     /// The provider of a fresh credential for every attempt; nil if none is needed.
     public var credentials: CredentialProvider?
     /// When to ask the provider before a credential expires, and how long it may take.

@@ -150,10 +150,36 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     }
 
     /// Creates a mailbox for the app's own values; deliveries of undecoded messages are only for typed streams.
+    ///
+    /// - Parameters:
+    ///   - convert: Converts a pushed value, or returns nil to leave it out; called under the lock.
+    ///   - isNote: Returns whether an item tells that others are missing, so that it must not be dropped.
+    package convenience init<Pushed, Item>(
+        _ delivery: StreamDelivery<Item>, time: LinkTime, convert: @escaping @Sendable (Pushed) -> Item?,
+        isNote: @escaping @Sendable (Item) -> Bool
+    ) where Buffer == AnyDelivery<Pushed, Item>, Failure == WebSocketError {
+        let (base, isLossless) = delivery.ownBuffer
+        let output: @Sendable (Item) -> Item = { item in item }
+        let buffer = ConvertedDelivery(base.paced(by: delivery.paces), convert: convert, isNote: isNote, output: isLossless ? nil : output)
+        self.init(AnyDelivery(buffer), time: time, isTimed: !delivery.paces.isEmpty)
+    }
+
+    /// Creates the same for batches of at most `limit` values, which wait at most `window` for others.
+    package convenience init<Pushed, Item>(
+        _ delivery: StreamDelivery<Item>, upTo limit: Int, within window: Duration, time: LinkTime,
+        convert: @escaping @Sendable (Pushed) -> Item?, isNote: @escaping @Sendable (Item) -> Bool
+    ) where Buffer == AnyDelivery<Pushed, [Item]>, Failure == WebSocketError {
+        let (base, isLossless) = delivery.ownBuffer
+        let output: @Sendable (Item) -> [Item] = { item in [item] }
+        let batches = base.batched(upTo: limit, within: window).paced(by: delivery.paces)
+        let buffer = ConvertedDelivery(batches, convert: convert, isNote: isNote, output: isLossless ? nil : output)
+        self.init(AnyDelivery(buffer), time: time, isTimed: true)
+    }
+
+    /// Creates a mailbox that delivers what is pushed.
     package convenience init<Item>(_ delivery: StreamDelivery<Item>, time: LinkTime)
     where Buffer == AnyDelivery<Item, Item>, Failure == WebSocketError {
-        let buffer = delivery.buffer() ?? EveryValue(capacity: 64)
-        self.init(buffer.paced(by: delivery.paces), time: time, isTimed: !delivery.paces.isEmpty)
+        self.init(delivery.ownBuffer.buffer.paced(by: delivery.paces), time: time, isTimed: !delivery.paces.isEmpty)
     }
 }
 

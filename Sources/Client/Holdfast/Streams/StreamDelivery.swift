@@ -96,6 +96,14 @@ extension StreamDelivery {
     }
 }
 
+extension StreamDelivery {
+    /// The buffer for values that are no messages, and whether it loses none.
+    var ownBuffer: (buffer: any DeliveryBuffer<Value, Value>, isLossless: Bool) {
+        if case .every = keeping { return (buffer() ?? EveryValue(capacity: 64), true) }
+        return (buffer() ?? EveryValue(capacity: 64), buffer() == nil)
+    }
+}
+
 extension DeliveryBuffer {
     /// Returns a buffer that delivers batches.
     func batched(upTo limit: Int, within window: Duration) -> any DeliveryBuffer<Value, [Output]> {

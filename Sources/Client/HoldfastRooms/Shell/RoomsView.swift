@@ -109,7 +109,7 @@ struct RoomsView: ProtocolView {
     mutating func drop(_ end: ConnectionEnd, in shell: RoomsShell) {
         switch end {
         case .reconnect, .reject: break
-        case .cut, .close, .stop: return
+        case .cut, .close, .stop, .disconnect: return
         }
         if !isOnline, !isDropped, let coding { drop(for: refusal.map { .refused($0) } ?? coding.silence) }
     }

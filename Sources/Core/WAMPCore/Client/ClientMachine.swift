@@ -63,7 +63,7 @@ package struct ClientMachine: ProtocolMachine {
         case .opened(let authExtra): open(authExtra: authExtra, at: now, into: &effects)
         case .received(let message): receive(message, at: now, into: &effects)
         case .undecodable(let reason): receive(undecodable: reason, at: now, into: &effects)
-        case .lost(let unsent): lose(unsent: Set(unsent.compactMap(\.ownRequest)), at: now, into: &effects)
+        case .lost(let unsent, _): lose(unsent: Set(unsent.compactMap(\.ownRequest)), at: now, into: &effects)
         case .paused, .resumed: break
         case .command(let command): handle(command, at: now, into: &effects)
         }

@@ -90,7 +90,7 @@ struct ShellRun: Sendable {
     static func withoutSecrets(_ environment: [String: String]) -> [String: String] {
         let secrets: Set = [
             ConnectionOptions.bearerVariable, HandshakeOptions.passphraseVariable, LoginOptions.passwordVariable,
-            RoomOptions.tokenVariable, WAMPLoginOptions.secretVariable,
+            RoomOptions.tokenVariable, WAMPLoginOptions.secretVariable, GraphQLOptionGroup.payloadVariable,
         ]
         return environment.filter { !secrets.contains($0.key) }
     }

@@ -1,0 +1,315 @@
+import CodecCore
+import Foundation
+import GraphQLCore
+public import Holdfast
+import HoldfastProtocols
+import ProtocolCore
+import WebSocketCore
+import WebSocketRuntime
+
+/// Returns the payload of `connection_init`, such as `["token": token]`; the client asks again for every connection.
+///
+/// A value that encodes as null is not sent. It may throw `CredentialUnavailable` to say that asking again cannot help.
+public typealias GraphQLPayload = @Sendable () async throws -> any Encodable & Sendable
+
+/// A GraphQL client over a WebSocket that reconnects.
+///
+/// ```swift
+/// let client = GraphQLClient("wss://example.com/graphql") { ["token": try await tokens.fresh()] }
+/// for try await event in client.subscribe(ticks) {
+///     switch event {
+///     case .response(let response): show(response.data)
+///     case .gap: reload()
+///     case .undecodable(let failure): log(failure)
+///     }
+/// }
+/// ```
+/// It speaks `graphql-transport-ws` and the legacy `graphql-ws`. After a lost connection all subscriptions are sent again, and each gets a
+/// ``GraphQLEvent/gap(_:)``. Queries without an answer are sent again. A mutation is never sent twice.
+///
+/// The client ends with ``close()``, when the server refuses it for good, or when the last reference to it and to its sequences is gone.
+public final class GraphQLClient: Sendable {
+    /// The socket below, with the connection's state and statistics.
+    public var socket: WebSocket { client.socket }
+    let client: ProtocolClient<GraphQLMachine>
+    let options: GraphQLOptions
+    private let renewals = LockedValue<[RequestID: Renewal]>([:])
+    private typealias Renewal = @Sendable () -> [UInt8]?
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - url: `wss://host/path`, or `ws://…`.
+    ///   - options: The options.
+    ///   - payload: Returns the payload of `connection_init`; nil: none.
+    ///   - configure: Changes the options of the socket, for example its headers.
+    public convenience init(
+        _ url: String, options: GraphQLOptions = GraphQLOptions(), payload: GraphQLPayload? = nil,
+        configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) {
+        let socket = WebSocket(url) { socket in
+            options.prepare(&socket)
+            configure(&socket)
+        }
+        self.init(over: socket, options: options, payload: payload)
+    }
+
+    /// Creates a client over an existing socket; see ``GraphQLOptions/prepare(_:)``.
+    ///
+    /// Nothing else should send over this socket.
+    ///
+    /// - Parameters:
+    ///   - socket: The socket; the client keeps it alive.
+    ///   - options: The options.
+    ///   - clock: The clock for all delays.
+    ///   - payload: Returns the payload of `connection_init`; nil: none.
+    public init<C: Clock>(
+        over socket: WebSocket, options: GraphQLOptions = GraphQLOptions(), clock: C = ContinuousClock(), payload: GraphQLPayload? = nil
+    ) where C.Duration == Duration {
+        self.options = options
+        let (renewals, secrets) = (renewals, socket.secrets)
+        let source = payload.map { payload in
+            TokenSource(within: options.payloadTimeout, on: LinkTime(clock), secrets: secrets) {
+                let json = try options.encoder.encode(try await payload())
+                for text in try json.withUnsafeBytes({ try Value(json: $0.bytes) }).texts { secrets.hide(text) }
+                return String(decoding: json, as: UTF8.self)
+            }
+        }
+        let machine = GraphQLMachine(options.policy(hasPayload: payload != nil))
+        client = ProtocolClient(machine, over: socket, clock: clock) { opening throws(ConnectionEnd) in
+            guard let version = opening.subprotocol.flatMap(GraphQLProtocol.init(rawValue:)) else {
+                throw .close(.protocolError, reason: "the server agreed on no subprotocol of GraphQL")
+            }
+            var json: [UInt8]?
+            do throws(TokenSource.Failure) {
+                if let payload = try await source?.token(), payload != "null" { json = Array(payload.utf8) }
+            } catch {
+                if case .refused = error { throw .stop }
+                throw .reject(.goingAway, reason: "the app gave no payload for the connection")
+            }
+            let renewed = renewals.withLockedValue { $0 }.compactMapValues { $0() }
+            return GraphQLCoding(version, payload: json, renewed: renewed)
+        }
+    }
+
+    // MARK: - Operations
+
+    /// Begins a subscription, which is sent again after every reconnect.
+    ///
+    /// It ends when the server completes it, when the sequence and its iterator are released, or when the client ends.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation.
+    ///   - delivery: What happens to events that arrive while the consumer is busy; a closure in it must not call this client. No delivery
+    ///     drops a gap.
+    ///   - isShared: Whether this subscription may share one on the wire with others that ask for the same operation with the same
+    ///     variables. A later consumer gets the events from then on.
+    ///   - renew: Returns the variables for the next connection from the last data that has arrived, for example with a cursor; nil: the
+    ///     same again. Must be quick, and must not call this client. Of consumers that share, the first one's closure counts.
+    public func subscribe<Variables, Content>(
+        _ operation: GraphQLOperation<Variables, Content>, delivery: StreamDelivery<GraphQLEvent<Content>> = .everyMessage(),
+        isShared: Bool = false, renewing renew: (@Sendable (Content?) -> Variables)? = nil
+    ) -> GraphQLEvents<GraphQLEvent<Content>> {
+        events(operation, isShared, renew) { key, convert, begin, cancel in
+            client.stream(delivery: delivery, sharing: key, as: convert, isNote: \.isGap, begin, cancel: cancel)
+        }
+    }
+
+    /// Begins a subscription whose events come in batches; otherwise as ``subscribe(_:delivery:isShared:renewing:)``.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of events in a batch.
+    ///   - window: How long an event waits at most for others to join its batch; by default not at all.
+    public func batches<Variables, Content>(
+        of operation: GraphQLOperation<Variables, Content>, delivery: StreamDelivery<GraphQLEvent<Content>> = .everyMessage(capacity: 1024),
+        upTo limit: Int = .max, within window: Duration = .zero, isShared: Bool = false,
+        renewing renew: (@Sendable (Content?) -> Variables)? = nil
+    ) -> GraphQLEvents<[GraphQLEvent<Content>]> {
+        events(operation, isShared, renew) { key, convert, begin, cancel in
+            client.batches(
+                delivery: delivery, upTo: limit, within: window, sharing: key, as: convert, isNote: \.isGap, begin, cancel: cancel)
+        }
+    }
+
+    private func events<Variables, Content, Element>(
+        _ operation: GraphQLOperation<Variables, Content>, _ isShared: Bool, _ renew: (@Sendable (Content?) -> Variables)?,
+        _ start: (
+            _ key: String?, _ convert: @escaping @Sendable (GraphQLMachine.Event) -> GraphQLEvent<Content>?,
+            _ begin: (RequestID) -> GraphQLMachine.Command, _ cancel: @escaping @Sendable (RequestID) -> GraphQLMachine.Command
+        ) -> ProtocolEvents<Element>
+    ) -> GraphQLEvents<Element> {
+        let (failure, last) = (LockedValue<GraphQLFailure?>(nil), LockedValue<Content?>(nil))
+        let (options, renewals) = (options, renewals)
+        do throws(GraphQLFailure) {
+            let payload = try operation.payload(options.encoder)
+            let key = isShared ? String(decoding: payload, as: UTF8.self) : nil
+            let events = start(key) { event in
+                switch event.content {
+                case .next(let result):
+                    let event: GraphQLEvent<Content> = Self.event(result, options)
+                    if renew != nil, let data = event.data { last.withLockedValue { $0 = data } }
+                    return event
+                case .gap(let away): return .gap(away)
+                case .failed(let cause):
+                    failure.withLockedValue { $0 = GraphQLFailure(cause) }
+                    return nil
+                case .completed: return nil
+                }
+            } _: { id in
+                if let renew {
+                    renewals.withLockedValue { renewals in
+                        renewals[id] = { try? operation.payload(options.encoder, variables: renew(last.withLockedValue { $0 })) }
+                    }
+                }
+                return .begin(id, GraphQLRun(.subscription, payload: payload), patience: nil)
+            } _: { id in
+                renewals.withLockedValue { $0[id] = nil }
+                return .cancel(id)
+            }
+            return GraphQLEvents(events: events, failure: failure)
+        } catch {
+            failure.withLockedValue { $0 = error }
+            return GraphQLEvents(events: nil, failure: failure)
+        }
+    }
+
+    private static func event<Content: Decodable & Sendable>(_ result: GraphQLResult, _ options: GraphQLOptions) -> GraphQLEvent<Content> {
+        do throws(GraphQLFailure) { return .response(try GraphQLResponse(result, options)) } catch { return .undecodable(error) }
+    }
+
+    /// Sends a query, and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation.
+    ///   - patience: How long to wait; nil: ``GraphQLOptions/answerTimeout``.
+    /// - Throws: The failure if there is no answer; an answer with errors is returned.
+    public func query<Variables, Content>(
+        _ operation: GraphQLOperation<Variables, Content>, within patience: Duration? = nil
+    ) async throws(GraphQLFailure) -> GraphQLResponse<Content> {
+        try await answer(operation, .query, within: patience)
+    }
+
+    /// Sends a mutation once, and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - operation: The operation.
+    ///   - patience: How long to wait; nil: ``GraphQLOptions/answerTimeout``.
+    /// - Throws: The failure if there is no answer. ``GraphQLFailure/mayHaveArrived`` says whether the mutation may have taken effect.
+    public func mutate<Variables, Content>(
+        _ operation: GraphQLOperation<Variables, Content>, within patience: Duration? = nil
+    ) async throws(GraphQLFailure) -> GraphQLResponse<Content> {
+        try await answer(operation, .mutation, within: patience)
+    }
+
+    private func answer<Variables, Content>(
+        _ operation: GraphQLOperation<Variables, Content>, _ kind: GraphQLRun.Kind, within patience: Duration?
+    ) async throws(GraphQLFailure) -> GraphQLResponse<Content> {
+        let run = GraphQLRun(kind, payload: try operation.payload(options.encoder))
+        let event: GraphQLMachine.Event
+        do throws(WebSocketError) {
+            event = try await client.request {
+                .begin($0, run, patience: patience ?? options.answerTimeout)
+            } cancel: {
+                .cancel($0)
+            }
+        } catch {
+            throw GraphQLFailure(error)
+        }
+        switch event.content {
+        case .next(let result): return try GraphQLResponse(result, options)
+        case .failed(let cause): throw GraphQLFailure(cause)
+        case .completed, .gap: throw GraphQLFailure(.refused, mayHaveArrived: true)
+        }
+    }
+
+    // MARK: - State
+
+    /// The state of the client on its connections.
+    public var state: ProtocolState { client.state }
+
+    /// The states, starting with the present one.
+    public var states: StateSequence<ProtocolState> { client.states }
+
+    /// Waits until the server has acknowledged the connection; throws as `ProtocolClient.ready` does.
+    public func ready(within patience: Duration? = nil) async throws(WebSocketError) { try await client.ready(within: patience) }
+
+    /// The latest time from a ping of the protocol to its pong; nil before the first.
+    public var roundTrip: Duration? { client.read(\.roundTrip) }
+
+    /// What the server sent with its acknowledgement of the connection; nil if nothing.
+    public var acknowledgement: Value? {
+        client.read(\.acknowledgement).flatMap { json in try? json.withUnsafeBytes { try Value(json: $0.bytes) } }
+    }
+
+    /// Closes the client for good; returns when that is done.
+    public func close() async { await client.close() }
+
+    /// Runs in the calling task until the client ends, and closes it when the task is cancelled.
+    ///
+    /// - Throws: The error that ended the socket.
+    public func run() async throws(WebSocketError) { try await client.run() }
+}
+
+extension GraphQLResponse where Content: Decodable {
+    init(_ result: GraphQLResult, _ options: GraphQLOptions) throws(GraphQLFailure) {
+        (errors, extensions) = (result.errors, result.extensions)
+        do {
+            data = try result.data.map { json in
+                if Content.self == Value.self, let value = try json.withUnsafeBytes({ try Value(json: $0.bytes) }) as? Content {
+                    return value
+                }
+                return try options.decoder.decode(Content.self, from: Data(json))
+            }
+        } catch {
+            throw GraphQLFailure(.undecodable, detail: "\(Content.self)", errors: result.errors, mayHaveArrived: true, underlying: error)
+        }
+    }
+}
+
+extension Value {
+    /// All texts in the value.
+    fileprivate var texts: [String] {
+        switch self {
+        case .text(let text): [text]
+        case .array(let items): items.flatMap(\.texts)
+        case .map(let map): map.flatMap(\.value.texts)
+        default: []
+        }
+    }
+}
+
+/// The events of a subscription for one consumer.
+///
+/// It ends when the server completes the operation, or the client is closed. It throws when the operation failed.
+public struct GraphQLEvents<Element: Sendable>: AsyncSequence, Sendable {
+    /// The error after which the sequence ends.
+    public typealias Failure = GraphQLFailure
+    /// Nil if the operation could not be encoded.
+    let events: ProtocolEvents<Element>?
+    let failure: LockedValue<GraphQLFailure?>
+
+    /// Starts to take events; all iterators share the same events.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: events?.makeAsyncIterator(), failure: failure) }
+
+    /// Iterates over the events.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The error after which the sequence ends.
+        public typealias Failure = GraphQLFailure
+        var events: ProtocolEvents<Element>.AsyncIterator?
+        let failure: LockedValue<GraphQLFailure?>
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next() async throws(GraphQLFailure) -> Element? { try await next(isolation: nil) }
+
+        /// Waits for the next event; nil after the last, or when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(GraphQLFailure) -> Element? {
+            do throws(WebSocketError) {
+                if let element = try await events?.next(isolation: actor) { return element }
+            } catch {
+                throw GraphQLFailure(error)
+            }
+            if !Task.isCancelled, let failure = failure.withLockedValue({ $0 }) { throw failure }
+            return nil
+        }
+    }
+}
