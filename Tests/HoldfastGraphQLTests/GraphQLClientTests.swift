@@ -150,15 +150,17 @@ struct GraphQLPeer: Sendable {
     @Test func `a sequence that is released is completed once`() async throws {
         let stage = GraphQLStage()
         let peer = try await stage.accept()
-        for _ in 1...2 {
-            let events = stage.client.subscribe(Self.plain)
-            let id = try await peer.operation("subscription { v }")
-            try await peer.send(id, "1")
-            for try await _ in events { break }
-            withExtendedLifetime(events) {}
-            let message = try await peer.next()
-            #expect(message == ["id": .text(id), "type": "complete"])
+        for number in 1...2 {
+            try await takeOne(stage, peer)
+            #expect(try await peer.next() == ["id": .text("\(number)"), "type": "complete"])
         }
+    }
+
+    /// Takes one event of a subscription, and releases it.
+    private func takeOne(_ stage: GraphQLStage, _ peer: GraphQLPeer) async throws {
+        let events = stage.client.subscribe(Self.plain)
+        try await peer.send(try await peer.operation("subscription { v }"), "1")
+        for try await _ in events { break }
     }
 
     @Test func `a cancelled query is completed, and tells that it may have arrived`() async throws {
@@ -193,6 +195,7 @@ struct GraphQLPeer: Sendable {
         try await peer.send(id, "1")
         #expect(try await events.next()?.data == 1)
         peer.transport.cut()
+        await stage.client.states.until { if case .waiting = $0 { true } else { false } }
         peer = try await stage.accept(again: true)
         #expect(try await peer.operation("subscription($after: Int) { v }", variables: ["after": 1]) == id)
         guard case .gap(let away)? = try await events.next() else { throw GraphQLPeer.Ended() }
@@ -312,7 +315,7 @@ struct GraphQLPeer: Sendable {
         var peer = try await stage.accept()
         try await peer.send(try await peer.operation("{ a }"), "1")
         #expect(try await first.data == 1)
-        await stage.base.pass(.seconds(60))
+        stage.clock.advance(by: .seconds(60))
         await #expect(throws: GraphQLPeer.Ended.self) { try await peer.next() }
         await stage.base.socket.states.until { if case .disconnected = $0 { true } else { false } }
         async let second = stage.client.query(GraphQLOperation("{ b }"), within: .seconds(3600))
@@ -325,15 +328,15 @@ struct GraphQLPeer: Sendable {
         let stage = GraphQLStage { ($0.pingInterval, $0.pongTimeout) = (.seconds(20), .seconds(5)) }
         let peer = try await stage.accept()
         try await stage.client.ready()
-        await stage.base.pass(.seconds(20))
+        stage.clock.advance(by: .seconds(20))
         #expect(try await peer.next() == ["type": "ping"])
         try await peer.send(#"{"type":"pong"}"#)
         try await peer.send(#"{"type":"ping"}"#)
         #expect(try await peer.next() == ["type": "pong"])
         #expect(stage.client.roundTrip == .zero)
-        await stage.base.pass(.seconds(20))
+        stage.clock.advance(by: .seconds(20))
         #expect(try await peer.next() == ["type": "ping"])
-        await stage.base.pass(.seconds(5))
+        stage.clock.advance(by: .seconds(5))
         _ = try await stage.accept(again: true)
     }
 

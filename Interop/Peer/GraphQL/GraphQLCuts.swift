@@ -139,6 +139,8 @@ struct GraphQLCuts {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = [command[1], "\(port)", file]
+        // It reports each client that goes away.
+        process.standardError = FileHandle.nullDevice
         try process.run()
         return process
     }

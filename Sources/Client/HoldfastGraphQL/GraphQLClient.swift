@@ -230,8 +230,16 @@ public final class GraphQLClient: Sendable {
     /// The states, starting with the present one.
     public var states: StateSequence<ProtocolState> { client.states }
 
-    /// Waits until the server has acknowledged the connection; throws as `ProtocolClient.ready` does.
-    public func ready(within patience: Duration? = nil) async throws(WebSocketError) { try await client.ready(within: patience) }
+    /// Waits until the server has acknowledged the connection.
+    ///
+    /// - Parameter patience: The time limit; nil: no limit.
+    /// - Throws: `timedOut` with the last failure as its ``GraphQLFailure/underlying``, `connectionRefused`, `closed` or `cancelled`.
+    public func ready(within patience: Duration? = nil) async throws(GraphQLFailure) {
+        do throws(WebSocketError) { try await client.ready(within: patience) } catch {
+            if let reason = client.read(\.refusal) { throw GraphQLFailure(.connectionRefused, detail: reason) }
+            throw GraphQLFailure(error)
+        }
+    }
 
     /// The latest time from a ping of the protocol to its pong; nil before the first.
     public var roundTrip: Duration? { client.read(\.roundTrip) }

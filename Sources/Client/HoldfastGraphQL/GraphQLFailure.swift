@@ -97,6 +97,8 @@ extension GraphQLFailure {
     init(_ error: WebSocketError) {
         if error.code == .cancelled {
             self.init(.cancelled, mayHaveArrived: true)
+        } else if error.code == .timedOut {
+            self.init(.timedOut, detail: error.underlying.map { "\($0)" } ?? "", underlying: error.underlying ?? error)
         } else {
             self.init(.closed, detail: error.code == .closed ? "" : "\(error)", underlying: error)
         }

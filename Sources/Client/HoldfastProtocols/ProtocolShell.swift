@@ -122,7 +122,9 @@ public import WebSocketRuntime
         state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.actions)
         guard let (unsent, stops) = closed else { return }
         if stops { state.stops = true }
-        state.machine.handle(.lost(unsent: unsent, close: cause?.closeRecord?.received), at: now, into: &state.effects)
+        // The peer repeats the code of a close that this side began.
+        let close = cause?.closeRecord.flatMap { $0.closedFirst == .remote ? $0.received : nil }
+        state.machine.handle(.lost(unsent: unsent, close: close), at: now, into: &state.effects)
         carryOut(&state)
     }
 

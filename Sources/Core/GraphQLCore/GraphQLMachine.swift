@@ -133,6 +133,8 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
     /// When the next operation is sent although the server has not answered the ping after the last one.
     private var carefulUntil: Moment?
 
+    /// Why the server refused this client for good.
+    package private(set) var refusal: String?
     /// How often the server has refused the connection since it last accepted one.
     private var refusals = 0
     /// Whether there is no connection because no operation needs one.
@@ -251,6 +253,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
     private mutating func refuse(_ reason: String, at now: Moment, into effects: inout [Effect]) {
         refusals += 1
         guard refusals >= policy.refusals else { return }
+        refusal = reason
         for run in runs.endAll() { notify(run.id, .failed(.refused(reason)), isLast: true, into: &effects) }
         leave(.stop, into: &effects)
     }

@@ -206,7 +206,7 @@ extension GraphQLOperationCommand {
             socket.connection.requiresSubprotocol = true
             socket.connection.timeouts.close = min(socket.connection.timeouts.close, .seconds(3))
             guard operation.trace else { return }
-            socket.logger = Logger(label: "holdfast.graphql") { _ in TraceLog(style: style) }
+            socket.logger = Logger(label: "holdfast.graphql") { _ in MessageTrace(style: style) }
             socket.logger.logLevel = .debug
             socket.logsPayloads = true
         }
@@ -243,13 +243,29 @@ enum GraphQLLine {
             if error.code == .cancelled { return .interrupted }
             StandardOutput.warn("\(error)".escapedOnOneLine)
             return Outcome(error)
-        case let error as WebSocketError:
-            for line in error.lines { StandardOutput.warn(line) }
-            return Outcome(error.code == .timedOut ? error.underlying as? WebSocketError ?? error : error)
         default:
             StandardOutput.warn("\(error)".escapedOnOneLine)
             return .failed
         }
+    }
+}
+
+/// Writes the beginning of each message to standard error, one line each.
+struct MessageTrace: LogHandler {
+    let style: Style
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.debug
+
+    init(style: Style) { self.style = style }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let payload = event.metadata?["start"].map { " \($0)" } ?? ""
+        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + "\(event.message)\(payload)".escapedOnOneLine)
     }
 }
 
@@ -261,7 +277,8 @@ extension Outcome {
             case .refused, .rejected: .answeredWithError
             case .connectionRefused: .refused
             case .outcomeUnknown: .lost
-            case .timedOut: failure.mayHaveArrived ? .unanswered : .unreachable
+            case .timedOut where failure.mayHaveArrived: .unanswered
+            case .timedOut: (failure.underlying as? WebSocketError).map { Outcome($0) } ?? .unreachable
             case .cancelled: .interrupted
             case .unencodable: .usage
             case .closed: (failure.underlying as? WebSocketError).map { Outcome($0) } ?? .lost
