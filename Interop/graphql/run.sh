@@ -1,15 +1,13 @@
 #!/bin/bash
 # Our GraphQL client with Strawberry, Ariadne, and a server that misbehaves on purpose; see ../README.md.
 #
-#   Interop/graphql/run.sh [rows] [tool] [cuts]     (no argument: all)
+#   Interop/graphql/run.sh [rows] [tool]     (no argument: both)
 #
-# CUTS and KILLS change how often connections are cut and the server is killed with -9. HOLDFAST names the tool, HOLDFAST_BIN a program with
-# our peer's commands. Without them the release builds are made first.
+# HOLDFAST names the tool, HOLDFAST_BIN a program with our peer's commands. Without them the release builds are made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
-CUTS=${CUTS:-200} KILLS=${KILLS:-10}
-parts=${*:-rows tool cuts}
+parts=${*:-rows tool}
 
 need_graphql
 HOLDFAST=$(swift_program HOLDFAST holdfast)
@@ -64,9 +62,6 @@ if [[ " $parts " == *" tool "* ]]; then
         grep -q '^closed' "$work/output" && grep -q '^hello ann' "$work/output" && grep -q '^added:' "$work/output" || status=1
         report $status "the snippet of the documentation runs to its end"
     fi
-fi
-if [[ " $parts " == *" cuts "* ]]; then
-    tally timeout 600 "$PEER" graphql-cuts "$work/cuts.txt" "$GRAPHQL_PYTHON" "$HERE/strawberry_server.py" --cuts "$CUTS" --kills "$KILLS"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -118,8 +118,12 @@ public final class GraphQLClient: Sendable {
     /// Begins a subscription whose events come in batches; otherwise as ``subscribe(_:delivery:isShared:renewing:)``.
     ///
     /// - Parameters:
+    ///   - operation: The operation.
+    ///   - delivery: What happens to events that arrive while the consumer is busy.
     ///   - limit: The maximum number of events in a batch.
     ///   - window: How long an event waits at most for others to join its batch; by default not at all.
+    ///   - isShared: Whether this subscription may share one on the wire.
+    ///   - renew: Returns the variables for the next connection from the last data that has arrived; nil: the same again.
     public func batches<Variables, Content>(
         of operation: GraphQLOperation<Variables, Content>, delivery: StreamDelivery<GraphQLEvent<Content>> = .everyMessage(capacity: 1024),
         upTo limit: Int = .max, within window: Duration = .zero, isShared: Bool = false,
