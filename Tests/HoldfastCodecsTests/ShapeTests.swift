@@ -110,8 +110,7 @@ import Testing
         #expect(try coder.decode([[Int]].self, coder.encode(Rows())) == (0..<300).map { [$0] })
     }
 
-    @Test(arguments: BinaryCoder.allCases) func `an unused super encoder leaves an empty map`(coder: BinaryCoder) throws
-    {
+    @Test(arguments: BinaryCoder.allCases) func `an unused super encoder leaves an empty map`(coder: BinaryCoder) throws {
         struct Reserved: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var fields = encoder.container(keyedBy: Woven.CodingKeys.self)

@@ -110,8 +110,7 @@ extension SocketTests {
                 ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
                 ("POST that asks for an upgrade", "POST / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 405),
             ])
-        func `invalid HTTP is refused with a status, and the server continues`(name: String, request: String, status: Int) async throws
-        {
+        func `invalid HTTP is refused with a status, and the server continues`(name: String, request: String, status: Int) async throws {
             try await WebSocketServer.echo { $0.limits.head = 1024 }.withRunning { server in
                 #expect(try await ScriptedPeer.ask(server, request).head.status == status)
                 try await WebSocketConnection.withConnection(to: server.url()) { connection in

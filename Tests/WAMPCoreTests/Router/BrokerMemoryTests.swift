@@ -69,8 +69,7 @@ import Testing
         #expect(try stage.events(bob).map(\.list) == [[1], [3]])
     }
 
-    @Test("a pattern gets only the most recent long retained events, and an oversized one alone") mutating func retainedBytes() throws
-    {
+    @Test("a pattern gets only the most recent long retained events, and an oversized one alone") mutating func retainedBytes() throws {
         let (ann, bob) = (stage.join(), stage.join())
         let text = String(repeating: "x", count: 400 * 1024)
         for topic in ["a.a", "a.b", "a.c"] { stage.publish(ann, topic, ["retain": true], .text(text)) }

@@ -18,8 +18,7 @@ import WAMPCore
         #expect(try message.withValues().encoded(as: serialization) == bytes)
     }
 
-    @Test(arguments: WAMPVector.all) func `a forwarded message equals one encoded in that serialization`(vector: WAMPVector) throws
-    {
+    @Test(arguments: WAMPVector.all) func `a forwarded message equals one encoded in that serialization`(vector: WAMPVector) throws {
         for origin in WAMPSerialization.allCases {
             let message = try wampMessage(vector.bytes(origin), origin)
             for target in WAMPSerialization.allCases {

@@ -62,7 +62,8 @@ public final class WebSocket: Sendable {
     ) where C.Duration == Duration {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
-            connect: connect, connectsAtOnce: options.connectsAtOnce, provider: options.credentials?.answer, losses: options.reconnect.losses, sending: options.sending,
+            connect: connect, connectsAtOnce: options.connectsAtOnce, provider: options.credentials?.answer,
+            losses: options.reconnect.losses, sending: options.sending,
             instruments: instruments
         ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
