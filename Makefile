@@ -111,7 +111,7 @@ interop: build ## Test with Node ws, Python websockets, websocketd, nginx with T
 interop-wamp: build ## Test WAMP with Crossbar, autobahn-python and xconn: every method, both directions, routers killed with -9
 	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-wamp Interop/wamp/run.sh
 
-interop-graphql: build ## Test GraphQL with Strawberry and Ariadne: both protocols, and the habits of servers
+interop-graphql: build ## Test GraphQL with Strawberry and Ariadne: both protocols, every habit of servers, 200 cuts, servers killed with -9
 	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-graphql Interop/graphql/run.sh
 
 codecs: build ## Compare MessagePack, CBOR, JSON and the frames of rooms with Python's, in both directions

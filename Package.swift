@@ -293,8 +293,8 @@ let package = Package(
             swiftSettings: strict),
         // What `holdfast doctor` runs.
         .target(
-            name: "HoldfastDoctor", dependencies: ["Holdfast", "HoldfastTerminal", "MachineCore"], path: "Sources/Tools/HoldfastDoctor",
-            swiftSettings: strict),
+            name: "HoldfastDoctor", dependencies: ["Holdfast", "HoldfastTerminal", "MachineCore", "ProtocolCore", "GraphQLCore"],
+            path: "Sources/Tools/HoldfastDoctor", swiftSettings: strict),
         // What `holdfast serve quotes` and `holdfast quotes` run.
         .target(
             name: "HoldfastMarket",
@@ -347,7 +347,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
-                "WAMPCore", "WAMPAudit", "HoldfastCodecs",
+                "WAMPCore", "WAMPAudit", "ProtocolCore", "GraphQLCore", "HoldfastCodecs",
             ],
             path: "Fuzz/Targets",
             swiftSettings: strict),

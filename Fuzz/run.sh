@@ -55,6 +55,7 @@ build() {
     compile CodecCore Sources/Core/CodecCore
     compile RoomCore Sources/Core/RoomCore
     compile WAMPCore Sources/Core/WAMPCore
+    compile GraphQLCore Sources/Core/GraphQLCore
     compile WAMPAudit Tests/WAMPAudit
     protobuf
     compile RoomsWire Sources/Runtime/RoomsWire

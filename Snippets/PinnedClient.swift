@@ -20,7 +20,7 @@ configuration.tls.onPinReport = { report in
 do {
     let connection = try await WebSocketConnection.connect(to: "wss://api.example.com/", configuration: configuration)
     await connection.close()
-} catch let error as WebSocketError where error.code == .pinMismatch {
+} catch  where error.code == .pinMismatch {
     print("not our server: \(error)")
 } catch {
     print(error)

@@ -47,6 +47,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case clientMachine
     /// A list of inputs → WAMP's `RouterMachine`.
     case routerMachine
+    /// A byte that picks the subprotocol, then a GraphQL server's messages, one a line → `GraphQLCoding`, `GraphQLMachine`.
+    case graphQLServer
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -74,6 +76,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .wampMessage: try Self.wampMessage(&input)
         case .clientMachine: try Self.clientMachine(&input)
         case .routerMachine: try Self.routerMachine(&input)
+        case .graphQLServer: try Self.graphQLServer(&input)
         }
     }
 }

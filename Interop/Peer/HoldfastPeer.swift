@@ -22,6 +22,7 @@ enum HoldfastPeer {
                HoldfastPeer rooms-log DIRECTORY --rooms R,R --history FILE
                HoldfastPeer rooms-judge HISTORY… [--least NAME=N,NAME=N]
                HoldfastPeer graphql-rows STRAWBERRY-PORT ARIADNE-PORT SCRIPTED-PORT     (see Interop/graphql)
+               HoldfastPeer graphql-cuts FILE PYTHON SCRIPT --cuts N --kills N
                HoldfastPeer graphql-read URL --subscriptions N --events N     (see Benchmarks/graphql)
                HoldfastPeer paths URL     (Linux)
 
@@ -48,6 +49,10 @@ enum HoldfastPeer {
             let ports = arguments.words.dropFirst().compactMap { Int($0) }
             guard ports.count == 3 else { fail() }
             exit(await GraphQLRows(strawberry: ports[0], ariadne: ports[1], scripted: ports[2]).run() ? 0 : 1)
+        case ("graphql-cuts", 4):
+            guard let cuts = arguments.number("--cuts"), let kills = arguments.number("--kills") else { fail() }
+            let run = GraphQLCuts(file: arguments.words[1], command: Array(arguments.words.suffix(2)), cuts: cuts, kills: kills)
+            exit(try await run.run() ? 0 : 1)
         case ("graphql-read", 2):
             guard let subscriptions = arguments.number("--subscriptions"), let events = arguments.number("--events") else { fail() }
             try await GraphQLReading(url: arguments.words[1], subscriptions: subscriptions, events: events).run()

@@ -156,8 +156,9 @@ def serve(sock, stream):
     answer = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": "wrong" if way == "bad-accept" else accept}
     if way == "proxied":
         answer.update({"Via": "1.1 edge", "CF-Ray": "8f1", "Server": "cloudflare", "Set-Cookie": "id=secret"})
-    if "sec-websocket-protocol" in fields and way != "no-protocol":
-        answer["Sec-WebSocket-Protocol"] = fields["sec-websocket-protocol"].split(",")[-1].strip()
+    last = fields.get("sec-websocket-protocol", "").split(",")[-1].strip()
+    if last and way != "no-protocol" and not last.startswith("graphql"):  # It speaks no GraphQL.
+        answer["Sec-WebSocket-Protocol"] = last
     sock.sendall(head("101 Switching Protocols", answer))
     if way == "dies-idle":
         sock.settimeout(0.7)

@@ -1,13 +1,15 @@
 #!/bin/bash
 # Our GraphQL client with Strawberry, Ariadne, and a server that misbehaves on purpose; see ../README.md.
 #
-#   Interop/graphql/run.sh [rows] [tool]     (no argument: both)
+#   Interop/graphql/run.sh [rows] [tool] [cuts]     (no argument: all)
 #
-# HOLDFAST names the tool, HOLDFAST_BIN a program with our peer's commands. Without them the release builds are made first.
+# CUTS and KILLS change how often connections are cut and the server is killed with -9. HOLDFAST names the tool, HOLDFAST_BIN a program with
+# our peer's commands. Without them the release builds are made first.
 set -euo pipefail
 # shellcheck source=../tool.sh
 source "$(dirname "$0")/../tool.sh"
-parts=${*:-rows tool}
+CUTS=${CUTS:-200} KILLS=${KILLS:-10}
+parts=${*:-rows tool cuts}
 
 need_graphql
 HOLDFAST=$(swift_program HOLDFAST holdfast)
@@ -22,6 +24,14 @@ prints() {
     timeout 60 "$HOLDFAST" graphql "$@" > "$work/output" 2>&1 < /dev/null || status=$?
     if [ $status = "$wanted" ] && grep -Eqz -- "$pattern" "$work/output"; then status=0; else status=1; fi
     report $status "tool: $name"
+}
+
+# diagnose NAME EXPRESSION URL: the expression is true for the report of `holdfast doctor`, see ../doctor/judge.py.
+diagnose() {
+    local status=0
+    timeout 120 "$HOLDFAST" doctor --json "$3" --patience 5 --limit-cap 1K > "$work/report" 2> "$work/errors" || true
+    python3 "$ROOT/Interop/doctor/judge.py" "$work/report" "$2" > "$work/output" 2>&1 || status=1
+    report $status "doctor: $1"
 }
 
 if [[ " $parts " == *" rows "* || " $parts " == *" tool "* ]]; then
@@ -54,6 +64,15 @@ if [[ " $parts " == *" tool "* ]]; then
     report $status "tool: --trace leaves out the strings of the payload"
     prints "variables must be an object" 64 'give a JSON object' query "$url" '{ hello }' --variables '[1]'
     prints "no server" 4 'refused|unreachable' query ws://127.0.0.1:1/ '{ hello }' --patience 1
+    diagnose "both protocols of Strawberry, of which one answers queries, and how it refuses a syntax error" \
+        "[one['subprotocol'] for one in seen['graphQL']] == ['graphql-transport-ws', 'graphql-ws'] and [one['answersQuery'] for one in seen['graphQL']] == [True, False] and 'graphQL.closes' in found and 'graphQL.acknowledged' in found" "$url"
+    diagnose "a server that wants a token" "seen['graphQL'][0]['refusal']['closeCode'] == 4403 and 'graphQL.refused' in found" "$secure"
+    diagnose "Ariadne's pongs, and one protocol" "len(seen['graphQL']) == 1 and 'graphQL.pong' in found and 'graphQL.query' in found and '--subprotocol graphql-transport-ws' in found['upgrade.lost']['advice']" \
+        "ws://127.0.0.1:$ariadne/graphql"
+    diagnose "only the legacy protocol" "found['graphQL.legacy']['severity'] == 'warning' and 'graphQL.acknowledged' in found" \
+        "ws://127.0.0.1:$ariadne/legacy"
+    diagnose "a server without GraphQL" "not seen['graphQL'] and 'graphQL.spoken' not in found and seen['upgrade']['status'] == 101" \
+        "ws://127.0.0.1:$scripted/no-subproto"
     # The snippet of the documentation, at the same server.
     snippet=$(dirname "$PEER")/GraphQLEvents
     if [ -x "$snippet" ]; then
@@ -62,6 +81,9 @@ if [[ " $parts " == *" tool "* ]]; then
         grep -q '^closed' "$work/output" && grep -q '^hello ann' "$work/output" && grep -q '^added:' "$work/output" || status=1
         report $status "the snippet of the documentation runs to its end"
     fi
+fi
+if [[ " $parts " == *" cuts "* ]]; then
+    tally timeout 600 "$PEER" graphql-cuts "$work/cuts.txt" "$GRAPHQL_PYTHON" "$HERE/strawberry_server.py" --cuts "$CUTS" --kills "$KILLS"
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

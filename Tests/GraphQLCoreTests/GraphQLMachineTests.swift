@@ -68,8 +68,8 @@ struct GraphQLBench {
         handle(.lost(unsent: unsent, close: code.map { CloseFrame(CloseCode(rawValue: $0), reason: reason) }))
     }
 
-    mutating func begin(_ number: UInt64, _ kind: GraphQLRun.Kind = .subscription, within patience: Duration? = nil) {
-        handle(.command(.begin(RequestID(number), GraphQLRun(kind, payload: Self.payload(number)), patience: patience)))
+    mutating func begin(_ number: UInt64, _ kind: PendingOperation.Kind = .subscription, within patience: Duration? = nil) {
+        handle(.command(.begin(RequestID(number), PendingOperation(kind, payload: Self.payload(number)), patience: patience)))
     }
 
     mutating func next(_ number: UInt64, _ data: String = "1", errors: [GraphQLError] = []) {
@@ -244,7 +244,7 @@ struct GraphQLBench {
     }
 
     @Test func `too many operations are refused`() {
-        var bench = Bench.ready { $0.operations = 1 }
+        var bench = Bench.ready { $0.operationLimit = 1 }
         bench.begin(1)
         bench.begin(2)
         #expect(bench.takeEvents() == [Bench.event(2, .failed(.tooMany))])

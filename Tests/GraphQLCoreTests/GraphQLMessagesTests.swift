@@ -65,7 +65,8 @@ import WebSocketCore
 
     @Test(arguments: [
         "", "{", "[]", "7", #"{"type":"pong"} x"#, #"{"type":"pong""#, #"{"id":"1","type":"next","payload":[]}"#,
-        #"{"id":"1","type":"next","payload":{"errors":[1,]}}"#, #"{"type":"pong","x":\#(GraphQLMessagesTests.deep)}"#,
+        #"{"id":"1","type":"next","payload":{"errors":[1,]}}"#, #"{"type":"ping","payload":{"at":,1}}"#,
+        #"{"type":"pong","x":\#(GraphQLMessagesTests.deep)}"#,
     ])
     func `a message that is no JSON of the protocol is an error`(text: String) {
         #expect(throws: (any Error).self) { try new.decode(.text(text)) }

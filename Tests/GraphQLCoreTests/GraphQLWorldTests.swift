@@ -53,9 +53,9 @@ import WebSocketCore
     @Test(arguments: 1...UInt64(200))
     func `over any cuts, no mutation is sent twice, and a gap is told wherever an event may be missing`(seed: UInt64) {
         var world = ProtocolSimulation(GraphQLMachine(), Server(), greeting: GraphQLGreeting(), seed: seed)
-        world.perform(.begin(RequestID(1000), GraphQLRun(.subscription, payload: Array("s".utf8)), patience: nil))
+        world.perform(.begin(RequestID(1000), PendingOperation(.subscription, payload: Array("s".utf8)), patience: nil))
         for number in 1...60 as ClosedRange<UInt64> {
-            world.perform(.begin(RequestID(number), GraphQLRun(.mutation, payload: Array("m\(number)".utf8)), patience: nil))
+            world.perform(.begin(RequestID(number), PendingOperation(.mutation, payload: Array("m\(number)".utf8)), patience: nil))
             world.run(for: .milliseconds(300), cuts: number.isMultiple(of: 3) ? 1 : 0)
         }
         world.run(for: .seconds(120))
@@ -139,14 +139,16 @@ import WebSocketCore
 
         mutating func handle(_ input: GraphQLMachine.Input, at now: Moment, into effects: inout [GraphQLMachine.Effect]) {
             switch input {
-            case .opened where isOpen, .lost where !isOpen, .received where !isOpen, .undecodable where !isOpen: return  // Cannot happen.
+            case .opened where isOpen, .paused where !isOpen, .resumed where !isOpen, .lost where !isOpen, .received where !isOpen,
+                .undecodable where !isOpen:
+                return  // Cannot happen.
             case .opened: isOpen = true
             case .lost: (isOpen, isAcknowledged) = (false, false)
             case .received(.acknowledged): isAcknowledged = true
             case .command(.begin):
                 guard begun < 2 else { return }
                 begun += 1
-                let run = GraphQLRun(.mutation, payload: [1])
+                let run = PendingOperation(.mutation, payload: [1])
                 return handle(.command(.begin(RequestID(UInt64(begun)), run, patience: .seconds(9))), now, &effects)
             default: break
             }
@@ -175,8 +177,8 @@ import WebSocketCore
             .opened(GraphQLGreeting()), .lost(unsent: []), .lost(unsent: [], close: bad),
             .lost(unsent: [.subscribe(RequestID(1), payload: [1])]),
             .received(.acknowledged(payload: nil)), .received(.pong), .received(.next(RequestID(1), GraphQLResult(data: [1]))),
-            .received(.failed(RequestID(1), [])), .received(.completed(RequestID(1))), .undecodable(""),
-            .command(.begin(RequestID(0), GraphQLRun(.mutation, payload: [1]), patience: nil)), .command(.cancel(RequestID(1))),
+            .received(.failed(RequestID(1), [])), .received(.completed(RequestID(1))), .undecodable(""), .paused, .resumed,
+            .command(.begin(RequestID(0), PendingOperation(.mutation, payload: [1]), patience: nil)), .command(.cancel(RequestID(1))),
         ]
         let states = try explore(Audited(), inputs: inputs, depth: 6, tick: .seconds(4)) { step in
             for case .send(let request) in step.effects {

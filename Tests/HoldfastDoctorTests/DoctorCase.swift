@@ -13,6 +13,10 @@ enum DoctorCase {
         var upgrade = UpgradeView(remote: "192.0.2.1:443", connectMs: 20, tlsMs: 30, answerMs: 21)
         upgrade.take(ResponseHead(status: 101, headers: ["Upgrade": "websocket"]))
         seen.upgrade = upgrade
+        var graphQL = GraphQLView(subprotocol: "graphql-transport-ws")
+        (graphQL.acknowledgedMs, graphQL.pongMs, graphQL.answersQuery) = (2, 1, true)
+        graphQL.syntaxError = GraphQLView.Refusal(text: "Syntax Error")
+        seen.graphQL = [graphQL]
         seen.pings = PingView(sent: 10, roundTrips: (1...10).map { Double($0) })
         for trial in Trial.allCases { seen[trial] = CloseReaction(kind: .echoed, ms: 1) }
         seen[.invalidUTF8] = CloseReaction(kind: .closed, closeCode: 1007, ms: 1)

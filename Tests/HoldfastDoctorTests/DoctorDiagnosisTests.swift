@@ -311,4 +311,35 @@ import Testing
         }
         #expect(helpless?.advice?.hasPrefix("pings do not help") == true)
     }
+
+    // MARK: GraphQL
+
+    @Test func `a server without GraphQL has no findings about it`() {
+        #expect(!Diagnosis.findings(of: DoctorCase.but { $0.graphQL = [] }).contains { $0.topic == .graphQL })
+    }
+
+    @Test func `a server that speaks only the legacy protocol is a warning`() {
+        let finding = DoctorCase.finding("graphQL.legacy") { $0.graphQL = [GraphQLView(subprotocol: "graphql-ws")] }
+        #expect(finding?.severity == .warning)
+        #expect(DoctorCase.finding("graphQL.legacy") { $0.graphQL.append(GraphQLView(subprotocol: "graphql-ws")) } == nil)
+    }
+
+    @Test func `the refusal of a connection without a payload names the code`() {
+        let finding = DoctorCase.finding("graphQL.refused") {
+            $0.graphQL[0].refusal = GraphQLView.Refusal(closeCode: 4403, text: "Forbidden")
+        }
+        #expect(finding?.severity == .note && finding?.text.contains("closed with 4403: Forbidden") == true)
+    }
+
+    @Test func `a server that answers no pings of GraphQL is a warning, with advice`() {
+        let finding = DoctorCase.finding("graphQL.noPong") { $0.graphQL[0].pongMs = nil }
+        #expect(finding?.severity == .warning && finding?.advice?.contains("pingInterval") == true)
+    }
+
+    @Test func `a server that closes because of a syntax error is noted`() {
+        let finding = DoctorCase.finding("graphQL.closes") {
+            $0.graphQL[0].syntaxError = GraphQLView.Refusal(closeCode: 4400, text: "Bad Request")
+        }
+        #expect(finding?.text.hasSuffix("because of a syntax error: 4400 Bad Request") == true)
+    }
 }

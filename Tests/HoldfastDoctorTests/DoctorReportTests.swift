@@ -88,9 +88,8 @@ import Testing
         let seen = try #require(object["observations"] as? [String: Any])
         #expect(
             seen.keys.sorted() == [
-                "close", "compression", "idle", "limit", "messages", "pings", "resolution", "security", "unfinished", "unknownPath",
-                "upgrade",
-                "url", "wrongOrigin",
+                "close", "compression", "graphQL", "idle", "limit", "messages", "pings", "resolution", "security", "unfinished",
+                "unknownPath", "upgrade", "url", "wrongOrigin",
             ])
         let messages = try #require(seen["messages"] as? [String: Any])
         #expect(messages.keys.sorted() == ["binary", "empty", "fragmented", "invalidUTF8", "pingWithin", "text", "unmasked"])

@@ -307,6 +307,20 @@ struct GraphQLPeer: Sendable {
         withExtendedLifetime(second) {}
     }
 
+    @Test func `a consumer that leaves a shared subscription does not take the closure for new variables with it`() async throws {
+        let stage = GraphQLStage()
+        let operation = GraphQLOperation("subscription($after: Int) { v }", variables: ["after": 0], data: Int.self)
+        var events = stage.client.subscribe(operation, isShared: true, renewing: { ["after": $0 ?? 0] }).makeAsyncIterator()
+        do { _ = stage.client.subscribe(operation, isShared: true, renewing: { _ in ["after": 99] }) }
+        var peer = try await stage.accept()
+        let id = try await peer.operation("subscription($after: Int) { v }", variables: ["after": 0])
+        try await peer.send(id, "7")
+        #expect(try await events.next()?.data == 7)
+        peer.transport.cut()
+        peer = try await stage.accept(again: true)
+        #expect(try await peer.operation("subscription($after: Int) { v }", variables: ["after": 7]) == id)
+    }
+
     // MARK: - On demand
 
     @Test func `a client on demand connects for the first operation, closes when idle, and connects again`() async throws {

@@ -32,6 +32,31 @@ extension SocketTests {
             }
         }
 
+        @Test func `a client that requires a subprotocol refuses a server that picks none`() async throws {
+            let server = WebSocketServer { _ in
+                .accept()
+            } handler: { connection, _ in
+                for try await _ in connection.messages {}
+            }
+            try await server.withRunning { server in
+                var configuration = WebSocketConfiguration()
+                configuration.subprotocols = ["v1"]
+                await (try WebSocketConnection.connect(to: server.url("/"), configuration: configuration)).close()
+                configuration.requiresSubprotocol = true
+                let error = await #expect(throws: WebSocketError.self) {
+                    try await WebSocketConnection.connect(to: server.url("/"), configuration: configuration)
+                }
+                #expect(error?.code == .noSubprotocol && error?.isRetryable == false)
+                final class Ignoring: InlineHandler {
+                    func received(_ kind: MessageKind, _ bytes: RawSpan, on socket: InlineSocket) {}
+                }
+                let inline = await #expect(throws: WebSocketError.self) {
+                    try await InlineConnection.connect(to: server.url("/"), configuration: configuration) { Ignoring() }
+                }
+                #expect(inline?.code == .noSubprotocol)
+            }
+        }
+
         @Test func `a refusal has the status, the fields and the body of the hook`() async throws {
             let server = WebSocketServer { request in
                 .refuse(HTTPResponse(status: 403, headers: ["X-Why": "members only"], body: Array("sorry, \(request.path)".utf8)))

@@ -34,8 +34,8 @@ final class LogLines: Sendable {
         changes.announce()
     }
 
-    func contains(_ beginning: String) -> Bool { lines.withLockedValue { $0.contains { $0.hasPrefix(beginning) } } }
+    func contains(_ part: String) -> Bool { lines.withLockedValue { $0.contains { $0.contains(part) } } }
 
-    /// Waits for a line that begins like this.
-    func wait(for beginning: String) async { await changes.first { contains(beginning) ? () : nil } }
+    /// Waits for a line that contains this text.
+    func wait(for part: String) async { await changes.first { contains(part) ? () : nil } }
 }

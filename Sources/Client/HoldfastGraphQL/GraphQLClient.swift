@@ -71,7 +71,8 @@ public final class GraphQLClient: Sendable {
         let source = payload.map { payload in
             TokenSource(within: options.payloadTimeout, on: LinkTime(clock), secrets: secrets) {
                 let json = try options.encoder.encode(try await payload())
-                for text in try json.withUnsafeBytes({ try Value(json: $0.bytes) }).texts { secrets.hide(text) }
+                // Short strings, such as the name of a platform, are no secrets, and are in too many texts.
+                for text in try json.withUnsafeBytes({ try Value(json: $0.bytes) }).texts where text.utf8.count >= 8 { secrets.hide(text) }
                 return String(decoding: json, as: UTF8.self)
             }
         }
@@ -165,7 +166,7 @@ public final class GraphQLClient: Sendable {
                         renewals[id] = { try? operation.payload(options.encoder, variables: renew(last.withLockedValue { $0 })) }
                     }
                 }
-                return .begin(id, GraphQLRun(.subscription, payload: payload), patience: nil)
+                return .begin(id, PendingOperation(.subscription, payload: payload), patience: nil)
             } _: { id in
                 renewals.withLockedValue { $0[id] = nil }
                 return .cancel(id)
@@ -206,9 +207,9 @@ public final class GraphQLClient: Sendable {
     }
 
     private func answer<Variables, Content>(
-        _ operation: GraphQLOperation<Variables, Content>, _ kind: GraphQLRun.Kind, within patience: Duration?
+        _ operation: GraphQLOperation<Variables, Content>, _ kind: PendingOperation.Kind, within patience: Duration?
     ) async throws(GraphQLFailure) -> GraphQLResponse<Content> {
-        let run = GraphQLRun(kind, payload: try operation.payload(options.encoder))
+        let run = PendingOperation(kind, payload: try operation.payload(options.encoder))
         let event: GraphQLMachine.Event
         do throws(WebSocketError) {
             event = try await client.request {

@@ -53,7 +53,7 @@ public struct GraphQLOptions: Sendable {
     func policy(hasPayload: Bool) -> GraphQLPolicy {
         var policy = GraphQLPolicy()
         (policy.acknowledgement, policy.pingInterval, policy.pong) = (acknowledgementTimeout, pingInterval, pongTimeout)
-        (policy.idle, policy.isLazy, policy.operations) = (idleTimeout, connectsOnDemand, operationLimit)
+        (policy.idle, policy.isLazy, policy.operationLimit) = (idleTimeout, connectsOnDemand, operationLimit)
         policy.refusals = hasPayload ? max(refusals, 1) : 1
         return policy
     }

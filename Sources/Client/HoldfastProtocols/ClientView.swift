@@ -258,20 +258,24 @@ extension ProtocolShell {
     }
 
     /// Starts a request for a consumer, or lets the consumer share one with the same key; returns the request.
-    func begin<Rules>(_ inbox: ClientView<Rules>.Inbox, sharing key: String?, _ id: RequestID, _ command: Rules.Command) -> RequestID
-    where View == ClientView<Rules> {
+    ///
+    /// `command` is called only for a new request, and under the lock.
+    func begin<Rules>(
+        _ inbox: ClientView<Rules>.Inbox, sharing key: String?, _ id: RequestID, _ command: (RequestID) -> Rules.Command
+    ) -> RequestID where View == ClientView<Rules> {
         let (used, failure) = self.command { view, _ -> (Rules.Command?, (RequestID, WebSocketError??)) in
             if let key, view.end == nil, let present = view.join(inbox, key, orAdd: id) { return (nil, (present, nil)) }
             let failure = view.add(.streams([inbox]), of: id)
-            return (failure == nil ? command : nil, (id, failure))
+            return (failure == nil ? command(id) : nil, (id, failure))
         }
         if let failure { ClientView<Rules>.Recipient.streams([inbox]).end(failure) }
         return used
     }
 
     /// Removes a consumer from a request, and tells the rules if it was the last one.
-    func leave<Rules>(_ inbox: ClientView<Rules>.Inbox, _ id: RequestID, with command: Rules.Command) where View == ClientView<Rules> {
-        self.command { view, _ in (view.leave(inbox, id) ? command : nil, ()) }
+    func leave<Rules>(_ inbox: ClientView<Rules>.Inbox, _ id: RequestID, with command: (RequestID) -> Rules.Command)
+    where View == ClientView<Rules> {
+        self.command { view, _ in (view.leave(inbox, id) ? command(id) : nil, ()) }
     }
 
     func follow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> {

@@ -124,9 +124,8 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         _ mailbox: StreamMailbox<Rules.Event, Value>, sharing key: String?, _ command: (RequestID) -> Rules.Command,
         cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Value> {
-        let own = nextRequest()
-        let id = shell.begin(mailbox, sharing: key, own, command(own))
-        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.leave(mailbox, id, with: cancel(id)) }
+        let id = shell.begin(mailbox, sharing: key, nextRequest(), command)
+        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.leave(mailbox, id, with: cancel) }
     }
 
     /// Returns the events that belong to no request, from now on; each call has its own sequence.

@@ -17,7 +17,7 @@ package struct GraphQLPolicy: Hashable, Sendable {
     /// How many times in a row the server may refuse the connection; the last time is final.
     package var refusals = 3
     /// The maximum number of operations at once.
-    package var operations = 10_000
+    package var operationLimit = 10_000
     /// The maximum size in bytes of the data of one operation whose parts come one after the other.
     package var incrementalBytes = 16 << 20
 
@@ -25,7 +25,7 @@ package struct GraphQLPolicy: Hashable, Sendable {
 }
 
 /// An operation that the app has begun.
-package struct GraphQLRun: Hashable, Sendable {
+package struct PendingOperation: Hashable, Sendable {
     /// What the operation does, which decides whether it may be sent twice.
     package enum Kind: Hashable, Sendable {
         /// It gives one result, and may be sent again.
@@ -39,7 +39,7 @@ package struct GraphQLRun: Hashable, Sendable {
     /// The payload of its message, as JSON.
     package var payload: [UInt8]
     /// Whether the server has shown that it takes the operation.
-    var isProven = false
+    var isConfirmed = false
     /// When its connection was lost; nil while its results come.
     var lostAt: Moment?
     var incremental: IncrementalData?
@@ -61,7 +61,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
         /// Begins an operation.
         ///
         /// - Parameter patience: How long it may wait for its result; nil: for ever.
-        case begin(RequestID, GraphQLRun, patience: Duration?)
+        case begin(RequestID, PendingOperation, patience: Duration?)
         /// Ends an operation that the app no longer wants.
         case cancel(RequestID)
     }
@@ -113,7 +113,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
 
     private let policy: GraphQLPolicy
     private var phase = Phase.away
-    private var runs: PendingRequests<RequestID, GraphQLRun>
+    private var operations: PendingRequests<RequestID, PendingOperation>
     private var isPaused = false
 
     /// Nil if the server knows no pings, or the app wants none.
@@ -127,11 +127,11 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
 
     private var hasPings = true
     /// The operations that were sent on this connection, and of which the server has shown nothing yet.
-    private var unproven: Set<RequestID> = []
-    /// Whether unproven operations are sent one by one.
-    private var isCareful = false
+    private var unconfirmed: Set<RequestID> = []
+    /// Whether unconfirmed operations are sent one by one.
+    private var isProbing = false
     /// When the next operation is sent although the server has not answered the ping after the last one.
-    private var carefulUntil: Moment?
+    private var probeEnd: Moment?
 
     /// Why the server refused this client for good.
     package private(set) var refusal: String?
@@ -142,7 +142,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
     private var idleSince: Moment?
 
     package init(_ policy: GraphQLPolicy = GraphQLPolicy()) {
-        (self.policy, runs, isDormant) = (policy, PendingRequests(limit: policy.operations), policy.isLazy)
+        (self.policy, operations, isDormant) = (policy, PendingRequests(limit: policy.operationLimit), policy.isLazy)
     }
 
     // MARK: - Inputs
@@ -161,10 +161,11 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
             heartbeat?.stop()
         case .resumed:
             isPaused = false
+            guard phase != .away else { break }
             heartbeat?.heard(at: now)
             if case .opening = phase { phase = .opening(due: now + policy.acknowledgement) }
-            if carefulUntil != nil { carefulUntil = now + policy.pong }
-        case .command(.begin(let id, let run, let patience)): begin(id, run, within: patience, at: now, into: &effects)
+            if probeEnd != nil { probeEnd = now + policy.pong }
+        case .command(.begin(let id, let operation, let patience)): begin(id, operation, within: patience, at: now, into: &effects)
         case .command(.cancel(let id)): end(id, nil, at: now, into: &effects)
         }
     }
@@ -172,15 +173,15 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
     package var deadline: Moment? {
         var answers: Moment?
         if !isPaused {
-            answers = .earliest(heartbeat?.deadline, carefulUntil)
+            answers = .earliest(heartbeat?.deadline, probeEnd)
             if case .opening(let due) = phase { answers = .earliest(answers, due) }
         }
-        return .earliest(answers, runs.deadline, idleEnd)
+        return .earliest(answers, operations.deadline, idleEnd)
     }
 
     package mutating func wake(at now: Moment, into effects: inout [Effect]) {
-        while let run = runs.overdue(at: now) {
-            finish(run, .failed(.timedOut(mayHaveArrived: run.mayHaveArrived)), isOver: false, at: now, into: &effects)
+        while let operation = operations.overdue(at: now) {
+            finish(operation, .failed(.timedOut(mayHaveArrived: operation.mayHaveArrived)), isOver: false, at: now, into: &effects)
         }
         if let idleEnd, now >= idleEnd {
             isDormant = true
@@ -195,7 +196,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
         case .dead?: leave(.cut(reason: "the server answered no ping"), into: &effects)
         case nil: break
         }
-        if let carefulUntil, now >= carefulUntil { prove(unproven, at: now, into: &effects) }
+        if let probeEnd, now >= probeEnd { confirm(unconfirmed, at: now, into: &effects) }
     }
 
     private var idleEnd: Moment? {
@@ -209,7 +210,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
         (phase, isPaused, isDormant, hasPings) = (.opening(due: now + policy.acknowledgement), false, false, greeting.hasPings)
         heartbeat = hasPings ? policy.pingInterval.map { MessageHeartbeat(pingAfter: $0, patience: policy.pong) } : nil
         heartbeat?.heard(at: now)
-        for (id, payload) in greeting.renewed { runs.update(id) { $0.payload = payload } }
+        for (id, payload) in greeting.renewed { operations.update(id) { $0.payload = payload } }
         effects.append(.send(.initialize(payload: greeting.payload)))
     }
 
@@ -217,30 +218,30 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
         guard case .opening = phase else { return }
         (phase, refusals) = (.ready, 0)
         effects.append(.ready)
-        if runs.count == 0 { idleSince = now }
-        sendRuns(at: now, into: &effects)
+        if operations.count == 0 { idleSince = now }
+        sendOperations(at: now, into: &effects)
     }
 
     private mutating func lose(unsent: [Sent], _ close: CloseFrame?, at now: Moment, into effects: inout [Effect]) {
         let unsent = unsent.compactMap { if case .subscribe(let id, _) = $0 { id } else { nil } }
         let wasOpening = if case .opening = phase { true } else { false }
-        let suspects = unproven.subtracting(unsent)
-        (phase, isPaused, unproven, pings, carefulUntil, idleSince) = (.away, false, [], [], nil, nil)
+        let suspects = unconfirmed.subtracting(unsent)
+        (phase, isPaused, unconfirmed, pings, probeEnd, idleSince) = (.away, false, [], [], nil, nil)
         heartbeat?.stop()
         // The server closed because of one of the suspects.
         if close?.code == .badRequest {
             if suspects.count == 1, let close {
                 for id in suspects { end(id, .failed(.rejected(close)), at: now, into: &effects) }
             } else {
-                isCareful = suspects.count > 1 && hasPings
+                isProbing = suspects.count > 1 && hasPings
             }
         }
-        runs.lose(unsent: unsent)
-        for run in runs.all where run.mayHaveArrived {
-            switch run.request.kind {
-            case .mutation: end(run.id, .failed(.lost), at: now, into: &effects)
-            case .subscription: runs.update(run.id) { ($0.lostAt, $0.incremental) = ($0.lostAt ?? now, nil) }
-            case .query: runs.update(run.id) { $0.incremental = nil }
+        operations.lose(unsent: unsent)
+        for operation in operations.all where operation.mayHaveArrived {
+            switch operation.request.kind {
+            case .mutation: end(operation.id, .failed(.lost), at: now, into: &effects)
+            case .subscription: operations.update(operation.id) { ($0.lostAt, $0.incremental) = ($0.lostAt ?? now, nil) }
+            case .query: operations.update(operation.id) { $0.incremental = nil }
             }
         }
         // Ariadne closes with 1000 and no reason when it refuses a client.
@@ -254,7 +255,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
         refusals += 1
         guard refusals >= policy.refusals else { return }
         refusal = reason
-        for run in runs.endAll() { notify(run.id, .failed(.refused(reason)), isLast: true, into: &effects) }
+        for operation in operations.endAll() { notify(operation.id, .failed(.refused(reason)), isLast: true, into: &effects) }
         leave(.stop, into: &effects)
     }
 
@@ -264,13 +265,13 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
 
     /// Ends the connection; later messages from it do not count.
     private mutating func leave(_ end: ConnectionEnd, into effects: inout [Effect]) {
-        (phase, idleSince, carefulUntil) = (.away, nil, nil)
+        (phase, idleSince, probeEnd) = (.away, nil, nil)
         heartbeat?.stop()
         effects.append(.end(end))
     }
 
     private mutating func ping(at now: Moment, into effects: inout [Effect]) {
-        pings.append(Ping(sentAt: now, covered: unproven))
+        pings.append(Ping(sentAt: now, covered: unconfirmed))
         effects.append(.send(.ping))
     }
 
@@ -291,58 +292,59 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
             guard !pings.isEmpty else { return }
             let ping = pings.removeFirst()
             roundTrip = now - ping.sentAt
-            prove(ping.covered, at: now, into: &effects)
+            confirm(ping.covered, at: now, into: &effects)
         case .keepAlive: break
-        case .next, .failed, .completed:
-            guard phase == .ready else { return reject("the server sent a result before it acknowledged the connection", into: &effects) }
-            answer(reply, at: now, into: &effects)
-        }
-    }
-
-    private mutating func answer(_ reply: GraphQLReply, at now: Moment, into effects: inout [Effect]) {
-        switch reply {
         case .next(let id, let result):
-            guard let run = runs[id] else { return }  // The app has ended it, and the server did not know yet.
-            if !run.isProven { prove([id], at: now, into: &effects) }
-            take(result, of: id, run, at: now, into: &effects)
+            guard isAcknowledged(into: &effects) else { return }
+            guard let operation = operations[id] else { return }  // The app has ended it, and the server did not know yet.
+            if !operation.isConfirmed { confirm([id], at: now, into: &effects) }
+            take(result, of: id, operation, at: now, into: &effects)
         case .failed(let id, let errors):
-            guard let run = runs.end(id) else { return }
-            finish(run, .failed(.errors(errors)), isOver: true, at: now, into: &effects)
+            guard isAcknowledged(into: &effects), let operation = operations.end(id) else { return }
+            finish(operation, .failed(.errors(errors)), isOver: true, at: now, into: &effects)
         case .completed(let id):
-            guard let run = runs.end(id) else { return }
-            finish(run, .completed, isOver: true, at: now, into: &effects)
-        default: break
+            guard isAcknowledged(into: &effects), let operation = operations.end(id) else { return }
+            finish(operation, .completed, isOver: true, at: now, into: &effects)
         }
     }
 
-    private mutating func take(_ result: GraphQLResult, of id: RequestID, _ run: GraphQLRun, at now: Moment, into effects: inout [Effect]) {
+    /// Returns whether results may come; ends the connection if not.
+    private mutating func isAcknowledged(into effects: inout [Effect]) -> Bool {
+        if phase == .ready { return true }
+        reject("the server sent a result before it acknowledged the connection", into: &effects)
+        return false
+    }
+
+    private mutating func take(
+        _ result: GraphQLResult, of id: RequestID, _ operation: PendingOperation, at now: Moment, into effects: inout [Effect]
+    ) {
         var result = result
-        if result.hasNext != nil || run.incremental != nil {
+        if result.hasNext != nil || operation.incremental != nil {
             do {
-                var data = try run.incremental ?? IncrementalData(result)
-                if run.incremental != nil { try data.add(result) }
+                var data = try operation.incremental ?? IncrementalData(result)
+                if operation.incremental != nil { try data.add(result) }
                 let json = try data.json()
                 guard json.count <= policy.incrementalBytes else { throw IncrementalData.Misfit() }
                 result.data = json
-                runs.update(id) { $0.incremental = result.hasNext == true ? data : nil }
+                operations.update(id) { $0.incremental = result.hasNext == true ? data : nil }
             } catch {
                 return end(id, .failed(.misfit), at: now, into: &effects)
             }
         }
-        if run.kind == .subscription || result.hasNext == true {
+        if operation.kind == .subscription || result.hasNext == true {
             notify(id, .next(result), isLast: false, into: &effects)
-        } else if let run = runs.end(id) {
+        } else if let operation = operations.end(id) {
             // The server completes it by itself.
-            finish(run, .next(result), isOver: true, at: now, into: &effects)
+            finish(operation, .next(result), isOver: true, at: now, into: &effects)
         }
     }
 
     // MARK: - Operations
 
     private mutating func begin(
-        _ id: RequestID, _ run: GraphQLRun, within patience: Duration?, at now: Moment, into effects: inout [Effect]
+        _ id: RequestID, _ operation: PendingOperation, within patience: Duration?, at now: Moment, into effects: inout [Effect]
     ) {
-        guard runs.add(id, run, due: patience.map { now + $0 }) else {
+        guard operations.add(id, operation, due: patience.map { now + $0 }) else {
             return notify(id, .failed(.tooMany), isLast: true, into: &effects)
         }
         idleSince = nil
@@ -350,53 +352,53 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
             isDormant = false
             effects.append(.connect)
         }
-        sendRuns(at: now, into: &effects)
+        sendOperations(at: now, into: &effects)
     }
 
     /// Sends the operations that wait, in order.
-    private mutating func sendRuns(at now: Moment, into effects: inout [Effect]) {
+    private mutating func sendOperations(at now: Moment, into effects: inout [Effect]) {
         guard phase == .ready else { return }
-        while !isCareful || unproven.isEmpty {
-            guard let run = runs.next() else {
-                isCareful = false
+        while !isProbing || unconfirmed.isEmpty {
+            guard let operation = operations.next() else {
+                isProbing = false
                 break
             }
-            effects.append(.send(.subscribe(run.id, payload: run.request.payload)))
-            if let lostAt = run.request.lostAt {
-                runs.update(run.id) { $0.lostAt = nil }
-                notify(run.id, .gap(now - lostAt), isLast: false, into: &effects)
+            effects.append(.send(.subscribe(operation.id, payload: operation.request.payload)))
+            if let lostAt = operation.request.lostAt {
+                operations.update(operation.id) { $0.lostAt = nil }
+                notify(operation.id, .gap(now - lostAt), isLast: false, into: &effects)
             }
-            guard !run.request.isProven else { continue }
-            unproven.insert(run.id)
-            guard isCareful else { continue }
-            carefulUntil = now + policy.pong
+            guard !operation.request.isConfirmed else { continue }
+            unconfirmed.insert(operation.id)
+            guard isProbing else { continue }
+            probeEnd = now + policy.pong
             ping(at: now, into: &effects)
         }
     }
 
     /// Notes that the server takes these operations.
-    private mutating func prove(_ ids: Set<RequestID>, at now: Moment, into effects: inout [Effect]) {
-        for id in ids { runs.update(id) { $0.isProven = true } }
-        unproven.subtract(ids)
-        guard isCareful, unproven.isEmpty else { return }
-        carefulUntil = nil
-        sendRuns(at: now, into: &effects)
+    private mutating func confirm(_ ids: Set<RequestID>, at now: Moment, into effects: inout [Effect]) {
+        for id in ids { operations.update(id) { $0.isConfirmed = true } }
+        unconfirmed.subtract(ids)
+        guard isProbing, unconfirmed.isEmpty else { return }
+        probeEnd = nil
+        sendOperations(at: now, into: &effects)
     }
 
     /// Ends an operation, and tells the server if it may still work on it; nil: the app does not want to be told.
     private mutating func end(_ id: RequestID, _ content: Event.Content?, at now: Moment, into effects: inout [Effect]) {
-        if let run = runs.end(id) { finish(run, content, isOver: false, at: now, into: &effects) }
+        if let operation = operations.end(id) { finish(operation, content, isOver: false, at: now, into: &effects) }
     }
 
     /// - Parameter isOver: Whether the server has ended it.
     private mutating func finish(
-        _ run: PendingRequests<RequestID, GraphQLRun>.Pending, _ content: Event.Content?, isOver: Bool, at now: Moment,
+        _ operation: PendingRequests<RequestID, PendingOperation>.Pending, _ content: Event.Content?, isOver: Bool, at now: Moment,
         into effects: inout [Effect]
     ) {
-        if !isOver, run.isSentNow, phase == .ready { effects.append(.send(.complete(run.id))) }
-        if let content { notify(run.id, content, isLast: true, into: &effects) }
-        prove([run.id], at: now, into: &effects)
-        if runs.count == 0, phase == .ready { idleSince = now }
+        if !isOver, operation.isSentNow, phase == .ready { effects.append(.send(.complete(operation.id))) }
+        if let content { notify(operation.id, content, isLast: true, into: &effects) }
+        confirm([operation.id], at: now, into: &effects)
+        if operations.count == 0, phase == .ready { idleSince = now }
     }
 
     private func notify(_ id: RequestID, _ content: Event.Content, isLast: Bool, into effects: inout [Effect]) {

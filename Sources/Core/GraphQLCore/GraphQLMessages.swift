@@ -144,10 +144,10 @@ private struct Envelope {
 
     mutating func reply(_ version: GraphQLProtocol) throws(CodecError) -> GraphQLReply? {
         switch (type, id) {
-        case ("connection_ack", _): return .acknowledged(payload: bytes)
+        case ("connection_ack", _): return .acknowledged(payload: try checkedPayload())
         case ("connection_error", _): return .refused(try errors())
         case ("ka", _): return .keepAlive
-        case ("ping", _): return .ping(payload: bytes)
+        case ("ping", _): return .ping(payload: try checkedPayload())
         case ("pong", _): return .pong
         case ("next", let id?) where version == .transportWS, ("data", let id?) where version == .legacy:
             guard let payload else { return nil }
@@ -159,7 +159,13 @@ private struct Envelope {
         }
     }
 
-    private var bytes: [UInt8]? { payload.map { unsafe [UInt8](reader.bytes(from: $0.lowerBound, to: $0.upperBound)) } }
+    /// The payload as it was sent, checked, because a pong returns it.
+    private mutating func checkedPayload() throws(CodecError) -> [UInt8]? {
+        guard let payload else { return nil }
+        reader.move(to: payload.lowerBound)
+        try reader.checkJSON(levels: GraphQLCoding.maximumDepth)
+        return unsafe [UInt8](reader.bytes(from: payload.lowerBound, to: payload.upperBound))
+    }
 
     private mutating func errors() throws(CodecError) -> [GraphQLError] {
         guard let payload else { return [] }

@@ -88,7 +88,7 @@ struct Finding: Encodable, Hashable, Sendable {
 
     /// The topic of a finding; it also decides the exit status.
     enum Topic: String, Encodable, CaseIterable, Sendable {
-        case network, tls, upgrade, surroundings, pings, messages, compression, limit, close, idle
+        case network, tls, upgrade, surroundings, graphQL, pings, messages, compression, limit, close, idle
 
         var title: String {
             switch self {
@@ -96,6 +96,7 @@ struct Finding: Encodable, Hashable, Sendable {
             case .tls: "TLS"
             case .upgrade: "Upgrade"
             case .surroundings: "On the way"
+            case .graphQL: "GraphQL"
             case .pings: "Pings"
             case .messages: "Messages"
             case .compression: "Compression"
@@ -111,7 +112,7 @@ struct Finding: Encodable, Hashable, Sendable {
             case .network: .unreachable
             case .tls: .tls
             case .upgrade, .surroundings: .refused
-            case .pings, .messages, .compression, .limit, .close, .idle: .violation
+            case .graphQL, .pings, .messages, .compression, .limit, .close, .idle: .violation
             }
         }
     }

@@ -1,3 +1,4 @@
+import GraphQLCore
 package import Holdfast
 package import HoldfastTerminal
 
@@ -55,7 +56,17 @@ package struct Examination: Sendable {
             // The user's headers and messages must not be sent to an untrusted server.
             if let security = await notes.observations.security, security.distrust != nil, !security.isUnverified { return }
         }
-        guard let wire = await upgrade() else { return }
+        let upgraded = await upgrade()
+        // A server of GraphQL may refuse an upgrade without its subprotocol.
+        if await notes.observations.upgrade?.remote != nil {
+            for version in GraphQLProtocol.allCases {
+                await attempt(version.rawValue, atMost: .seconds(5)) { target in
+                    let view = await GraphQLProbe.run(version, target)
+                    return { if let view { $0.graphQL.append(view) } }
+                }
+            }
+        }
+        guard let wire = upgraded else { return }
         var habits = ServerBehaviour()
         habits.pongs = await pings(wire)
         await attempt("close") { target in

@@ -18,6 +18,8 @@ struct Observations: Encodable, Sendable {
     var resolution: Resolution?
     var security: SecurityView?
     var upgrade: UpgradeView?
+    /// The subprotocols of GraphQL that the server speaks.
+    var graphQL: [GraphQLView] = []
     var pings: PingView?
     var close: CloseView?
     /// The reactions by the name of the sent message.

@@ -8,6 +8,16 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SessionAgainTests {
     private func isDisconnected(_ state: WebSocketState) -> Bool { if case .disconnected = state { true } else { false } }
 
+    @Test func `a socket that does not connect at once waits for the app`() async throws {
+        let stage = Stage { $0.connectsAtOnce = false }
+        stage.clock.advance(by: .seconds(3600))
+        #expect(stage.attempts.total == 0)
+        await stage.socket.connect()
+        _ = try await stage.accept()
+        #expect(stage.attempts.total == 1)
+        await stage.socket.close()
+    }
+
     @Test func `consumers stay attached while the app disconnects and connects again`() async throws {
         let stage = Stage()
         var reader = stage.eventReader()

@@ -69,6 +69,8 @@ import Testing
     @Test func `a request that times out reports why there is no connection`() async throws {
         let stage = Stage()
         try await stage.refuse()
+        // The error gives the cause, which the socket learns after the server has refused.
+        await stage.state { if case .waiting = $0 { true } else { false } }
         let asking = Task { try await stage.socket.request(.text("never"), matching: { _ in true }, timeout: .milliseconds(700)) }
         await stage.pause(of: .milliseconds(700))
         let error = await #expect(throws: WebSocketError.self) { _ = try await asking.value }

@@ -84,6 +84,15 @@ public struct WebSocketConfiguration: Sendable {
     /// Creates the default configuration.
     public init() {}
 
+    /// Ends a connection without a subprotocol if one is required.
+    ///
+    /// A server may pick none (RFC 6455 §4.2.2), so this is no fault in the handshake.
+    func check(_ agreement: Agreement, aborting transport: some MessageTransport) throws(TransportError) {
+        guard requiresSubprotocol, agreement.subprotocol == nil else { return }
+        transport.abort()
+        throw TransportError(.noSubprotocol, "the server picked none of the subprotocols offered")
+    }
+
     /// The names of well-known subprotocols: those of this package, and others that are widely used.
     ///
     /// Most are in IANA's registry of WebSocket subprotocol names.

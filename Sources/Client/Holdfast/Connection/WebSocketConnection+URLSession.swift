@@ -21,6 +21,7 @@
             try await WebSocketError.wrap { () async throws(TransportError) in
                 let socket = URLSessionSocket(try SystemRequest(url, configuration))
                 let transport = try await URLSessionTransport.open(socket, SystemSettings(configuration))
+                try configuration.check(transport.agreement, aborting: transport)
                 return WebSocketConnection(transport, pingTimeout: configuration.timeouts.ping)
             }
         }

@@ -164,20 +164,12 @@ public struct WebSocketConnection: Sendable {
     public static func connect(
         to url: String, configuration: WebSocketConfiguration = WebSocketConfiguration()
     ) async throws(WebSocketError) -> WebSocketConnection {
-        let connection = try await open(url, configuration)
-        if configuration.requiresSubprotocol, connection.subprotocol == nil {
-            // RFC 6455 §4.1 allows a server to pick none. The client then closes.
-            await connection.close(code: .protocolError, reason: "a subprotocol is required")
-            throw WebSocketError(TransportError(.noSubprotocol, "the server picked none of the subprotocols offered"))
-        }
-        return connection
-    }
-
-    private static func open(_ url: String, _ configuration: WebSocketConfiguration) async throws(WebSocketError) -> WebSocketConnection {
         #if SwiftNIO
             let options = try ClientOptions(url, configuration)
             do throws(TransportError) {
-                return WebSocketConnection(try await NIOConnector.connectFollowing(options), pingTimeout: configuration.timeouts.ping)
+                let channel = try await NIOConnector.connectFollowing(options)
+                try configuration.check(channel.agreement, aborting: channel)
+                return WebSocketConnection(channel, pingTimeout: configuration.timeouts.ping)
             } catch {
                 throw WebSocketError(error.hiding(options.secrets))
             }
@@ -260,7 +252,9 @@ extension WebSocketError {
             var options = try ClientOptions(url, configuration)
             options.inline = inline
             do throws(TransportError) {
-                return InlineConnection(channel: try await NIOConnector.connectFollowing(options))
+                let channel = try await NIOConnector.connectFollowing(options)
+                try configuration.check(channel.agreement, aborting: channel)
+                return InlineConnection(channel: channel)
             } catch {
                 throw WebSocketError(error.hiding(options.secrets))
             }

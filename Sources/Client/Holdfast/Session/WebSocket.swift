@@ -15,8 +15,8 @@ public import WebSocketCore
 /// }
 /// ```
 ///
-/// It connects as soon as it is created (``WebSocketOptions/connectsAtOnce``), and reconnects whenever that may help, after a delay that grows and has random jitter
-/// (see `ReconnectPolicy`; `LossTable` says when a reconnect may help). ``disconnect(code:reason:)`` and ``connect()`` close and open the
+/// It connects as soon as it is created, unless ``WebSocketOptions/connectsAtOnce`` is false. It reconnects whenever that may help, after a
+/// delay that grows and has random jitter (see `ReconnectPolicy`; `LossTable` says when a reconnect may help). ``disconnect(code:reason:)`` and ``connect()`` close and open the
 /// connection, and all consumers stay attached. The socket ends when you call ``close(code:reason:)``, when the peer closes with
 /// 1000, when a retry cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
 public final class WebSocket: Sendable {
@@ -63,8 +63,7 @@ public final class WebSocket: Sendable {
         let instruments = Instruments(options, clock: clock)
         let live = LiveSession(
             connect: connect, connectsAtOnce: options.connectsAtOnce, provider: options.credentials?.answer,
-            losses: options.reconnect.losses, sending: options.sending,
-            instruments: instruments
+            losses: options.reconnect.losses, sending: options.sending, instruments: instruments
         ) { try await clock.sleep(for: min($0, Self.longestSleep)) }
         let session = Session(
             policy: options.policy, endpoints: 1 + options.alternatives.count, hasCredentials: options.credentials != nil, seed: seed)

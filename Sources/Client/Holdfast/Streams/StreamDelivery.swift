@@ -99,8 +99,8 @@ extension StreamDelivery {
 extension StreamDelivery {
     /// The buffer for values that are no messages, and whether it loses none.
     var ownBuffer: (buffer: any DeliveryBuffer<Value, Value>, isLossless: Bool) {
-        if case .every = keeping { return (buffer() ?? EveryValue(capacity: 64), true) }
-        return (buffer() ?? EveryValue(capacity: 64), buffer() == nil)
+        guard let buffer = buffer() else { return (EveryValue(capacity: 64), true) }
+        return if case .every = keeping { (buffer, true) } else { (buffer, false) }
     }
 }
 

@@ -1,0 +1,152 @@
+import GraphQLCore
+import Holdfast
+import ProtocolCore
+
+/// How a server speaks GraphQL in one subprotocol.
+struct GraphQLView: Encodable, Hashable, Sendable {
+    /// The end of a step that the server did not carry out.
+    struct Refusal: Encodable, Hashable, Sendable {
+        /// The code of the close frame; nil if the server sent an error message, or lost the connection.
+        var closeCode: Int?
+        var text: String
+    }
+
+    /// `graphql-transport-ws` or `graphql-ws`, as in `Sec-WebSocket-Protocol`.
+    let subprotocol: String
+    /// The time from `connection_init` to `connection_ack`.
+    var acknowledgedMs: Double?
+    /// How the server refused `connection_init` without a payload.
+    var refusal: Refusal?
+    /// Whether the server sent a ping before it acknowledged.
+    var pingsEarly = false
+    /// The time from a ping of the protocol to its pong; the legacy protocol has no pings.
+    var pongMs: Double?
+    /// Whether the server answered the query `{ __typename }` with data.
+    var answersQuery: Bool?
+    /// How the server refused a query with a syntax error.
+    var syntaxError: Refusal?
+}
+
+/// Offers the subprotocols of GraphQL; if the server takes one, begins a connection of it, and sends a query that is right and one that is not.
+enum GraphQLProbe {
+    static func run(_ version: GraphQLProtocol, _ target: ProbeTarget) async -> GraphQLView? {
+        let wire: Wire
+        // A server that refuses the subprotocol has no GraphQL.
+        do { wire = try await Wire.open(target, change: { $0.subprotocols = [version.rawValue] }) } catch { return nil }
+        guard wire.view.subprotocol == version.rawValue else {
+            await wire.leave()
+            return nil
+        }
+        var dialog = Dialog(wire: wire, coding: GraphQLCoding(version), target: target)
+        let view = await dialog.run(version)
+        await wire.leave()
+        return view
+    }
+
+    /// The messages on one connection.
+    private struct Dialog {
+        let wire: Wire
+        let coding: GraphQLCoding
+        let target: ProbeTarget
+        var parts = Joined()
+
+        mutating func run(_ version: GraphQLProtocol) async -> GraphQLView {
+            var view = GraphQLView(subprotocol: version.rawValue)
+            let start = ContinuousClock.now
+            await send(.initialize(payload: nil))
+            opening: while true {
+                switch await next() {
+                case .success(.acknowledged): break opening
+                case .success(.ping(let payload)):
+                    view.pingsEarly = true
+                    await send(.pong(payload: payload))
+                case .success(.refused(let errors)):
+                    view.refusal = GraphQLView.Refusal(text: errors.first?.message ?? "connection_error")
+                    return view
+                case .success: break
+                case .failure(let refusal):
+                    view.refusal = refusal
+                    return view
+                }
+            }
+            view.acknowledgedMs = start.duration(to: .now).ms
+            if version == .transportWS {
+                let start = ContinuousClock.now
+                await send(.ping)
+                let pong = await reply { if case .pong = $0 { true } else { false } }
+                if case .success = pong { view.pongMs = start.duration(to: .now).ms }
+            }
+            switch await answer(to: "{ __typename }", id: 1) {
+            case .success(let hasData): view.answersQuery = hasData
+            case .failure: view.answersQuery = false
+            }
+            if case .failure(let refusal) = await answer(to: "{ __typename", id: 2) { view.syntaxError = refusal }
+            return view
+        }
+
+        /// Sends a query, and returns whether the answer has data; the refusal if there is none.
+        private mutating func answer(to query: String, id: UInt64) async -> Result<Bool, GraphQLView.Refusal> {
+            let id = RequestID(id)
+            await send(.subscribe(id, payload: Array(#"{"query":"\#(query)"}"#.utf8)))
+            let answer = await reply { reply in
+                switch reply {
+                case .next(id, _), .failed(id, _), .completed(id): true
+                default: false
+                }
+            }
+            switch answer {
+            case .success(.next(_, let result)) where result.data != nil: return .success(true)
+            case .success(.next(_, let result)): return .failure(GraphQLView.Refusal(text: result.errors.first?.message ?? "no data"))
+            case .success(.failed(_, let errors)): return .failure(GraphQLView.Refusal(text: errors.first?.message ?? "an error"))
+            case .success: return .failure(GraphQLView.Refusal(text: "no result"))
+            case .failure(let refusal): return .failure(refusal)
+            }
+        }
+
+        /// Waits for a reply; answers pings.
+        private mutating func reply(_ isWanted: (GraphQLReply) -> Bool) async -> Result<GraphQLReply, GraphQLView.Refusal> {
+            let deadline = target.deadline()
+            while true {
+                let next = await next(until: deadline)
+                switch next {
+                case .success(.ping(let payload)): await send(.pong(payload: payload))
+                case .success(let reply) where !isWanted(reply): break
+                default: return next
+                }
+            }
+        }
+
+        private mutating func next(until deadline: ContinuousClock.Instant? = nil) async -> Result<GraphQLReply, GraphQLView.Refusal> {
+            let deadline = deadline ?? target.deadline()
+            while true {
+                switch await wire.next(until: deadline) {
+                case .nothing: return .failure(GraphQLView.Refusal(text: "no answer in time"))
+                case .ended(let why): return .failure(GraphQLView.Refusal(text: why ?? "the server ended the connection"))
+                case .nonsense(let why): return .failure(GraphQLView.Refusal(text: why))
+                case .frame(let frame) where frame.opcode == .close:
+                    let close = frame.payload.withUnsafeBytes { bytes in try? CloseFrame(payload: bytes) }
+                    let code = Int((close?.code ?? .noStatus).rawValue)
+                    return .failure(GraphQLView.Refusal(closeCode: code, text: close?.reason ?? ""))
+                case .frame(let frame):
+                    guard let whole = parts.take(frame) else { break }
+                    let text = Message.text(String(decoding: whole.bytes, as: UTF8.self))
+                    do {
+                        if let reply = try coding.decode(text) { return .success(reply) }
+                    } catch { return .failure(GraphQLView.Refusal(text: "an invalid message: \(error)")) }
+                }
+            }
+        }
+
+        private func send(_ request: GraphQLRequest) async {
+            guard case .text(let text) = coding.encode(request) else { return }
+            await wire.send(.text, Array(text.utf8))
+        }
+    }
+}
+
+extension GraphQLView.Refusal: Error, CustomStringConvertible {
+    var description: String {
+        guard let closeCode else { return text }
+        return "closed with \(closeCode)" + (text.isEmpty ? "" : ": \(text)")
+    }
+}
