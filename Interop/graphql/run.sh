@@ -67,7 +67,7 @@ if [[ " $parts " == *" tool "* ]]; then
     diagnose "both protocols of Strawberry, of which one answers queries, and how it refuses a syntax error" \
         "[one['subprotocol'] for one in seen['graphQL']] == ['graphql-transport-ws', 'graphql-ws'] and [one['answersQuery'] for one in seen['graphQL']] == [True, False] and 'graphQL.closes' in found and 'graphQL.acknowledged' in found" "$url"
     diagnose "a server that wants a token" "seen['graphQL'][0]['refusal']['closeCode'] == 4403 and 'graphQL.refused' in found" "$secure"
-    diagnose "Ariadne's pongs, and one protocol" "len(seen['graphQL']) == 1 and 'graphQL.pong' in found and 'graphQL.query' in found and '--subprotocol graphql-transport-ws' in found['upgrade.lost']['advice']" \
+    diagnose "Ariadne's pongs, and one protocol" "len(seen['graphQL']) == 1 and 'graphQL.pong' in found and 'graphQL.query' in found and '--subprotocol graphql-transport-ws' in found['graphQL.required']['advice']" \
         "ws://127.0.0.1:$ariadne/graphql"
     diagnose "only the legacy protocol" "found['graphQL.legacy']['severity'] == 'warning' and 'graphQL.acknowledged' in found" \
         "ws://127.0.0.1:$ariadne/legacy"

@@ -324,6 +324,11 @@ import Testing
         #expect(DoctorCase.finding("graphQL.legacy") { $0.graphQL.append(GraphQLView(subprotocol: "graphql-ws")) } == nil)
     }
 
+    @Test func `a server that upgrades only with the subprotocol of GraphQL wants it`() {
+        let finding = DoctorCase.finding("graphQL.required") { $0.upgrade?.failure = .init(code: "lost", text: "") }
+        #expect(finding?.advice?.contains("--subprotocol graphql-transport-ws") == true)
+    }
+
     @Test func `the refusal of a connection without a payload names the code`() {
         let finding = DoctorCase.finding("graphQL.refused") {
             $0.graphQL[0].refusal = GraphQLView.Refusal(closeCode: 4403, text: "Forbidden")

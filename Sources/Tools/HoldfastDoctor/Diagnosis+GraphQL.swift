@@ -3,7 +3,16 @@ extension Diagnosis {
         guard !seen.graphQL.isEmpty else { return [] }
         let names = seen.graphQL.map(\.subprotocol)
         let spoken = Finding(.graphQL, "spoken", .good, "the server takes the subprotocol of GraphQL: \(names.joined(separator: ", "))")
-        return [spoken] + legacy(names) + seen.graphQL.flatMap { acknowledgement($0) + pings($0) + queries($0) }
+        return [spoken] + requirement(seen, names) + legacy(names) + seen.graphQL.flatMap { acknowledgement($0) + pings($0) + queries($0) }
+    }
+
+    private static func requirement(_ seen: Observations, _ names: [String]) -> [Finding] {
+        guard let name = names.first, seen.upgrade?.failure != nil else { return [] }
+        return [
+            Finding(
+                .graphQL, "required", .note, "it upgrades only if a client offers that subprotocol",
+                advice: "examine it with --subprotocol \(name); a GraphQL client offers it")
+        ]
     }
 
     private static func legacy(_ names: [String]) -> [Finding] {

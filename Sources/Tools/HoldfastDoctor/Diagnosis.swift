@@ -159,7 +159,7 @@ enum Diagnosis {
 
     static func upgrade(_ seen: Observations) -> [Finding] {
         guard let upgrade = seen.upgrade else { return [] }
-        if let failure = upgrade.failure { return [refusal(upgrade, failure, wanted: seen.graphQL.first?.subprotocol)] }
+        if let failure = upgrade.failure { return [refusal(upgrade, failure)] }
         let time = upgrade.answerMs.map { " in \($0.msPhrase)" } ?? ""
         let opened = Finding(
             .upgrade, "opened", .good, "\(upgrade.httpVersion ?? "HTTP") \(upgrade.status ?? 101)\(time)",
@@ -181,14 +181,11 @@ enum Diagnosis {
         ]
     }
 
-    /// - Parameter wanted: A subprotocol with which the server does upgrade.
-    private static func refusal(_ upgrade: UpgradeView, _ failure: UpgradeView.Failure, wanted: String?) -> Finding {
+    private static func refusal(_ upgrade: UpgradeView, _ failure: UpgradeView.Failure) -> Finding {
         var details = upgrade.headers.map { "\($0.name): \($0.value)" }
         let body = failure.body.split(whereSeparator: \.isNewline).first.map { String($0.prefix(120)) }
         if let body { details.append("its body begins: \(body)") }
-        return Finding(
-            topic(of: failure, upgrade), failure.code, .broken, failure.text, details: details,
-            advice: wanted.map { "it wants a subprotocol: offer it with --subprotocol \($0)" } ?? advice(upgrade, failure))
+        return Finding(topic(of: failure, upgrade), failure.code, .broken, failure.text, details: details, advice: advice(upgrade, failure))
     }
 
     private static func topic(of failure: UpgradeView.Failure, _ upgrade: UpgradeView) -> Finding.Topic {
