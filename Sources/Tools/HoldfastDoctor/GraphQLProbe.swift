@@ -76,16 +76,13 @@ enum GraphQLProbe {
                 let pong = await reply { if case .pong = $0 { true } else { false } }
                 if case .success = pong { view.pongMs = start.duration(to: .now).ms }
             }
-            switch await answer(to: "{ __typename }", id: 1) {
-            case .success(let hasData): view.answersQuery = hasData
-            case .failure: view.answersQuery = false
-            }
-            if case .failure(let refusal) = await answer(to: "{ __typename", id: 2) { view.syntaxError = refusal }
+            view.answersQuery = await refusal(of: "{ __typename }", id: 1) == nil
+            view.syntaxError = await refusal(of: "{ __typename", id: 2)
             return view
         }
 
-        /// Sends a query, and returns whether the answer has data; the refusal if there is none.
-        private mutating func answer(to query: String, id: UInt64) async -> Result<Bool, GraphQLView.Refusal> {
+        /// Sends a query, and returns how the server refuses it; nil if it answers with data.
+        private mutating func refusal(of query: String, id: UInt64) async -> GraphQLView.Refusal? {
             let id = RequestID(id)
             await send(.subscribe(id, payload: Array(#"{"query":"\#(query)"}"#.utf8)))
             let answer = await reply { reply in
@@ -95,11 +92,11 @@ enum GraphQLProbe {
                 }
             }
             switch answer {
-            case .success(.next(_, let result)) where result.data != nil: return .success(true)
-            case .success(.next(_, let result)): return .failure(GraphQLView.Refusal(text: result.errors.first?.message ?? "no data"))
-            case .success(.failed(_, let errors)): return .failure(GraphQLView.Refusal(text: errors.first?.message ?? "an error"))
-            case .success: return .failure(GraphQLView.Refusal(text: "no result"))
-            case .failure(let refusal): return .failure(refusal)
+            case .success(.next(_, let result)):
+                return result.data == nil ? GraphQLView.Refusal(text: result.errors.first?.message ?? "no data") : nil
+            case .success(.failed(_, let errors)): return GraphQLView.Refusal(text: errors.first?.message ?? "an error")
+            case .success: return GraphQLView.Refusal(text: "no result")
+            case .failure(let refusal): return refusal
             }
         }
 

@@ -16,9 +16,10 @@ public import WebSocketCore
 /// ```
 ///
 /// It connects as soon as it is created, unless ``WebSocketOptions/connectsAtOnce`` is false. It reconnects whenever that may help, after a
-/// delay that grows and has random jitter (see `ReconnectPolicy`; `LossTable` says when a reconnect may help). ``disconnect(code:reason:)`` and ``connect()`` close and open the
-/// connection, and all consumers stay attached. The socket ends when you call ``close(code:reason:)``, when the peer closes with
-/// 1000, when a retry cannot help (a bad URL, a status such as 403), or when the last reference to it is gone.
+/// delay that grows and has random jitter (see `ReconnectPolicy`; `LossTable` says when a reconnect may help).
+/// ``disconnect(code:reason:)`` and ``connect()`` close and open the connection, and all consumers stay attached. The socket ends when you
+/// call ``close(code:reason:)``, when the peer closes with 1000, when a retry cannot help (a bad URL, a status such as 403), or when the
+/// last reference to it is gone.
 public final class WebSocket: Sendable {
     let session: LiveSession
     let hub: EventHub
