@@ -12,6 +12,8 @@ else
 NEED := need() { source scripts/setup.sh && need_apt git ca-certificates zlib1g-dev libsqlite3-dev "$$@"; }; need
 endif
 TALLY := scripts/tally
+# A suite uses these programs. A suite that does not find them makes a release build, which takes longer than all the others.
+TALLY_BUILT := HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY)
 # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
 PINNED = [ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 
@@ -91,11 +93,11 @@ mutants-rooms:
 
 tool: build ## Test the command-line tool as people and scripts run it
 	@$(NEED) python3 openssl
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tool scripts/test-tool.sh
+	@$(TALLY_BUILT) suite tool scripts/test-tool.sh
 
 network: build ## Test interfaces that come and go, in a separate network namespace (Linux, as root)
 	@$(NEED) iproute2 util-linux
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite network scripts/test-network.sh
+	@$(TALLY_BUILT) suite network scripts/test-network.sh
 
 fuzz-short:
 	@$(NEED)
@@ -103,62 +105,62 @@ fuzz-short:
 	@$(TALLY) suite fuzz Fuzz/run.sh 5
 
 conformance-share: build
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite conformance Conformance/run.sh share
+	@$(TALLY_BUILT) suite conformance Conformance/run.sh share
 
 interop: build ## Test with Node ws, Python websockets, websocketd, nginx with TLS and Chromium
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop Interop/run.sh
+	@$(TALLY_BUILT) suite interop Interop/run.sh
 
 interop-wamp: build ## Test WAMP with Crossbar, autobahn-python and xconn: every method, both directions, routers killed with -9
-	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-wamp Interop/wamp/run.sh
+	@$(TALLY_BUILT) suite interop-wamp Interop/wamp/run.sh
 
 interop-graphql: build ## Test GraphQL with Strawberry and Ariadne: both protocols, every habit of servers, 200 cuts, servers killed with -9
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite interop-graphql Interop/graphql/run.sh
+	@$(TALLY_BUILT) suite interop-graphql Interop/graphql/run.sh
 
 codecs: build ## Compare MessagePack, CBOR, JSON and the frames of rooms with Python's, in both directions
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite codecs Interop/codecs/run.sh
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite room-frames Interop/rooms/frames.sh
+	@$(TALLY_BUILT) suite codecs Interop/codecs/run.sh
+	@$(TALLY_BUILT) suite room-frames Interop/rooms/frames.sh
 
 tls: build ## Test TLS with nginx, Python and Go: versions, chains, names, dates, pins and client certificates, good and bad
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite tls Interop/tls/run.sh
+	@$(TALLY_BUILT) suite tls Interop/tls/run.sh
 
 proxies: build ## Test through tinyproxy, squid, microsocks and dante, and nginx with a password and with cookies
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite proxies Interop/proxies/run.sh
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite guards Interop/guards/run.sh
+	@$(TALLY_BUILT) suite proxies Interop/proxies/run.sh
+	@$(TALLY_BUILT) suite guards Interop/guards/run.sh
 
 doctor: build ## Let `holdfast doctor` examine real servers, broken ones, and addresses without a server
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite doctor Interop/doctor/run.sh
+	@$(TALLY_BUILT) suite doctor Interop/doctor/run.sh
 
 http2: build ## Test WebSockets over HTTP/2 with hypercorn, HAProxy and Chromium
-	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite http2 Interop/http2/run.sh
+	@$(TALLY_BUILT) suite http2 Interop/http2/run.sh
 
 quotes: build ## Test the page of `holdfast serve quotes` in Chromium: frames per second, filters, cuts, restarts, gaps; screenshots in reports/
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite quotes Interop/quotes/run.sh
+	@$(TALLY_BUILT) suite quotes Interop/quotes/run.sh
 
 crash-points: build ## Test the stores of rooms: processes that die at every point of the failure table, full disks, read-only disks (as root)
 	@$(NEED) util-linux
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite crash-points Interop/rooms/crash.sh
+	@$(TALLY_BUILT) suite crash-points Interop/rooms/crash.sh
 
 rooms-browser: build ## Test the page of `holdfast serve hub` in Chromium: reloads, lost networks, hubs killed with -9; screenshots in reports/
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite rooms-browser Interop/rooms/browser.sh
+	@$(TALLY_BUILT) suite rooms-browser Interop/rooms/browser.sh
 
 abuse: build ## Send bad input to a live hub and a live router: mutated frames, forged numbers, tokens, floods, readers that do not read
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse Interop/rooms/abuse.sh
-	@HOLDFAST=$(BIN)/holdfast $(TALLY) suite abuse-wamp Interop/wamp/abuse.sh
+	@$(TALLY_BUILT) suite abuse Interop/rooms/abuse.sh
+	@$(TALLY_BUILT) suite abuse-wamp Interop/wamp/abuse.sh
 
 chaos-share: build
-	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh share
+	@$(TALLY_BUILT) suite chaos Interop/rooms/chaos.sh share
 
 chaos: build ## Kill hub and clients with -9 dozens of times, cut links, fill disks: a checker judges the histories (minutes)
-	@HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite chaos Interop/rooms/chaos.sh
+	@$(TALLY_BUILT) suite chaos Interop/rooms/chaos.sh
 
 board: build ## Run the sample of "Your own protocol": 4,000 posts to a board in Python that cuts 1,000 connections
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite board Interop/board/run.sh
+	@$(TALLY_BUILT) suite board Interop/board/run.sh
 
 survive-share: build
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh share
+	@$(TALLY_BUILT) suite survive Interop/survive/run.sh share
 
 survive: build ## Cut 1,000 connections to real servers, which are also killed and frozen; open and close 10,000 connections (minutes)
-	@HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY) suite survive Interop/survive/run.sh
+	@$(TALLY_BUILT) suite survive Interop/survive/run.sh
 
 conformance: ## Run Autobahn, all 517 cases in both roles, in the clear and over TLS, with a release build (about 40 minutes)
 	@$(TALLY) suite conformance Conformance/run.sh all
