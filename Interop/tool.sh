@@ -126,8 +126,8 @@ refused() {
 # tally COMMAND…: passes on the output of a suite, and counts its checks.
 tally() {
     local status=0
-    PYTHONDONTWRITEBYTECODE=1 timeout 1800 "$@" 2>&1 | tee "$work/output" | grep -v ' passed, ' || true
-    status=${PIPESTATUS[0]}
+    # `||` keeps PIPESTATUS: a suite that crashes before its first line must count as failed.
+    PYTHONDONTWRITEBYTECODE=1 timeout 1800 "$@" 2>&1 | tee "$work/output" | { grep -v ' passed, ' || true; } || status=${PIPESTATUS[0]}
     passed=$((passed + $(grep -c '^ok' "$work/output" || true)))
     failed=$((failed + $(grep -c '^not ok' "$work/output" || true)))
     if [ "$status" != 0 ] && ! grep -q '^not ok' "$work/output"; then

@@ -288,21 +288,24 @@ async def reloads(browser, hub):
     room = "reloads"
     ann = await browser.joined("Ann", room)
     bob = await browser.joined("Bob", room)
-    for attempt in range(12):
+    attempt = 0
+    # On a busy machine, a page queues few messages before it is reloaded.
+    while attempt < 12 or attempt < 60 and len(dict(await ann.page.evaluate(QUEUED))) <= 20:
+        attempt += 1
         with contextlib.suppress(Exception):
             sending = asyncio.ensure_future(ann.page.evaluate(SEND, [f"{attempt}.{number}" for number in range(12)]))
             await asyncio.sleep(attempt * 0.004)
             await ann.page.reload()
             sending.cancel()
         await ann.until("globalThis.rooms?.client.state !== undefined")
-    log = await agreement(hub, room, "12 reloads in mid-send", ann, bob)
+    log = await agreement(hub, room, "reloads in mid-send", ann, bob)
     queued = dict(await ann.page.evaluate(QUEUED))
     lost = set(queued) - {entry["id"] for entry in log}
-    report(len(queued) > 20 and not lost, f"12 reloads in mid-send: all {len(queued)} queued messages are stored", lost)
+    report(len(queued) > 20 and not lost, f"reloads in mid-send: all {len(queued)} queued messages are stored", lost)
     own = [entry["body"]["text"] for entry in log]
     places = [tuple(map(int, text.split("."))) for text in own]
-    report(places == sorted(places), "12 reloads in mid-send: in the order in which they were sent", own)
-    report(len({entry["device"] for entry in log}) == 1, "12 reloads in mid-send: by one device")
+    report(places == sorted(places), "reloads in mid-send: in the order in which they were sent", own)
+    report(len({entry["device"] for entry in log}) == 1, "reloads in mid-send: by one device")
     quiet(ann, bob)
     await ann.page.context.close()
     await bob.page.context.close()

@@ -10,4 +10,4 @@ source "$(dirname "$0")/../tool.sh"
 need_apt python3
 HOLDFAST=$(swift_program HOLDFAST holdfast)
 ulimit -n 4096
-PYTHONDONTWRITEBYTECODE=1 timeout 300 python3 "$ROOT/Interop/wamp/abuse.py" "$HOLDFAST" "$work" "$@"
+PYTHONDONTWRITEBYTECODE=1 timeout 600 python3 "$ROOT/Interop/wamp/abuse.py" "$HOLDFAST" "$work" "$@"
