@@ -87,6 +87,7 @@ let package = Package(
         .library(name: "HoldfastRooms", targets: ["HoldfastRooms"]),
         .library(name: "HoldfastWAMP", targets: ["HoldfastWAMP"]),
         .library(name: "HoldfastGraphQL", targets: ["HoldfastGraphQL"]),
+        .library(name: "HoldfastSocketIO", targets: ["HoldfastSocketIO"]),
         .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
         .library(name: "HoldfastServer", targets: ["HoldfastServer"]),
         .library(name: "HoldfastHub", targets: ["HoldfastHub"]),
@@ -164,6 +165,9 @@ let package = Package(
             name: "GraphQLCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
             path: "Sources/Core/GraphQLCore", swiftSettings: pure),
         .target(
+            name: "SocketIOCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
+            path: "Sources/Core/SocketIOCore", swiftSettings: pure),
+        .target(
             name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
             swiftSettings: pure),
 
@@ -221,7 +225,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "HoldfastProtocols",
-            dependencies: ["Holdfast", "MachineCore", "ProtocolCore", "StreamCore", "WebSocketCore", "WebSocketRuntime", deques],
+            dependencies: [
+                "Holdfast", "MachineCore", "CodecCore", "ProtocolCore", "StreamCore", "WebSocketCore", "WebSocketRuntime", deques,
+            ],
             path: "Sources/Client/HoldfastProtocols", swiftSettings: strict),
         // The sample of "Your own protocol".
         .target(name: "Board", dependencies: ["HoldfastProtocols"], path: "Examples/Board", swiftSettings: strict),
@@ -253,6 +259,13 @@ let package = Package(
                 "CodecCore", "GraphQLCore",
             ],
             path: "Sources/Client/HoldfastGraphQL", swiftSettings: strict),
+        .target(
+            name: "HoldfastSocketIO",
+            dependencies: [
+                "Holdfast", "HoldfastCodecs", "HoldfastProtocols", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime",
+                "CodecCore", "SocketIOCore",
+            ],
+            path: "Sources/Client/HoldfastSocketIO", swiftSettings: strict),
         .target(
             name: "HoldfastUI", dependencies: ["Holdfast", roomsClient, "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
             exclude: translations.excluded, resources: translations.resources, swiftSettings: strict),
@@ -318,7 +331,9 @@ let package = Package(
             dependencies: [
                 "Board", "Holdfast", "MachineCore", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs",
                 "HoldfastQuotes",
-                "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastRouter", "CodecCore", "RoomCore", "RoomsWire",
+                "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastSocketIO", "HoldfastRouter", "CodecCore",
+                "RoomCore",
+                "RoomsWire",
                 "RoomsStorage", "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
@@ -376,6 +391,10 @@ let package = Package(
         .testTarget(
             name: "GraphQLCoreTests",
             dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "GraphQLCore", "WebSocketCore", "HoldfastTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SocketIOCoreTests",
+            dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "SocketIOCore", "WebSocketCore", "HoldfastTesting"],
             swiftSettings: strict),
         .testTarget(
             name: "WAMPCoreTests",
@@ -457,6 +476,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "HoldfastSocketIOTests",
+            dependencies: [
+                "WebSocketCore", "WebSocketRuntime", "CodecCore", "SocketIOCore", "HoldfastSocketIO", "HoldfastTesting", "ProtocolStage",
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "HoldfastWAMPTests",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "WAMPCore", "WAMPSigning", "Holdfast",
@@ -503,8 +528,8 @@ let package = Package(
             name: "HoldfastToolTests",
             dependencies: [
                 "HoldfastTool", "HoldfastTerminal", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastRooms",
-                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "RoomCore", "WAMPCore", "MachineCore", "CodecCore", "StreamCore",
-                "WebSocketCore", metrics, logging, arguments,
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "HoldfastGraphQL", "RoomCore", "WAMPCore", "GraphQLCore", "MachineCore",
+                "CodecCore", "StreamCore", "WebSocketCore", metrics, logging, arguments,
             ], swiftSettings: strict),
     ]
 )

@@ -30,7 +30,7 @@ build() {
         swift build --scratch-path .build-each --disable-default-traits ${1:+--traits "$1"} --target "$library"
     done
 }
-build "" HoldfastCodecs HoldfastGraphQL HoldfastUI HoldfastTesting
+build "" HoldfastCodecs HoldfastGraphQL HoldfastSocketIO HoldfastUI HoldfastTesting
 build Protobuf HoldfastProtobuf
 build Quotes HoldfastQuotes
 build Rooms HoldfastRooms HoldfastUI

@@ -24,6 +24,9 @@ enum HoldfastPeer {
                HoldfastPeer graphql-rows STRAWBERRY-PORT ARIADNE-PORT SCRIPTED-PORT     (see Interop/graphql)
                HoldfastPeer graphql-cuts FILE PYTHON SCRIPT --cuts N --kills N
                HoldfastPeer graphql-read URL --subscriptions N --events N     (see Benchmarks/graphql)
+               HoldfastPeer socketio-rows PORT
+               HoldfastPeer socketio-cuts FILE PYTHON SCRIPT --cuts N --kills N
+               HoldfastPeer socketio-measure URL receive|send|ask --events N     (see Benchmarks/socketio)
                HoldfastPeer paths URL     (Linux)
 
         """ + WAMPCommands.usage + StoreCommands.usage
@@ -56,6 +59,16 @@ enum HoldfastPeer {
         case ("graphql-read", 2):
             guard let subscriptions = arguments.number("--subscriptions"), let events = arguments.number("--events") else { fail() }
             try await GraphQLReading(url: arguments.words[1], subscriptions: subscriptions, events: events).run()
+        case ("socketio-rows", 2):
+            guard let port = Int(arguments.words[1]) else { fail() }
+            exit(await SocketIORows(port: port).run() ? 0 : 1)
+        case ("socketio-cuts", 4):
+            guard let cuts = arguments.number("--cuts"), let kills = arguments.number("--kills") else { fail() }
+            let run = SocketIOCuts(file: arguments.words[1], command: Array(arguments.words.suffix(2)), cuts: cuts, kills: kills)
+            exit(try await run.run() ? 0 : 1)
+        case ("socketio-measure", 3):
+            guard let events = arguments.number("--events") else { fail() }
+            try await SocketIOMeasure(url: arguments.words[1], kind: arguments.words[2], events: events).run()
         case ("survive-server", 1):
             guard let port = arguments.number("--port") else { fail() }
             try await SurviveServer(port: port).run()

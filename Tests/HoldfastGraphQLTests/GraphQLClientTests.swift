@@ -354,6 +354,16 @@ struct GraphQLPeer: Sendable {
         _ = try await stage.accept(again: true)
     }
 
+    @Test func `an operation above the limit fails at once`() async throws {
+        let stage = GraphQLStage { $0.operationLimit = 0 }
+        await #expect {
+            try await stage.client.query(GraphQLOperation("{ a }"))
+        } throws: {
+            ($0 as? GraphQLFailure)?.code == .tooMany
+        }
+        await stage.client.close()
+    }
+
     @Test func `closing ends all operations`() async throws {
         let stage = GraphQLStage()
         _ = try await stage.accept()

@@ -20,7 +20,7 @@ for catalogue in Sources/*/*/*.docc; do
     # Re-exported symbols are documented with a product, because apps see them as its own. Holdfast's symbols are there.
     exports=$(dirname "$catalogue")/Exports.swift
     if [ -e "$exports" ] && [[ $module == Holdfast || $module == HoldfastProtocols || $module == HoldfastQuotes || $module == HoldfastRooms
-        || $module == HoldfastWAMP || $module == HoldfastRouter || $module == HoldfastGraphQL ]]; then
+        || $module == HoldfastWAMP || $module == HoldfastRouter || $module == HoldfastGraphQL || $module == HoldfastSocketIO ]]; then
         reexported=$(sed -nE 's/^ *@_exported public import ((struct|enum) )?([A-Za-z]+).*/\3/p' "$exports" | grep -vxE 'Holdfast|HoldfastServer|HoldfastCodecs' | paste -sd, -)
         options=(-experimental-allowed-reexported-modules="$reexported")
     fi

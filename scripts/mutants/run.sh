@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts each bug into a copy of a Core module, or of the hub's store, and runs its tests, which must detect it.
 #
-#   scripts/mutants/run.sh session|stream|protocol|graphql|wamp|hub|store [TEXT]     only bugs with TEXT in their line
+#   scripts/mutants/run.sh session|stream|protocol|graphql|socketio|wamp|hub|store [TEXT]     only bugs with TEXT in their line
 #
 # The part's list.txt has one bug per line: FILE|SED SCRIPT. A script that changes nothing, or whose result does not compile, counts as
 # failed, and the list must be updated.
@@ -12,6 +12,7 @@ session) core=SessionCore modules=(MachineCore WebSocketCore) runs=100 ;;
 stream) core=StreamCore modules=(MachineCore) runs=50 ;;
 protocol) core=ProtocolCore modules=(MachineCore WebSocketCore) runs=50 ;;
 graphql) core=GraphQLCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
+socketio) core=SocketIOCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 wamp) core=WAMPCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 hub) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 store) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
@@ -31,7 +32,7 @@ mkdir -p "$copy/Sources/HoldfastTesting" "$copy/Tests"
 cp "$here/Package.swift.txt" "$copy/Package.swift"
 for module in "${modules[@]}" $core; do cp -r "Sources/Core/$module" "$copy/Sources/"; done
 cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,SeededGenerator}.swift "$copy/Sources/HoldfastTesting/"
-[ "$1" != graphql ] || cp Sources/Tools/HoldfastTesting/ProtocolSimulation.swift "$copy/Sources/HoldfastTesting/"
+[[ $1 != graphql && $1 != socketio ]] || cp Sources/Tools/HoldfastTesting/ProtocolSimulation.swift "$copy/Sources/HoldfastTesting/"
 [ "$1" = store ] || cp -r Tests/${core}Tests "$copy/Tests/"
 [ "$1" != wamp ] || cp -r Tests/WAMPAudit "$copy/Sources/"
 # Bugs that the simulation of scripts/mutants/rooms detects are not tested here.

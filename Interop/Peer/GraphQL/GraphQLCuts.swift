@@ -31,10 +31,13 @@ struct GraphQLCuts {
     }
 
     func run() async throws -> Bool {
-        let port = Int.random(in: 12_000..<30_000)
-        var server = try await start(port)
-        try await waitForServer(port)
-        let link = try await FaultyLink.start(to: port)
+        let server = KillableServer(command, file: file) { port in
+            var configuration = WebSocketConfiguration()
+            configuration.subprotocols = ["graphql-transport-ws"]
+            await (try WebSocketConnection.connect(to: "ws://127.0.0.1:\(port)/graphql", configuration: configuration)).abort()
+        }
+        try await server.start()
+        let link = try await FaultyLink.start(to: server.port)
         let client = GraphQLClient(
             "ws://127.0.0.1:\(link.port)/graphql",
             configure: { socket in
@@ -55,9 +58,8 @@ struct GraphQLCuts {
         for cut in 1...cuts {
             try await Task.sleep(for: .milliseconds(.random(in: 10...80)))
             if cut.isMultiple(of: max(cuts / max(kills, 1), 1)) {
-                try await kill(server)
-                server = try await start(port)
-                try await waitForServer(port)
+                try await server.kill()
+                try await server.start()
             } else {
                 link.cut(Bool.random() ? .fin : .rst)
             }
@@ -69,15 +71,15 @@ struct GraphQLCuts {
         for number in 1...60 {
             _ = try await client.mutate(Operation("mutation { add(key: \"last-\(number)\") }")).complete()
             try await Task.sleep(for: .milliseconds(500))
-            let total = try lines().count
+            let total = try server.lines.count
             if subscriptions.allSatisfy({ $0.withLockedValue { $0.last } == total }) { break }
         }
         for task in following { task.cancel() }
         await client.close()
         // After SIGTERM, uvicorn waits for subscriptions that no longer exist.
-        try await kill(server)
+        try await server.kill()
         try await link.stop()
-        return judge(try lines(), outcomes.withLockedValue { $0 }, subscriptions.map { $0.withLockedValue { $0 } }, link.accepted)
+        return judge(try server.lines, outcomes.withLockedValue { $0 }, subscriptions.map { $0.withLockedValue { $0 } }, link.accepted)
     }
 
     private func judge(_ done: [String], _ outcomes: [String: String], _ followed: [Followed], _ connections: Int) -> Bool {
@@ -131,35 +133,5 @@ struct GraphQLCuts {
                 }
             }
         }
-    }
-
-    private func lines() throws -> [String] { try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init) }
-
-    private func start(_ port: Int) async throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: command[0])
-        process.arguments = [command[1], "\(port)", file]
-        // It reports each client that goes away.
-        process.standardError = FileHandle.nullDevice
-        // A `Process` needs a thread with a permanent run loop.
-        try await MainActor.run { try process.run() }
-        return process
-    }
-
-    private func kill(_ process: Process) async throws {
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        try await eventually("the server ends") { !process.isRunning }
-    }
-
-    private func waitForServer(_ port: Int) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < end {
-            do {
-                var configuration = WebSocketConfiguration()
-                configuration.subprotocols = ["graphql-transport-ws"]
-                return await (try WebSocketConnection.connect(to: "ws://127.0.0.1:\(port)/graphql", configuration: configuration)).abort()
-            } catch { try await Task.sleep(for: .milliseconds(50)) }
-        }
-        throw Suite.Failure(description: "the server does not start")
     }
 }

@@ -14,7 +14,7 @@ struct GraphQLReading {
         try await client.ready(within: .seconds(20))
         let operation = GraphQLOperation(
             "subscription S($to: Int!) { count(to: $to, delayMs: 0) }", variables: ["to": events], data: Count.self)
-        let start = Self.processorTime
+        let start = ProcessorTime.now
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<subscriptions {
                 group.addTask {
@@ -25,11 +25,8 @@ struct GraphQLReading {
             }
             for try await sum in group where sum != events * (events - 1) / 2 { throw Suite.Failure(description: "the sum is \(sum)") }
         }
-        let time = Self.processorTime - start
+        let time = ProcessorTime.now - start
         print("microseconds \(time * 1_000_000 / Double(subscriptions * events))")
         await client.close()
     }
-
-    /// Seconds of processor time of this process.
-    private static var processorTime: Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
 }

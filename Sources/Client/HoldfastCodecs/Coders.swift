@@ -122,6 +122,8 @@ public struct CodecOptions: Sendable {
     public var integerKeys: Bool
     /// Whether a decoder accepts Base64 text for bytes, for data that has passed through JSON.
     public var readsBase64 = false
+    /// Whether `[UInt8]` is a byte string, as `Data` is; otherwise it is an array of numbers, which a decoder accepts in both cases.
+    package var byteArrays = false
     /// The limits for decoding bytes of a peer; also for the depth and size of encoded values.
     public var limits: CodecLimits
     /// The contents of `Encoder.userInfo` and `Decoder.userInfo`.

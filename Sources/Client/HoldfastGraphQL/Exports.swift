@@ -3,3 +3,4 @@
 @_exported public import HoldfastCodecs
 @_exported public import GraphQLCore
 @_exported public import enum HoldfastProtocols.ProtocolState
+@_exported public import struct HoldfastProtocols.RequestEvents

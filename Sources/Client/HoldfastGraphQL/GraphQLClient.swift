@@ -2,7 +2,7 @@ import CodecCore
 import Foundation
 import GraphQLCore
 public import Holdfast
-import HoldfastProtocols
+public import HoldfastProtocols
 import ProtocolCore
 import WebSocketCore
 import WebSocketRuntime
@@ -69,12 +69,11 @@ public final class GraphQLClient: Sendable {
         self.options = options
         let (renewals, secrets) = (renewals, socket.secrets)
         let source = payload.map { payload in
-            TokenSource(within: options.payloadTimeout, on: LinkTime(clock), secrets: secrets) {
-                let json = try options.encoder.encode(try await payload())
-                // Short strings, such as the name of a platform, are no secrets, and are in too many texts.
-                for text in try json.withUnsafeBytes({ try Value(json: $0.bytes) }).texts where text.utf8.count >= 8 { secrets.hide(text) }
-                return String(decoding: json, as: UTF8.self)
-            }
+            TokenSource(
+                within: options.payloadTimeout, on: LinkTime(clock), secrets: secrets,
+                payload: {
+                    [UInt8](try options.encoder.encode(try await payload()))
+                })
         }
         let machine = GraphQLMachine(options.policy(hasPayload: payload != nil))
         client = ProtocolClient(machine, over: socket, clock: clock) { opening throws(ConnectionEnd) in
@@ -83,7 +82,7 @@ public final class GraphQLClient: Sendable {
             }
             var json: [UInt8]?
             do throws(TokenSource.Failure) {
-                if let payload = try await source?.token(), payload != "null" { json = Array(payload.utf8) }
+                json = try await source?.payload()
             } catch {
                 if case .refused = error { throw .stop }
                 throw .reject(.goingAway, reason: "the app gave no payload for the connection")
@@ -156,7 +155,7 @@ public final class GraphQLClient: Sendable {
                     return event
                 case .gap(let away): return .gap(away)
                 case .failed(let cause):
-                    failure.withLockedValue { $0 = GraphQLFailure(cause) }
+                    failure.withLockedValue { $0 = GraphQLFailure(of: cause) }
                     return nil
                 case .completed: return nil
                 }
@@ -171,10 +170,10 @@ public final class GraphQLClient: Sendable {
                 renewals.withLockedValue { $0[id] = nil }
                 return .cancel(id)
             }
-            return GraphQLEvents(events: events, failure: failure)
+            return GraphQLEvents(events, outcome: failure) { GraphQLFailure($0) }
         } catch {
             failure.withLockedValue { $0 = error }
-            return GraphQLEvents(events: nil, failure: failure)
+            return GraphQLEvents(nil, outcome: failure) { GraphQLFailure($0) }
         }
     }
 
@@ -222,7 +221,7 @@ public final class GraphQLClient: Sendable {
         }
         switch event.content {
         case .next(let result): return try GraphQLResponse(result, options)
-        case .failed(let cause): throw GraphQLFailure(cause)
+        case .failed(let cause): throw GraphQLFailure(of: cause)
         case .completed, .gap: throw GraphQLFailure(.refused, mayHaveArrived: true)
         }
     }
@@ -251,7 +250,7 @@ public final class GraphQLClient: Sendable {
 
     /// What the server sent with its acknowledgement of the connection; nil if nothing.
     public var acknowledgement: Value? {
-        client.read(\.acknowledgement).flatMap { json in try? json.withUnsafeBytes { try Value(json: $0.bytes) } }
+        client.read(\.acknowledgement).flatMap { try? Value(json: $0) }
     }
 
     /// Closes the client for good; returns when that is done.
@@ -268,9 +267,7 @@ extension GraphQLResponse where Content: Decodable {
         (errors, extensions) = (result.errors, result.extensions)
         do {
             data = try result.data.map { json in
-                if Content.self == Value.self, let value = try json.withUnsafeBytes({ try Value(json: $0.bytes) }) as? Content {
-                    return value
-                }
+                if Content.self == Value.self, let value = try Value(json: json) as? Content { return value }
                 return try options.decoder.decode(Content.self, from: Data(json))
             }
         } catch {
@@ -279,50 +276,7 @@ extension GraphQLResponse where Content: Decodable {
     }
 }
 
-extension Value {
-    /// All texts in the value.
-    fileprivate var texts: [String] {
-        switch self {
-        case .text(let text): [text]
-        case .array(let items): items.flatMap(\.texts)
-        case .map(let map): map.flatMap(\.value.texts)
-        default: []
-        }
-    }
-}
-
 /// The events of a subscription for one consumer.
 ///
 /// It ends when the server completes the operation, or the client is closed. It throws when the operation failed.
-public struct GraphQLEvents<Element: Sendable>: AsyncSequence, Sendable {
-    /// The error after which the sequence ends.
-    public typealias Failure = GraphQLFailure
-    /// Nil if the operation could not be encoded.
-    let events: ProtocolEvents<Element>?
-    let failure: LockedValue<GraphQLFailure?>
-
-    /// Starts to take events; all iterators share the same events.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: events?.makeAsyncIterator(), failure: failure) }
-
-    /// Iterates over the events.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The error after which the sequence ends.
-        public typealias Failure = GraphQLFailure
-        var events: ProtocolEvents<Element>.AsyncIterator?
-        let failure: LockedValue<GraphQLFailure?>
-
-        /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next() async throws(GraphQLFailure) -> Element? { try await next(isolation: nil) }
-
-        /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(GraphQLFailure) -> Element? {
-            do throws(WebSocketError) {
-                if let element = try await events?.next(isolation: actor) { return element }
-            } catch {
-                throw GraphQLFailure(error)
-            }
-            if !Task.isCancelled, let failure = failure.withLockedValue({ $0 }) { throw failure }
-            return nil
-        }
-    }
-}
+public typealias GraphQLEvents<Element: Sendable> = RequestEvents<Element, GraphQLFailure>

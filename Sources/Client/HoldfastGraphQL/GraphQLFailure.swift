@@ -82,7 +82,7 @@ public struct GraphQLFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension GraphQLFailure {
-    init(_ failure: GraphQLMachine.Failure) {
+    init(of failure: GraphQLMachine.Failure) {
         switch failure {
         case .errors(let errors): self.init(.refused, errors: errors, mayHaveArrived: true)
         case .rejected(let close): self.init(.rejected, detail: close.reason, mayHaveArrived: true)

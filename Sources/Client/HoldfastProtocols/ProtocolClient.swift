@@ -156,6 +156,9 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     /// The state of the protocol.
     public var state: ProtocolState { shell.access { view in view.state } }
 
+    /// Changes with the state.
+    package var stateVersion: UInt64 { shell.access { view in view.version } }
+
     /// The states of the protocol, starting with the present one; ends with ``ProtocolState/closed(_:)``.
     public var states: StateSequence<ProtocolState> {
         StateSequence(shell.context.changes) { [self] in

@@ -1,3 +1,4 @@
+import CodecCore
 package import Holdfast
 import WebSocketRuntime
 
@@ -26,7 +27,27 @@ package final class TokenSource: Sendable {
         (self.provider, self.patience, self.secrets, self.time) = (provider, patience, secrets, time)
     }
 
+    /// A source of payloads in JSON, whose strings are hidden, too.
+    ///
+    /// - Parameter payload: Returns a payload; `null` is none.
+    package convenience init(
+        within patience: Duration, on time: LinkTime, secrets: SessionSecrets, payload: @escaping @Sendable () async throws -> [UInt8]
+    ) {
+        self.init(within: patience, on: time, secrets: secrets) {
+            let json = try await payload()
+            // Short strings, such as the name of a platform, are no secrets, and are in too many texts.
+            for text in try Value(json: json).texts where text.utf8.count >= 8 { secrets.hide(text) }
+            return String(decoding: json, as: UTF8.self)
+        }
+    }
+
     deinit { cancelRenewal() }
+
+    /// Returns a payload; nil if the app gives none.
+    package func payload() async throws(Failure) -> [UInt8]? {
+        let json = try await token()
+        return json == "null" ? nil : Array(json.utf8)
+    }
 
     /// Returns a token; cancels a provider that takes too long, and ignores its token.
     package func token() async throws(Failure) -> String {
@@ -70,4 +91,16 @@ package final class TokenSource: Sendable {
     }
 
     package func cancelRenewal() { renewal.withLockedValue { $0.take() }?.cancel() }
+}
+
+extension Value {
+    /// All texts in the value.
+    fileprivate var texts: [String] {
+        switch self {
+        case .text(let text): [text]
+        case .array(let items): items.flatMap(\.texts)
+        case .map(let map): map.flatMap(\.value.texts)
+        default: []
+        }
+    }
 }

@@ -18,6 +18,7 @@ extension BinaryDecoding {
         if type == [Int].self { return unsafeBitCast(try list(level) { try integer(Int.self, $0) }, to: type) }
         if type == [Double].self { return unsafeBitCast(try list(level) { try double($0) }, to: type) }
         if type == [String].self { return unsafeBitCast(try list(level) { try string($0) }, to: type) }
+        if options.byteArrays, type == [UInt8].self, isBytes(level) { return unsafeBitCast(try bytes(type, level), to: type) }
         return nil
     }
 
@@ -32,6 +33,16 @@ extension BinaryDecoding {
         }
         try finish(level)
         return list
+    }
+
+    /// Returns whether the next value is a byte string.
+    private func isBytes(_ level: Int) -> Bool {
+        let start = reader.position
+        defer { reader.position = start }
+        return switch try? pastTags(level) {
+        case .bytes, .openBytes: true
+        default: false
+        }
     }
 
     /// Returns a copy of the bytes of the next value.

@@ -190,6 +190,8 @@ final class BinaryEncoding {
             writer.signed(Int64(unsafeBitCast(value, to: Int.self)), format)
         } else if Value.self == Date.self {
             try write(date: unsafeBitCast(value, to: Date.self), level)
+        } else if options.byteArrays, Value.self == [UInt8].self {
+            try unsafeBitCast(value, to: [UInt8].self).withUnsafeBytes { try writer.binary($0, format) }
         } else if Value.self == Data.self {
             try unsafeBitCast(value, to: Data.self).withUnsafeBytes { try writer.binary($0, format) }
         } else if Value.self == Bool.self {

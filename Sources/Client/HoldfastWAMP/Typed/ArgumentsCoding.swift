@@ -1,5 +1,6 @@
 import CodecCore
 import HoldfastCodecs
+import HoldfastProtocols
 import WAMPCore
 
 /// Converts Swift values to arguments and back; with a binary serialization directly to and from bytes.
@@ -137,30 +138,5 @@ struct PlainItems {
         default: break
         }
         throw NotPlain()
-    }
-}
-
-/// The parts of a tuple as the items of an array, for coders.
-struct PositionalParts<each Part> {
-    let parts: (repeat each Part)
-}
-
-extension PositionalParts: Encodable where repeat each Part: Encodable {
-    func encode(to encoder: any Encoder) throws {
-        var list = encoder.unkeyedContainer()
-        repeat try list.encode(each parts)
-    }
-}
-
-extension PositionalParts: Decodable where repeat each Part: Decodable {
-    init(from decoder: any Decoder) throws {
-        var list = try decoder.unkeyedContainer()
-        parts = try (repeat Self.next((each Part).self, &list))
-    }
-
-    /// Decodes the next item; an item missing at the end is nil if the type allows it.
-    private static func next<Target: Decodable>(_ type: Target.Type, _ list: inout any UnkeyedDecodingContainer) throws -> Target {
-        if list.isAtEnd, let missing = (type as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Target { return missing }
-        return try list.decode(type)
     }
 }

@@ -1,4 +1,5 @@
 import CodecCore
+import HoldfastProtocols
 public import WAMPCore
 
 /// The mapping of a Swift value to the arguments of a call, a result, or an event.

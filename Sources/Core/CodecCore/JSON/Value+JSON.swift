@@ -17,6 +17,13 @@ extension Value {
         }.get()
     }
 
+    /// Decodes a JSON text with the standard limits.
+    package init(json bytes: [UInt8]) throws(CodecError) {
+        self = try unsafe bytes.withUnsafeBytes { bytes -> Result<Value, CodecError> in
+            do throws(CodecError) { return .success(try unsafe Value(json: bytes.bytes)) } catch { return .failure(error) }
+        }.get()
+    }
+
     /// Encodes the value as JSON, without white space.
     ///
     /// Values without a JSON form are converted in the usual way: bytes to a Base64 text, a timestamp to an RFC 3339 text, a tagged value
