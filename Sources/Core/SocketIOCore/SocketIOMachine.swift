@@ -129,8 +129,6 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
     private var heartbeat: MessageHeartbeat?
     private var assembly: Assembly?
     private var isPaused = false
-    /// Whether there is no connection because no namespace needs one.
-    private var isDormant = false
     private var random: SplitMix64
 
     package init(_ policy: SocketIOPolicy = SocketIOPolicy()) { (self.policy, random) = (policy, SplitMix64(seed: policy.seed)) }
@@ -144,7 +142,7 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
 
     package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         switch input {
-        case .opened: (phase, isPaused, isDormant, assembly) = (.opening(due: now + policy.acknowledgement), false, false, nil)
+        case .opened: (phase, isPaused, assembly) = (.opening(due: now + policy.acknowledgement), false, nil)
         case .lost(let unsent, close: _): lose(unsent: unsent, at: now, into: &effects)
         case .received(let reply):
             guard phase != .away else { break }  // The client has ended the connection.
@@ -229,18 +227,6 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         effects.append(.end(end))
     }
 
-    /// Connects or disconnects, as the namespaces need.
-    private mutating func settle(into effects: inout [Effect]) {
-        let isNeeded = namespaces.isEmpty || namespaces.values.contains(where: \.isActive)
-        if isNeeded, isDormant {
-            isDormant = false
-            effects.append(.connect)
-        } else if !isNeeded, !isDormant {
-            isDormant = true
-            leave(.disconnect, into: &effects)
-        }
-    }
-
     private mutating func receive(_ reply: SocketIOReply, at now: Moment, into effects: inout [Effect]) throws(CodecError) {
         switch (reply, phase) {
         case (.opened(let handshake), .opening):
@@ -289,7 +275,6 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
             if phase != .away { effects.append(.ready) }
         case .disconnect:
             namespaces[name]?.end(byServer: true, at: now, into: &effects)
-            settle(into: &effects)
         case .event, .binaryEvent: namespaces[name]?.receive(packet, arguments, into: &effects)
         case .acknowledgement, .binaryAcknowledgement:
             if let id = packet.id { namespaces[name]?.acknowledge(id, arguments, handshake, at: now, into: &effects) }
@@ -301,7 +286,6 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
     ) {
         let pause = policy.backoff.delay(attempt: (namespaces[name]?.refusalCount ?? 0) + 1, using: &random)
         namespaces[name]?.refuse(refusal, pause: pause, isFinal: isFinal, at: now, into: &effects)
-        settle(into: &effects)
     }
 
     // MARK: - Commands
@@ -324,11 +308,9 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
             guard namespaces[name]?.isActive == false else { break }
             namespaces[name]?.revive(into: &effects)
             if handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
-            settle(into: &effects)
         case .disconnect(let name):
             if namespaces[name]?.isConnected == true { effects.append(.send(.disconnect(name))) }
             namespaces[name]?.end(byServer: false, at: now, into: &effects)
-            settle(into: &effects)
         case .listen(let id, let name, let event): namespaces[name]?.listen(id, to: event, into: &effects)
         case .unlisten(let id, let name, let event): namespaces[name]?.unlisten(id, to: event)
         case .emit(let emit, let patience):
@@ -353,6 +335,5 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         namespace.join(id)
         namespaces[name] = namespace
         if handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
-        settle(into: &effects)
     }
 }
