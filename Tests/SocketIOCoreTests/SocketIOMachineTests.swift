@@ -215,11 +215,17 @@ struct SocketIOBench {
         #expect(bench.ends == [] && state(bench, "/chat") == nil)
     }
 
-    @Test func `there is a limit to namespaces`() {
-        var bench = Bench { $0.namespaceLimit = 1 }
-        bench.perform(.join(RequestID(1), "/", hasPayload: false))
-        bench.perform(.join(RequestID(2), "/b", hasPayload: false))
-        #expect(bench.takeEvents() == [Bench.event(2, .failed(.tooMany))])
+    @Test func `of several references, the first with a payload is asked, and another if it leaves`() {
+        var bench = Bench()
+        for (number, hasPayload) in [(1, false), (2, true), (3, true)] as [(UInt64, Bool)] {
+            bench.perform(.join(RequestID(number), "/", hasPayload: hasPayload))
+        }
+        bench.open()
+        #expect(bench.takeNews() == [Bench.event(2, .payloadNeeded, isLast: false)])
+        bench.perform(.leave(RequestID(2), "/"))
+        #expect(bench.takeNews() == [Bench.event(3, .payloadNeeded, isLast: false)])
+        bench.perform(.leave(RequestID(3), "/"))
+        #expect(bench.takeSent() == [.connect("/", payload: nil)])
     }
 
     // MARK: - The connection
@@ -302,6 +308,10 @@ struct SocketIOBench {
         bench.emit(4, .volatile)
         #expect(bench.takeSent() == [Bench.sending(4, .volatile)])
         #expect(bench.takeNews() == [Bench.event(4, .written)])
+        // This side has ended the connection, and does not know its loss yet.
+        bench.handle(.received(.closed))
+        bench.emit(5, .volatile)
+        #expect(bench.takeNews() == [Bench.event(5, .failed(.dropped))])
     }
 
     @Test func `an acknowledgement ends an event once, and an unknown one does not matter`() throws {

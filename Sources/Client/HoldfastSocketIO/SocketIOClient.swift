@@ -95,8 +95,8 @@ public final class SocketIOClient: Sendable {
     ///
     /// - Parameters:
     ///   - name: The namespace, such as `/chat`.
-    ///   - payload: Returns the payload with which it is asked for; nil: none. If a client for this namespace exists, the closure of the first
-    ///     one counts.
+    ///   - payload: Returns the payload with which it is asked for; nil: none. Of several clients for one namespace, the first that has a
+    ///     closure is asked.
     public func namespace(_ name: String, payload: SocketIOPayload? = nil) -> SocketIOClient {
         SocketIOClient(client, name, options, time, payload)
     }

@@ -17,8 +17,6 @@ package struct SocketIOPolicy: Hashable, Sendable {
     package var answerLimit = 10_000
     /// How many byte strings a packet of the server may have, and how many bytes it may take.
     package var (attachmentLimit, packetBytes) = (1_000, 64 << 20)
-    /// How many namespaces there may be.
-    package var namespaceLimit = 1_000
     /// The seed of the jitter.
     package var seed: UInt64 = 0
 
@@ -272,7 +270,7 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
             effects.append(.ready)
         case .connectError:
             refuse(name, SocketIORefusal(json: packet.json), at: now, into: &effects)
-            if phase != .away { effects.append(.ready) }
+            effects.append(.ready)
         case .disconnect:
             namespaces[name]?.end(byServer: true, at: now, into: &effects)
         case .event, .binaryEvent: namespaces[name]?.receive(packet, arguments, into: &effects)
@@ -295,7 +293,9 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         switch command {
         case .join(let id, let name, let hasPayload): join(id, name, hasPayload: hasPayload, at: now, into: &effects)
         case .leave(let id, let name):
-            guard namespaces[name]?.leave(id) == true, var namespace = namespaces.removeValue(forKey: name) else { break }
+            guard namespaces[name]?.leave(id, at: now, into: &effects) == true, var namespace = namespaces.removeValue(forKey: name) else {
+                break
+            }
             if namespace.isConnected { effects.append(.send(.disconnect(name))) }
             namespace.failAll(.disconnected, into: &effects)
         case .authenticate(let name, let payload):
@@ -324,16 +324,8 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
     }
 
     private mutating func join(_ id: RequestID, _ name: String, hasPayload: Bool, at now: Moment, into effects: inout [Effect]) {
-        if namespaces[name] != nil {
-            namespaces[name]?.join(id)
-            return
-        }
-        guard namespaces.count < policy.namespaceLimit else {
-            return effects.append(.event(Event(request: id, content: .failed(.tooMany), isLast: true)))
-        }
-        var namespace = SocketIONamespace(name, policy, hasPayload: hasPayload)
-        namespace.join(id)
-        namespaces[name] = namespace
-        if handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
+        let isNew = namespaces[name] == nil
+        namespaces[name, default: SocketIONamespace(name, policy)].join(id, hasPayload: hasPayload)
+        if isNew, handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
     }
 }

@@ -55,6 +55,12 @@ package struct SocketIONamespace: Hashable, Sendable {
         }
     }
 
+    private struct Member: Hashable, Sendable {
+        let id: RequestID
+        /// Whether it gives a payload, which may be another for each attempt.
+        let hasPayload: Bool
+    }
+
     /// An event that waits to be sent or to be acknowledged.
     private struct Pending: Hashable, Sendable {
         var emit: SocketIOEmit
@@ -66,10 +72,8 @@ package struct SocketIONamespace: Hashable, Sendable {
 
     private let name: String
     private let policy: SocketIOPolicy
-    /// Whether the app gives a payload, which may be another the next time.
-    private let hasPayload: Bool
     /// The app's references to this namespace; each gets its news.
-    package private(set) var members: [RequestID] = []
+    private var members: [Member] = []
     package private(set) var state = State.absent
     /// Changes with the state; the steps up to the session count as one.
     package private(set) var version: UInt64 = 0
@@ -94,8 +98,8 @@ package struct SocketIONamespace: Hashable, Sendable {
     /// The events of this session that the server wants an answer to.
     private var unanswered: Set<Int> = []
 
-    init(_ name: String, _ policy: SocketIOPolicy, hasPayload: Bool) {
-        (self.name, self.policy, self.hasPayload, pending) = (name, policy, hasPayload, PendingRequests(limit: .max))
+    init(_ name: String, _ policy: SocketIOPolicy) {
+        (self.name, self.policy, pending) = (name, policy, PendingRequests(limit: .max))
     }
 
     package var isConnected: Bool { if case .connected = state { true } else { false } }
@@ -121,19 +125,21 @@ package struct SocketIONamespace: Hashable, Sendable {
 
     // MARK: - Joining
 
-    mutating func join(_ id: RequestID) { members.append(id) }
+    mutating func join(_ id: RequestID, hasPayload: Bool) { members.append(Member(id: id, hasPayload: hasPayload)) }
 
     /// Removes a reference; returns whether it was the last one.
-    mutating func leave(_ id: RequestID) -> Bool {
-        members.removeAll { $0 == id }
+    mutating func leave(_ id: RequestID, at now: Moment, into effects: inout [Effect]) -> Bool {
+        members.removeAll { $0.id == id }
+        // The one that is gone may have been asked.
+        if state == .asking, !members.isEmpty { begin(at: now, into: &effects) }
         return members.isEmpty
     }
 
     /// Asks for the namespace on an open connection.
     mutating func begin(at now: Moment, into effects: inout [Effect]) {
-        guard hasPayload else { return connect(payload: nil, at: now, into: &effects) }
+        guard let asked = members.first(where: \.hasPayload) else { return connect(payload: nil, at: now, into: &effects) }
         change(.asking, into: &effects)
-        for member in members { notify(member, .payloadNeeded, into: &effects) }
+        notify(asked.id, .payloadNeeded, into: &effects)
     }
 
     /// Sends the request, with the payload and what is needed for the recovery.
@@ -175,7 +181,7 @@ package struct SocketIONamespace: Hashable, Sendable {
         default: return
         }
         refusals += 1
-        guard isFinal || !hasPayload || refusals >= policy.refusals else {
+        guard isFinal || !members.contains(where: \.hasPayload) || refusals >= policy.refusals else {
             return change(.pausing(until: now + pause, refusal), into: &effects)
         }
         change(.refused(refusal), into: &effects)
@@ -249,8 +255,9 @@ package struct SocketIONamespace: Hashable, Sendable {
         case .left: return notify(emit.id, .failed(.disconnected), isLast: true, into: &effects)
         case .connected where emit.kind == .plain || emit.kind == .volatile:
             if let handshake { return transmit(Pending(emit: emit), handshake, at: now, into: &effects) }
-        default: if emit.kind == .volatile { return notify(emit.id, .failed(.dropped), isLast: true, into: &effects) }
+        default: break
         }
+        if emit.kind == .volatile { return notify(emit.id, .failed(.dropped), isLast: true, into: &effects) }
         guard pending.count < policy.emitLimit, pendingBytes + emit.arguments.size <= policy.emitBytes else {
             return notify(emit.id, .failed(.tooMany), isLast: true, into: &effects)
         }
@@ -403,7 +410,7 @@ package struct SocketIONamespace: Hashable, Sendable {
         guard state != self.state else { return }
         if !(self.state.isBeginning && state.isBeginning) { version += 1 }
         self.state = state
-        for member in members { notify(member, .changed, into: &effects) }
+        for member in members { notify(member.id, .changed, into: &effects) }
     }
 
     private func tell(_ content: Event.Content, into effects: inout [Effect]) {
