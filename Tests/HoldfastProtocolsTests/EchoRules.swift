@@ -16,6 +16,7 @@ struct EchoRules: ProtocolMachine {
         case ask(RequestID, String)
         case cancel(RequestID)
         case stop
+        case leave
     }
     struct Event: ProtocolEvent, Hashable {
         var request: RequestID?
@@ -64,6 +65,7 @@ struct EchoRules: ProtocolMachine {
             if isReady { effects.append(.send(message)) } else { waiting.append(message) }
         case .command(.cancel(let id)): cancelled.append(id)
         case .command(.stop): effects.append(.end(.stop))
+        case .command(.leave): effects.append(.end(.disconnect))
         }
     }
 }

@@ -73,13 +73,14 @@ import WebSocketRuntime
         #expect(reported == [.stop])
     }
 
-    @Test func `a waiting stop is known after the connection is closed`() throws {
+    @Test(arguments: [ConnectionEnd.stop, .disconnect])
+    func `a waiting end of the socket is known after the connection is closed`(_ end: ConnectionEnd) throws {
         put("1")
         queue.put(.end(.reconnect(after: .zero, .normal, reason: "")))
-        #expect(!queue.close().stops)
+        #expect(queue.close().end == nil)
         let other = OutgoingQueue<String>(WebSocketConnection(near), encode: { .text($0) }, end: { _, _ in })
-        other.put(.end(.stop))
-        #expect(other.close().stops)
+        other.put(.end(end))
+        #expect(other.close().end == end)
     }
 
     @Test func `a message that cannot be encoded ends the connection, and the others are sent`() async throws {

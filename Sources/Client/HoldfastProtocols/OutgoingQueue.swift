@@ -196,8 +196,8 @@ public import WebSocketRuntime
 
     /// Closes the queue after the end of the connection.
     ///
-    /// - Returns: The messages of which the connection took nothing, and whether the socket was to be stopped after them.
-    @usableFromInline package func close() -> (unsent: [Sent], stops: Bool) {
+    /// - Returns: The messages of which the connection took nothing, and the end after them if it is one of the socket, too.
+    @usableFromInline package func close() -> (unsent: [Sent], end: ConnectionEnd?) {
         let (items, urgent) = state.withLockedValue { state in
             state.isOver = true
             defer { state.items = [] }
@@ -205,6 +205,7 @@ public import WebSocketRuntime
         }
         changes.announce()
         let unsent = items.compactMap { if case .message(let message) = $0 { message } else { nil } }
-        return (unsent, urgent == .stop || items.contains { if case .end(.stop) = $0 { true } else { false } })
+        let ends = items.compactMap { if case .end(let end) = $0 { end } else { nil } } + [urgent].compactMap(\.self)
+        return (unsent, ends.last(where: \.endsSocket))
     }
 }

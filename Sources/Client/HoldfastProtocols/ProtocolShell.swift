@@ -20,8 +20,8 @@ public import WebSocketRuntime
         /// Whether an item was added to the queue.
         @usableFromInline var hasOutput = false
         @usableFromInline var actions: [View.Action] = []
-        /// Whether the socket has to be stopped while there is no connection that could do it.
-        @usableFromInline var stops = false
+        /// An end of the socket while there is no connection that could perform it.
+        @usableFromInline var end: ConnectionEnd?
         /// Whether the rules want the socket to connect again.
         @usableFromInline var connects = false
         /// Whether the connection has become ready, which the socket must be told.
@@ -38,7 +38,7 @@ public import WebSocketRuntime
     }
 
     /// What the socket must do after the lock is released.
-    @usableFromInline typealias Orders = (stops: Bool, connects: Bool)
+    @usableFromInline typealias Orders = (end: ConnectionEnd?, connects: Bool)
 
     @usableFromInline package let time: LinkTime
     @usableFromInline package let context: View.Context
@@ -120,8 +120,8 @@ public import WebSocketRuntime
     @inlinable func lose(_ state: inout State, _ now: Moment, because cause: WebSocketError?, isRetrying: Bool = false) {
         let closed = state.queue.take()?.close()
         state.view.lose(because: cause, isRetrying: isRetrying, in: self, &state.actions)
-        guard let (unsent, stops) = closed else { return }
-        if stops { state.stops = true }
+        guard let (unsent, end) = closed else { return }
+        if let end { state.end = end }
         // The peer repeats the code of a close that this side began.
         let close = cause?.closeRecord.flatMap { $0.closedFirst == .remote ? $0.received : nil }
         state.machine.handle(.lost(unsent: unsent, close: close), at: now, into: &state.effects)
@@ -172,15 +172,15 @@ public import WebSocketRuntime
             }
             defer {
                 (state.hasOutput, state.hasBecomeReady, state.actions) = (false, false, [])
-                (state.stops, state.connects) = (false, false)
+                (state.end, state.connects) = (nil, false)
             }
             let (queue, ready) = (state.hasOutput ? state.queue : nil, state.hasBecomeReady ? state.queue : nil)
-            return (value, queue, ready, state.actions, (state.stops, state.connects))
+            return (value, queue, ready, state.actions, (state.end, state.connects))
         }
         if let ready { socket.noteReady(ready.connection) }
         queue?.drain()
         for action in actions { View.perform(action, in: self) }
-        if orders.stops { end(.stop, nil) }
+        if let end = orders.end { self.end(end, nil) }
         if orders.connects { socket.connect() }
         return value
     }
@@ -205,10 +205,10 @@ public import WebSocketRuntime
             state.complaint = end.complaint ?? state.complaint
             state.view.drop(end, in: self)
             if case .reconnect(let pause, _, _) = end { state.away = max(state.away ?? .start, time.now() + pause) }
-            state.queue?.put(.end(end))
-            state.isEnding = true
-            (state.hasOutput, state.stops) = (true, state.stops || end == .stop && state.queue == nil)
-        case .connect: state.connects = true
+            if end == .disconnect { socket.wantsConnection = false }
+            if let queue = state.queue { queue.put(.end(end)) } else if end.endsSocket { state.end = end }
+            (state.isEnding, state.hasOutput) = (true, true)
+        case .connect: (socket.wantsConnection, state.connects) = (true, true)
         case .event(let event): state.view.handle(event, in: self, &state.actions)
         }
     }

@@ -8,8 +8,13 @@ import WebSocketRuntime
         weak var socket: WebSocket?
     }
     private let reference: LockedValue<Weak>
-    /// The last of the orders that must be carried out one after the other.
-    private let lastOrder = LockedValue<Task<Void, Never>?>(nil)
+    private struct Orders {
+        /// Whether the rules want a connection: what they said last.
+        var wantsConnection = true
+        /// The last of the orders that must be carried out one after the other.
+        var last: Task<Void, Never>?
+    }
+    private let orders = LockedValue(Orders())
 
     @usableFromInline package init(_ socket: WebSocket) {
         reference = LockedValue(Weak(socket: socket))
@@ -46,29 +51,46 @@ import WebSocketRuntime
             guard let connection else { return }
             guard let socket else { return connection.abort() }
             Task { await socket.reject(connection, code: code, reason: reason) }
-        case .disconnect: order { await $0.disconnect() }
+        case .disconnect:
+            // Orders come from several threads, so a later `connect` may have been carried out before this.
+            order { reference, socket in
+                await socket.disconnect()
+                if reference.wantsConnection { await socket.connect() }
+            }
         case .stop:
             guard let socket else { return }
             Task { await socket.close() }
         }
     }
 
-    /// Connects after a `disconnect`.
-    @usableFromInline package func connect() { order { await $0.connect() } }
+    /// Connects after a `disconnect`, if the rules still want that.
+    @usableFromInline package func connect() {
+        order { reference, socket in if reference.wantsConnection { await socket.connect() } }
+    }
 
-    /// Starts an order after the one before has ended: a later `connect` must not overtake a `disconnect`.
-    private func order(_ body: @escaping @Sendable (WebSocket) async -> Void) {
-        lastOrder.withLockedValue { last in
+    /// Whether the rules want a connection.
+    ///
+    /// Set this in the order of their effects, and then give the order.
+    @usableFromInline package var wantsConnection: Bool {
+        get { orders.withLockedValue { $0.wantsConnection } }
+        set { orders.withLockedValue { $0.wantsConnection = newValue } }
+    }
+
+    /// Starts an order after the one before has ended.
+    private func order(_ body: @escaping @Sendable (SocketReference, WebSocket) async -> Void) {
+        orders.withLockedValue { orders in
             // SAFETY: ends with the close handshake, which has a deadline.
-            last = Task { [weak self, before = last] in
+            orders.last = Task { [weak self, before = orders.last] in
                 await before?.value
-                if let socket = self?.socket { await body(socket) }
+                if let self, let socket = self.socket { await body(self, socket) }
             }
         }
     }
 }
 
 extension ConnectionEnd {
+    /// Whether the socket is ended, too, so that this has an effect without a connection.
+    @usableFromInline package var endsSocket: Bool { self == .stop || self == .disconnect }
     /// The reason, if the end has one.
     @usableFromInline package var complaint: String? {
         switch self {
