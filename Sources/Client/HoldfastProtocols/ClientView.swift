@@ -1,42 +1,44 @@
-import Holdfast
+public import Holdfast
 import MachineCore
-import ProtocolCore
-import WebSocketCore
+public import ProtocolCore
+public import WebSocketCore
 import WebSocketRuntime
 
 /// Runs the rules of a ``ProtocolClient``.
-typealias ClientShell<Rules: ProtocolMachine> = ProtocolShell<ClientView<Rules>> where Rules.Event: ProtocolEvent
+@usableFromInline package typealias ClientShell<Rules: ProtocolMachine> = ProtocolShell<ClientView<Rules>> where Rules.Event: ProtocolEvent
 
 /// The constant parts of a ``ProtocolClient``.
-struct ClientContext<Rules: ProtocolMachine>: Sendable {
-    let makeCoding: @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>
+@usableFromInline package struct ClientContext<Rules: ProtocolMachine>: Sendable {
+    @usableFromInline let makeCoding: @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>
     /// Announced when the state changes.
-    let changes = Changes()
+    @usableFromInline let changes = Changes()
     /// Announced when a full consumer has taken something, so that reading may resume.
-    let relief = Changes()
+    @usableFromInline let relief = Changes()
 
-    init(_ makeCoding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>) { self.makeCoding = makeCoding }
+    @usableFromInline init(_ makeCoding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> ClientCoding<Rules>) {
+        self.makeCoding = makeCoding
+    }
 }
 
 /// The app's coding with its type erased.
-struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
-    let greeting: Rules.Greeting
-    private let decoding: @Sendable (Message) throws -> Rules.Received?
-    private let encoding: @Sendable (Rules.Sent) throws -> Message
-    private let ephemerality: @Sendable (Rules.Sent) -> Bool
+@usableFromInline package struct ClientCoding<Rules: ProtocolMachine>: ProtocolCoding {
+    @usableFromInline package let greeting: Rules.Greeting
+    @usableFromInline let decoding: @Sendable (Message) throws -> Rules.Received?
+    @usableFromInline let encoding: @Sendable (Rules.Sent) throws -> Message
+    @usableFromInline let ephemerality: @Sendable (Rules.Sent) -> Bool
 
-    init<Coding: ProtocolCoding>(_ coding: Coding)
+    @inlinable init<Coding: ProtocolCoding>(_ coding: Coding)
     where Coding.Greeting == Rules.Greeting, Coding.Received == Rules.Received, Coding.Sent == Rules.Sent {
         (greeting, decoding, encoding, ephemerality) = (coding.greeting, coding.decode, coding.encode, coding.isEphemeral)
     }
 
-    func decode(_ message: Message) throws -> Rules.Received? { try decoding(message) }
-    func encode(_ message: Rules.Sent) throws -> Message { try encoding(message) }
-    func isEphemeral(_ message: Rules.Sent) -> Bool { ephemerality(message) }
+    @inlinable package func decode(_ message: Message) throws -> Rules.Received? { try decoding(message) }
+    @inlinable package func encode(_ message: Rules.Sent) throws -> Message { try encoding(message) }
+    @inlinable package func isEphemeral(_ message: Rules.Sent) -> Bool { ephemerality(message) }
 }
 
 /// A mailbox as the client sees it: a consumer of events.
-protocol EventSink<Event>: AnyObject, Sendable {
+@usableFromInline package protocol EventSink<Event>: AnyObject, Sendable {
     associatedtype Event
     var pending: Int { get }
     var isHeld: Bool { get }
@@ -45,48 +47,52 @@ protocol EventSink<Event>: AnyObject, Sendable {
 }
 
 extension Mailbox: EventSink where Failure == WebSocketError {
-    typealias Event = Buffer.Value
+    @usableFromInline package typealias Event = Buffer.Value
 }
 
 /// The app's view of its own protocol: the recipients of events, and the state.
-struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
-    typealias Coding = ClientCoding<Rules>
-    typealias Context = ClientContext<Rules>
-    typealias Inbox = any EventSink<Rules.Event>
+///
+/// What runs for every event is inlinable, so that it is specialized for the rules, as in ``ProtocolShell``.
+@usableFromInline package struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
+    @usableFromInline package typealias Coding = ClientCoding<Rules>
+    @usableFromInline package typealias Context = ClientContext<Rules>
+    @usableFromInline package typealias Inbox = any EventSink<Rules.Event>
     /// The recipient of a request's events.
-    enum Recipient {
+    @usableFromInline package enum Recipient: Sendable {
         case reply(Reply<Rules.Event, WebSocketError>)
         /// One consumer, or several that share the request.
         case streams([Inbox])
 
-        func end(_ error: WebSocketError?) {
+        @usableFromInline func end(_ error: WebSocketError?) {
             switch self {
             case .reply(let reply): reply.end(.failure(error ?? .over))
             case .streams(let inboxes): for inbox in inboxes { inbox.finish(error.map { .failure($0) } ?? .success(())) }
             }
         }
     }
-    enum Action {
+    @usableFromInline package enum Action: Sendable {
         case announce(Changes)
         case answer(Reply<Rules.Event, WebSocketError>, Rules.Event)
         case end(Recipient, WebSocketError?)
     }
 
-    private var recipients: [RequestID: Recipient] = [:]
+    @usableFromInline var recipients: [RequestID: Recipient] = [:]
     /// The number of recipients that wait for a single answer.
-    private var replies = 0
+    @usableFromInline var replies = 0
     /// The requests that consumers share, by their keys.
-    private var shared: [String: RequestID] = [:]
-    private var followers: [ObjectIdentifier: Inbox] = [:]
+    @usableFromInline var shared: [String: RequestID] = [:]
+    @usableFromInline var followers: [ObjectIdentifier: Inbox] = [:]
     /// The full mailboxes, for which reading is paused.
-    private var full: [ObjectIdentifier: Inbox] = [:]
+    @usableFromInline var full: [ObjectIdentifier: Inbox] = [:]
     /// Why there is no connection.
-    private(set) var cause: WebSocketError?
-    private(set) var isReady = false
+    @usableFromInline var cause: WebSocketError?
+    @usableFromInline var isReady = false
     /// The version of the state; it changes with each state.
-    private(set) var version: UInt64 = 0
-    private var isSocketOver = false
-    private(set) var end: WebSocketError??
+    @usableFromInline var version: UInt64 = 0
+    @usableFromInline var isSocketOver = false
+    @usableFromInline var end: WebSocketError??
+
+    @usableFromInline init() {}
 
     var state: ProtocolState {
         if let end { return .closed(end) }
@@ -94,13 +100,15 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         return cause.map { .waiting($0) } ?? .connecting
     }
 
-    static func coding(for opening: Opening, in shell: ClientShell<Rules>) async throws(ConnectionEnd) -> ClientCoding<Rules> {
+    @usableFromInline package static func coding(for opening: Opening, in shell: ClientShell<Rules>) async throws(ConnectionEnd)
+        -> ClientCoding<Rules>
+    {
         try await shell.context.makeCoding(opening)
     }
 
-    static func mayReadOn(in shell: ClientShell<Rules>) -> Bool { shell.access { view in view.mayReadOn() } }
+    @inlinable package static func mayReadOn(in shell: ClientShell<Rules>) -> Bool { shell.access { view in view.mayReadOn() } }
     /// Waits for the consumers, or for the socket to close, which must not wait for consumers that are full.
-    static func pace(in shell: ClientShell<Rules>) async {
+    @usableFromInline package static func pace(in shell: ClientShell<Rules>) async {
         let states = shell.socketStates
         // SAFETY: cancelled as soon as the wait is over.
         let watch = Task {
@@ -113,7 +121,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         await shell.context.relief.first { mayReadOn(in: shell) ? () : nil }
     }
 
-    private mutating func mayReadOn() -> Bool {
+    @inlinable mutating func mayReadOn() -> Bool {
         if full.isEmpty || end != nil || isSocketOver { return true }
         full = full.filter { $0.value.isHeld }
         // A consumer may wait for an answer before it takes more. So reading continues for pending requests, within limits.
@@ -121,19 +129,21 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         return full.isEmpty || isAwaited
     }
 
-    mutating func open(_ coding: Coding, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    @usableFromInline package mutating func open(_ coding: Coding, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard cause != nil else { return }
         cause = nil
         noteChange(in: shell, &actions)
     }
 
-    mutating func becomeReady(in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    @usableFromInline package mutating func becomeReady(in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard !isReady else { return }
         isReady = true
         noteChange(in: shell, &actions)
     }
 
-    mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    @usableFromInline package mutating func lose(
+        because cause: WebSocketError?, isRetrying: Bool, in shell: ClientShell<Rules>, _ actions: inout [Action]
+    ) {
         // Each cause is reported twice, the second time with the plan of the next attempt.
         let isNew = isReady || cause != nil && (!isRetrying || self.cause == nil)
         (isReady, self.cause) = (false, cause ?? self.cause)
@@ -145,7 +155,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         actions.append(.announce(shell.context.changes))
     }
 
-    mutating func handle(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    @inlinable package mutating func handle(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard let id = event.request else {
             for (key, inbox) in followers where inbox.push(event) { full[key] = inbox }
             return
@@ -161,7 +171,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         if event.isLast { _ = remove(id) }
     }
 
-    mutating func end(_ closure: Closure?, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
+    @usableFromInline package mutating func end(_ closure: Closure?, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         end = .some(closure?.error)
         isReady = false
         for recipient in recipients.values { actions.append(.end(recipient, closure?.error)) }
@@ -171,7 +181,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         actions.append(.announce(shell.context.relief))
     }
 
-    static func perform(_ action: Action, in shell: ClientShell<Rules>) {
+    @inlinable package static func perform(_ action: Action, in shell: ClientShell<Rules>) {
         switch action {
         case .announce(let changes): changes.announce()
         case .answer(let reply, let event): reply.end(.success(event))
@@ -189,7 +199,7 @@ struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: Proto
         return nil
     }
 
-    fileprivate mutating func remove(_ id: RequestID) -> Recipient? {
+    @usableFromInline mutating func remove(_ id: RequestID) -> Recipient? {
         let recipient = recipients.removeValue(forKey: id)
         switch recipient {
         case .reply?: replies -= 1

@@ -17,9 +17,9 @@ import WebSocketRuntime
 public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.Event: ProtocolEvent {
     /// The socket, for the connection's state and statistics.
     public let socket: WebSocket
-    let shell: ClientShell<Rules>
-    private let task: Task<Void, Never>
-    private let lastRequest = LockedValue<UInt64>(0)
+    @usableFromInline let shell: ClientShell<Rules>
+    @usableFromInline let task: Task<Void, Never>
+    @usableFromInline let lastRequest = LockedValue<UInt64>(0)
 
     /// Creates a client that speaks its protocol over a socket.
     ///
@@ -32,7 +32,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   - clock: The clock for the machine's deadlines.
     ///   - coding: Creates the coding of each connection; the subprotocol says which version was agreed on. It may take time, for example to
     ///     get a token; nothing is read before it returns. An error ends the connection without telling the rules.
-    public init<Coding: ProtocolCoding, C: Clock>(
+    @inlinable public init<Coding: ProtocolCoding, C: Clock>(
         _ rules: Rules, over socket: WebSocket, clock: C = ContinuousClock(),
         coding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> Coding
     )

@@ -156,7 +156,7 @@ package final class LinkOutcome<Value: Sendable>: Sendable {
     @usableFromInline package let sleep: @Sendable (_ until: Moment) async throws -> Void
 
     /// Creates a timeline that begins now.
-    package init<C: Clock>(_ clock: C) where C.Duration == Duration {
+    @usableFromInline package init<C: Clock>(_ clock: C) where C.Duration == Duration {
         let origin = clock.now
         now = { Moment(origin.duration(to: clock.now)) }
         sleep = { try await clock.sleep(until: origin.advanced(by: $0.offset), tolerance: nil) }
