@@ -20,7 +20,7 @@ def server(script: pathlib.Path):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.NamedTemporaryFile() as file:
-        process = subprocess.Popen([sys.executable, script, str(port), file.name])
+        process = subprocess.Popen([sys.executable, script, str(port), file.name], stderr=subprocess.DEVNULL)
         try:
             for _ in range(600):
                 with contextlib.suppress(OSError):
