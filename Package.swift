@@ -263,7 +263,7 @@ let package = Package(
             name: "HoldfastSocketIO",
             dependencies: [
                 "Holdfast", "HoldfastCodecs", "HoldfastProtocols", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime",
-                "CodecCore", "SocketIOCore",
+                "WebSocketApple", "CodecCore", "SocketIOCore",
             ],
             path: "Sources/Client/HoldfastSocketIO", swiftSettings: strict),
         .target(
@@ -306,7 +306,8 @@ let package = Package(
             swiftSettings: strict),
         // What `holdfast doctor` runs.
         .target(
-            name: "HoldfastDoctor", dependencies: ["Holdfast", "HoldfastTerminal", "MachineCore", "ProtocolCore", "GraphQLCore"],
+            name: "HoldfastDoctor",
+            dependencies: ["Holdfast", "HoldfastTerminal", "MachineCore", "ProtocolCore", "GraphQLCore", "SocketIOCore", "CodecCore"],
             path: "Sources/Tools/HoldfastDoctor", swiftSettings: strict),
         // What `holdfast serve quotes` and `holdfast quotes` run.
         .target(
@@ -319,9 +320,10 @@ let package = Package(
             name: "HoldfastTool",
             dependencies: [
                 "Holdfast", "HoldfastServer", "HoldfastTesting", "HoldfastTerminal", "HoldfastDoctor", "HoldfastMarket", "HoldfastCodecs",
-                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastRouter",
-                "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage", "QuotesCore", "WAMPCore", "WAMPSigning", "MachineCore",
-                "WebSocketCore", "WebSocketRuntime", nioCore, logging, metrics, arguments, histogram,
+                "HoldfastProtobuf", "HoldfastQuotes", "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastSocketIO",
+                "HoldfastRouter", "CodecCore", "StreamCore", "RoomCore", "RoomsWire", "RoomsStorage", "QuotesCore", "WAMPCore",
+                "WAMPSigning",
+                "MachineCore", "WebSocketCore", "WebSocketRuntime", nioCore, logging, metrics, arguments, histogram,
             ],
             path: "Sources/Tools/holdfast", swiftSettings: strict),
 
@@ -362,7 +364,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
-                "WAMPCore", "WAMPAudit", "ProtocolCore", "GraphQLCore", "HoldfastCodecs",
+                "WAMPCore", "WAMPAudit", "ProtocolCore", "GraphQLCore", "SocketIOCore", "HoldfastCodecs",
             ],
             path: "Fuzz/Targets",
             swiftSettings: strict),
@@ -479,6 +481,7 @@ let package = Package(
             name: "HoldfastSocketIOTests",
             dependencies: [
                 "WebSocketCore", "WebSocketRuntime", "CodecCore", "SocketIOCore", "HoldfastSocketIO", "HoldfastTesting", "ProtocolStage",
+                "ScriptedPeers",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -528,8 +531,9 @@ let package = Package(
             name: "HoldfastToolTests",
             dependencies: [
                 "HoldfastTool", "HoldfastTerminal", "HoldfastServer", "Holdfast", "HoldfastTesting", "HoldfastCodecs", "HoldfastRooms",
-                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "HoldfastGraphQL", "RoomCore", "WAMPCore", "GraphQLCore", "MachineCore",
-                "CodecCore", "StreamCore", "WebSocketCore", metrics, logging, arguments,
+                "HoldfastHub", "HoldfastWAMP", "HoldfastRouter", "HoldfastGraphQL", "HoldfastSocketIO", "RoomCore", "WAMPCore",
+                "GraphQLCore",
+                "SocketIOCore", "MachineCore", "CodecCore", "StreamCore", "WebSocketCore", metrics, logging, arguments,
             ], swiftSettings: strict),
     ]
 )

@@ -56,6 +56,7 @@ build() {
     compile RoomCore Sources/Core/RoomCore
     compile WAMPCore Sources/Core/WAMPCore
     compile GraphQLCore Sources/Core/GraphQLCore
+    compile SocketIOCore Sources/Core/SocketIOCore
     compile WAMPAudit Tests/WAMPAudit
     protobuf
     compile RoomsWire Sources/Runtime/RoomsWire

@@ -26,6 +26,23 @@ stop_all() {
 }
 trap 'stop_all; rm -rf "$work"' EXIT
 
+# prints NAME STATUS PATTERN ARGUMENT…: the tool ends with the status, and its output matches the pattern. $input names its standard input.
+prints() {
+    local name=$1 wanted=$2 pattern=$3 status=0
+    shift 3
+    timeout 60 "$HOLDFAST" "$@" > "$work/output" 2>&1 < "${input:-/dev/null}" || status=$?
+    if [ $status = "$wanted" ] && grep -Eqz -- "$pattern" "$work/output"; then status=0; else status=1; fi
+    report $status "tool: $name"
+}
+
+# diagnose NAME EXPRESSION URL: the expression is true for the report of `holdfast doctor`, see doctor/judge.py.
+diagnose() {
+    local status=0
+    timeout 120 "$HOLDFAST" doctor --json "$3" --patience 5 --limit-cap 1K > "$work/report" 2> "$work/errors" || true
+    python3 "$ROOT/Interop/doctor/judge.py" "$work/report" "$2" > "$work/output" 2>&1 || status=1
+    report $status "doctor: $1"
+}
+
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # start NAME COMMAND…: starts a server in the background, waits for its line `listening PORT`, sets $port. Errors go to $work/NAME.errors.

@@ -70,6 +70,14 @@ func ask() async throws {
 }
 // snippet.end
 
+// snippet.NETWORKS
+func reachable(_ url: String) -> SocketIOClient {
+    var options = SocketIOOptions()
+    options.transport = .pollingThenWebSocket
+    return SocketIOClient(url, options: options)
+}
+// snippet.end
+
 // snippet.NAMESPACE
 let chat = socket.namespace("/chat") { ["token": "good"] }
 // snippet.end
@@ -99,6 +107,9 @@ try await ask()
 async let answered: Void = answer()
 try await socket.emit("question-me")
 try await answered
+let polling = reachable(url)
+print("over polling", try await polling.request("ask", ["hi"]).count)
+await polling.close()
 await socket.close()
 try await following
 await watching

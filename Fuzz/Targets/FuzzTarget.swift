@@ -49,6 +49,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case routerMachine
     /// A byte that picks the subprotocol, then a GraphQL server's messages, one a line → `GraphQLCoding`, `GraphQLMachine`.
     case graphQLServer
+    /// A Socket.IO server's messages, one a line → `SocketIOCoding`, `SocketIOMachine`.
+    case socketIOServer
+    /// A list of inputs, one a line → `EnginePayload`, `EnginePolling`.
+    case enginePolling
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -77,6 +81,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .clientMachine: try Self.clientMachine(&input)
         case .routerMachine: try Self.routerMachine(&input)
         case .graphQLServer: try Self.graphQLServer(&input)
+        case .socketIOServer: try Self.socketIOServer(&input)
+        case .enginePolling: try Self.enginePolling(&input)
         }
     }
 }

@@ -17,23 +17,6 @@ PEER=$(swift_program HOLDFAST_BIN HoldfastPeer)
 HERE=$ROOT/Interop/graphql
 export PYTHONDONTWRITEBYTECODE=1
 
-# prints NAME STATUS PATTERN ARGUMENT…: the tool ends with the status, and its output matches the pattern.
-prints() {
-    local name=$1 wanted=$2 pattern=$3 status=0
-    shift 3
-    timeout 60 "$HOLDFAST" graphql "$@" > "$work/output" 2>&1 < /dev/null || status=$?
-    if [ $status = "$wanted" ] && grep -Eqz -- "$pattern" "$work/output"; then status=0; else status=1; fi
-    report $status "tool: $name"
-}
-
-# diagnose NAME EXPRESSION URL: the expression is true for the report of `holdfast doctor`, see ../doctor/judge.py.
-diagnose() {
-    local status=0
-    timeout 120 "$HOLDFAST" doctor --json "$3" --patience 5 --limit-cap 1K > "$work/report" 2> "$work/errors" || true
-    python3 "$ROOT/Interop/doctor/judge.py" "$work/report" "$2" > "$work/output" 2>&1 || status=1
-    report $status "doctor: $1"
-}
-
 if [[ " $parts " == *" rows "* || " $parts " == *" tool "* ]]; then
     strawberry=$(free_port) ariadne=$(free_port) scripted=$(free_port)
     launch "$strawberry" "$GRAPHQL_PYTHON" "$HERE/strawberry_server.py" "$strawberry" "$work/rows.txt"
@@ -47,23 +30,23 @@ fi
 if [[ " $parts " == *" tool "* ]]; then
     url=ws://127.0.0.1:$strawberry/graphql
     secure=ws://127.0.0.1:$strawberry/secure
-    prints "subscribe prints each event" 0 $'^{"count":0}\n{"count":1}\n{"count":2}\n$' subscribe "$url" 'subscription { count(to: 3) }'
-    prints "subscribe --legacy" 0 $'^{"count":0}\n$' subscribe "$url" 'subscription { count(to: 1) }' --legacy
-    prints "subscribe --count ends after so many" 0 $'^{"count":0}\n{"count":1}\n$' subscribe "$url" 'subscription { count(to: 100000) }' --count 2
-    prints "errors of a field come with the data" 0 '"errors":\[\{"message":"negative"' subscribe "$url" 'subscription { items { half } }'
-    prints "query with variables and a name" 0 $'^{"hello":"hello ann"}\n$' query "$url" 'query Q($n: String) { hello(name: $n) }' \
+    prints "subscribe prints each event" 0 $'^{"count":0}\n{"count":1}\n{"count":2}\n$' graphql subscribe "$url" 'subscription { count(to: 3) }'
+    prints "subscribe --legacy" 0 $'^{"count":0}\n$' graphql subscribe "$url" 'subscription { count(to: 1) }' --legacy
+    prints "subscribe --count ends after so many" 0 $'^{"count":0}\n{"count":1}\n$' graphql subscribe "$url" 'subscription { count(to: 100000) }' --count 2
+    prints "errors of a field come with the data" 0 '"errors":\[\{"message":"negative"' graphql subscribe "$url" 'subscription { items { half } }'
+    prints "query with variables and a name" 0 $'^{"hello":"hello ann"}\n$' graphql query "$url" 'query Q($n: String) { hello(name: $n) }' \
         --variables '{"n":"ann"}' --name Q
-    prints "a query with a syntax error" 9 'the server closed the connection because of the operation' query "$url" '{ hello('
-    prints "mutate" 0 $'^{"add":[0-9]+}\n$' mutate "$url" 'mutation { add(key: "tool") }'
-    prints "a payload logs in" 0 $'^{"count":0}\n$' subscribe "$secure" 'subscription { count(to: 1) }' --payload '{"token":"good"}'
-    prints "a bad payload is refused" 3 'refused the connection' query "$secure" '{ hello }' --payload '{"token":"sesame-sesame"}'
-    prints "--trace shows the messages" 0 'connection_init.*subscribe' subscribe "$url" 'subscription { whoami }' --trace --payload '{"token":"sesame-sesame"}'
+    prints "a query with a syntax error" 9 'the server closed the connection because of the operation' graphql query "$url" '{ hello('
+    prints "mutate" 0 $'^{"add":[0-9]+}\n$' graphql mutate "$url" 'mutation { add(key: "tool") }'
+    prints "a payload logs in" 0 $'^{"count":0}\n$' graphql subscribe "$secure" 'subscription { count(to: 1) }' --payload '{"token":"good"}'
+    prints "a bad payload is refused" 3 'refused the connection' graphql query "$secure" '{ hello }' --payload '{"token":"sesame-sesame"}'
+    prints "--trace shows the messages" 0 'connection_init.*subscribe' graphql subscribe "$url" 'subscription { whoami }' --trace --payload '{"token":"sesame-sesame"}'
     status=0
     "$HOLDFAST" graphql query "$url" '{ hello }' --trace --payload '{"token":"sesame-sesame"}' > "$work/output" 2>&1 || status=$?
     if [ $status = 0 ] && ! grep -q sesame "$work/output"; then status=0; else status=1; fi
     report $status "tool: --trace leaves out the strings of the payload"
-    prints "variables must be an object" 64 'give a JSON object' query "$url" '{ hello }' --variables '[1]'
-    prints "no server" 4 'refused|unreachable' query ws://127.0.0.1:1/ '{ hello }' --patience 1
+    prints "variables must be an object" 64 'give a JSON object' graphql query "$url" '{ hello }' --variables '[1]'
+    prints "no server" 4 'refused|unreachable' graphql query ws://127.0.0.1:1/ '{ hello }' --patience 1
     diagnose "both protocols of Strawberry, of which one answers queries, and how it refuses a syntax error" \
         "[one['subprotocol'] for one in seen['graphQL']] == ['graphql-transport-ws', 'graphql-ws'] and [one['answersQuery'] for one in seen['graphQL']] == [True, False] and 'graphQL.closes' in found and 'graphQL.acknowledged' in found" "$url"
     diagnose "a server that wants a token" "seen['graphQL'][0]['refusal']['closeCode'] == 4403 and 'graphQL.refused' in found" "$secure"

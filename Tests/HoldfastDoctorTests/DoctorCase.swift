@@ -17,6 +17,7 @@ enum DoctorCase {
         (graphQL.acknowledgedMs, graphQL.pongMs, graphQL.answersQuery) = (2, 1, true)
         graphQL.syntaxError = GraphQLView.Refusal(text: "Syntax Error")
         seen.graphQL = [graphQL]
+        seen.engineIO = EngineIOView(pingIntervalMs: 25_000, pingTimeoutMs: 20_000, maxPayload: 1_000_000, connectedMs: 3, recovers: true)
         seen.pings = PingView(sent: 10, roundTrips: (1...10).map { Double($0) })
         for trial in Trial.allCases { seen[trial] = CloseReaction(kind: .echoed, ms: 1) }
         seen[.invalidUTF8] = CloseReaction(kind: .closed, closeCode: 1007, ms: 1)

@@ -312,6 +312,38 @@ import Testing
         #expect(helpless?.advice?.hasPrefix("pings do not help") == true)
     }
 
+    // MARK: Socket.IO
+
+    @Test func `a server without Engine.IO has no findings about it`() {
+        #expect(!Diagnosis.findings(of: DoctorCase.but { $0.engineIO = nil }).contains { $0.topic == .engineIO })
+    }
+
+    @Test func `a server of Engine.IO is recognised, with its pings and its limit`() {
+        #expect(DoctorCase.finding("engineIO.spoken") { _ in }?.text.contains("pings every 25 s, and waits 20 s") == true)
+        #expect(DoctorCase.finding("engineIO.limit") { _ in } != nil && DoctorCase.finding("engineIO.recovers") { _ in } != nil)
+        #expect(DoctorCase.finding("engineIO.limit") { $0.engineIO?.maxPayload = nil } == nil)
+    }
+
+    @Test func `a server that upgrades only with the query of Engine.IO wants it`() {
+        let finding = DoctorCase.finding("engineIO.query") { $0.upgrade?.failure = .init(code: "refused", text: "") }
+        #expect(finding?.advice?.contains("?EIO=4&transport=websocket") == true)
+    }
+
+    @Test func `a server that wants a payload, or cannot recover, gets advice`() {
+        let finding = DoctorCase.finding("engineIO.refused") { $0.engineIO?.refusal = StepRefusal(text: "not authorized") }
+        #expect(finding?.text.contains("not authorized") == true && finding?.advice?.contains("--auth") == true)
+        #expect(DoctorCase.finding("engineIO.noRecovery") { $0.engineIO?.recovers = false }?.advice != nil)
+    }
+
+    @Test(arguments: [
+        ("ws://h/socket.io/", "ws://h/socket.io/?EIO=4&transport=websocket"),
+        ("wss://h/a/socket.io/?x=1", "wss://h/a/socket.io/?x=1&EIO=4&transport=websocket"),
+        ("ws://h/?EIO=4&transport=websocket", "ws://h/?EIO=4&transport=websocket"), ("ws://h/chat", nil),
+    ])
+    func `only a URL that looks like Engine.IO is asked for it`(_ url: String, _ other: String?) throws {
+        #expect(EngineIOProbe.url(for: try WebSocketURL(url))?.string == other)
+    }
+
     // MARK: GraphQL
 
     @Test func `a server without GraphQL has no findings about it`() {

@@ -88,7 +88,7 @@ import Testing
         let seen = try #require(object["observations"] as? [String: Any])
         #expect(
             seen.keys.sorted() == [
-                "close", "compression", "graphQL", "idle", "limit", "messages", "pings", "resolution", "security", "unfinished",
+                "close", "compression", "engineIO", "graphQL", "idle", "limit", "messages", "pings", "resolution", "security", "unfinished",
                 "unknownPath", "upgrade", "url", "wrongOrigin",
             ])
         let messages = try #require(seen["messages"] as? [String: Any])

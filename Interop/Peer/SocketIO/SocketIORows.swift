@@ -5,6 +5,7 @@ import WebSocketRuntime
 /// The checks of our Socket.IO client with `Interop/socketio/server.py`; each prints `ok NAME` or `not ok NAME: why`.
 struct SocketIORows {
     let port: Int
+    let transport: SocketIOTransport
 
     private enum API {
         static let echo = Event<(String, Int, Photo)>("echo")
@@ -34,9 +35,9 @@ struct SocketIORows {
         for (name, check) in rows {
             do {
                 try await Suite.withDeadline(.seconds(30)) { try await check() }
-                print("ok \(name)")
+                print("ok \(transport): \(name)")
             } catch {
-                print("not ok \(name): \(error)")
+                print("not ok \(transport): \(name): \(error)")
                 allPassed = false
             }
         }
@@ -44,7 +45,9 @@ struct SocketIORows {
     }
 
     private func client(_ namespace: String = "/", payload: SocketIOPayload? = nil) -> SocketIOClient {
-        SocketIOClient("http://127.0.0.1:\(port)", namespace: namespace, payload: payload) { socket in
+        var options = SocketIOOptions()
+        options.transport = transport
+        return SocketIOClient("http://127.0.0.1:\(port)", namespace: namespace, options: options, payload: payload) { socket in
             socket.reconnect.backoff = Backoff(base: .milliseconds(10), cap: .milliseconds(200), minimum: .milliseconds(1))
         }
     }

@@ -231,11 +231,15 @@ public final class SocketIOClient: Sendable {
     ///   - name: The name of the event.
     ///   - arguments: Its arguments.
     ///   - patience: How long to wait for the connection and the acknowledgement; nil: ``SocketIOOptions/answerTimeout``.
-    public func request(_ name: String, _ arguments: [Value] = [], within patience: Duration? = nil) async throws(SocketIOFailure)
-        -> [Value]
-    {
+    ///   - retries: How often the event is sent again at most, each time after `patience`, as with ``emit(_:_:ack:within:retries:)``. Nil:
+    ///     it is sent once.
+    public func request(
+        _ name: String, _ arguments: [Value] = [], within patience: Duration? = nil, retries: Int? = nil
+    ) async throws(SocketIOFailure) -> [Value] {
         let sent = try SocketIOCoder.arguments(name) { arguments }
-        return try Self.values(try await send(sent, .acknowledged, within: patience ?? options.answerTimeout))
+        let patience = patience ?? options.answerTimeout
+        guard let retries else { return try Self.values(try await send(sent, .acknowledged, within: patience)) }
+        return try Self.values(try await send(sent, .retried(max(retries, 0), after: patience), within: nil))
     }
 
     private func send(

@@ -2,10 +2,25 @@ public import Holdfast
 import SocketIOCore
 import WebSocketCore
 
+/// How the packets of a connection travel.
+public enum SocketIOTransport: String, CaseIterable, Sendable {
+    /// Over a WebSocket from the start.
+    case webSocket
+    /// Over HTTP long polling, until a WebSocket takes over: for networks of which some block WebSockets.
+    case pollingThenWebSocket
+    /// Over HTTP long polling.
+    case polling
+}
+
 /// The options of a ``SocketIOClient``; the defaults suit an app.
 public struct SocketIOOptions: Sendable {
     /// The path on the server, if the URL has none.
     public var path = "/socket.io/"
+    /// How the packets travel.
+    ///
+    /// Long polling uses `URLSession`. It honours no proxy of `WebSocketConfiguration`, no cookie store and no redirects, and on Linux no
+    /// `TLSOptions` either: an option that it cannot honour fails with `invalidConfiguration`.
+    public var transport = SocketIOTransport.webSocket
     /// How long the server may take to accept the connection or a namespace.
     public var acknowledgementTimeout = Duration.seconds(20)
     /// How long an event waits for the connection and its acknowledgement, if ``SocketIOClient/emit(_:_:ack:within:)`` says nothing else.
@@ -26,8 +41,14 @@ public struct SocketIOOptions: Sendable {
     /// Creates the default options.
     public init() {}
 
-    /// Prepares the options of a socket for Socket.IO: when it reconnects.
+    /// Prepares the options of a socket for Socket.IO: when it reconnects, and how its packets travel.
     public func prepare(_ options: inout WebSocketOptions) {
+        if transport != .webSocket {
+            let upgrades = transport == .pollingThenWebSocket
+            options.opens = { (url, configuration) async throws(WebSocketError) in
+                try await EngineSocket.connect(to: url, configuration, upgrades: upgrades)
+            }
+        }
         // The first messages may carry a token, which must not go to another origin by a redirect.
         options.connection.redirectsStayInOrigin = true
         // A server also closes like this when it restarts.
@@ -35,7 +56,7 @@ public struct SocketIOOptions: Sendable {
     }
 
     /// The URL of the WebSocket for a URL of the app, which may also begin with `http`.
-    func address(_ url: String) -> String {
+    package func address(_ url: String) -> String {
         var text = Substring(url)
         var scheme = ""
         for (name, own) in [("https://", "wss://"), ("http://", "ws://"), ("wss://", "wss://"), ("ws://", "ws://")]

@@ -76,9 +76,23 @@ package struct EngineHandshake: Hashable, Sendable {
     static let longest = Duration.seconds(86_400)
 
     init(_ value: Value) throws(CodecError) {
-        guard let sid = value["sid"]?.string, let interval = Self.time(value["pingInterval"]), let timeout = Self.time(value["pingTimeout"])
+        guard let sid = value["sid"]?.string, !sid.isEmpty, let interval = Self.time(value["pingInterval"]),
+            let timeout = Self.time(value["pingTimeout"])
         else { throw CodecError(.malformed, at: 0) }
         self.init(sid: sid, pingInterval: interval, pingTimeout: timeout, maximumBytes: value["maxPayload"]?.int)
+    }
+
+    /// Reads the JSON of the first packet.
+    static func value(of message: Message) throws(CodecError) -> Value {
+        guard case .text(let text) = message, text.utf8.first == UInt8(ascii: "0") else { throw CodecError(.malformed, at: 0) }
+        return try Value(json: Array(text.utf8.dropFirst()))
+    }
+
+    /// Returns the first packet with another limit for messages.
+    static func message(_ value: Value, maximumBytes: Int) throws(CodecError) -> Message {
+        var map = value.entries ?? ValueMap()
+        map["maxPayload"] = .integer(Int64(maximumBytes))
+        return .text("0" + String(decoding: try Value.map(map).json(), as: UTF8.self))
     }
 
     private static func time(_ value: Value?) -> Duration? {

@@ -13,7 +13,7 @@ public struct SocketIORefusal: Error, Hashable, Sendable, CustomStringConvertibl
     public init(_ message: String, data: Value = .null) { (self.message, self.data) = (message, data) }
 
     /// Reads what the server sent: an object with `message` and `data`, or a text.
-    init(json: [UInt8]) {
+    package init(json: [UInt8]) {
         let value = (try? Value(json: json)) ?? .null
         let message = value["message"]?.string ?? value.string ?? "the server refused the namespace"
         self.init(message, data: value["data"] ?? .null)

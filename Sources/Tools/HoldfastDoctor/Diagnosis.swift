@@ -5,7 +5,7 @@ import HoldfastTerminal
 enum Diagnosis {
     /// Returns the findings in the order in which a connection is established.
     static func findings(of seen: Observations) -> [Finding] {
-        let rules = [network, tls, upgrade, surroundings, graphQL, pings, messages, compression, limit, close, idle]
+        let rules = [network, tls, upgrade, surroundings, graphQL, engineIO, pings, messages, compression, limit, close, idle]
         return rules.flatMap { $0(seen) }
     }
 

@@ -88,7 +88,7 @@ struct Finding: Encodable, Hashable, Sendable {
 
     /// The topic of a finding; it also decides the exit status.
     enum Topic: String, Encodable, CaseIterable, Sendable {
-        case network, tls, upgrade, surroundings, graphQL, pings, messages, compression, limit, close, idle
+        case network, tls, upgrade, surroundings, graphQL, engineIO, pings, messages, compression, limit, close, idle
 
         var title: String {
             switch self {
@@ -97,6 +97,7 @@ struct Finding: Encodable, Hashable, Sendable {
             case .upgrade: "Upgrade"
             case .surroundings: "On the way"
             case .graphQL: "GraphQL"
+            case .engineIO: "Socket.IO"
             case .pings: "Pings"
             case .messages: "Messages"
             case .compression: "Compression"
@@ -112,7 +113,7 @@ struct Finding: Encodable, Hashable, Sendable {
             case .network: .unreachable
             case .tls: .tls
             case .upgrade, .surroundings: .refused
-            case .graphQL, .pings, .messages, .compression, .limit, .close, .idle: .violation
+            case .graphQL, .engineIO, .pings, .messages, .compression, .limit, .close, .idle: .violation
             }
         }
     }

@@ -66,6 +66,12 @@ package struct Examination: Sendable {
                 }
             }
         }
+        if EngineIOProbe.url(for: url) != nil {
+            await attempt("engineIO", atMost: .seconds(5)) { target in
+                let view = await EngineIOProbe.run(target)
+                return { $0.engineIO = view }
+            }
+        }
         guard let wire = upgraded else { return }
         var habits = ServerBehaviour()
         habits.pongs = await pings(wire)

@@ -4,12 +4,7 @@ import ProtocolCore
 
 /// How a server speaks GraphQL in one subprotocol.
 struct GraphQLView: Encodable, Hashable, Sendable {
-    /// The end of a step that the server did not carry out.
-    struct Refusal: Encodable, Hashable, Sendable {
-        /// The code of the close frame; nil if the server sent an error message, or lost the connection.
-        var closeCode: Int?
-        var text: String
-    }
+    typealias Refusal = StepRefusal
 
     /// `graphql-transport-ws` or `graphql-ws`, as in `Sec-WebSocket-Protocol`.
     let subprotocol: String
@@ -37,7 +32,7 @@ enum GraphQLProbe {
             await wire.leave()
             return nil
         }
-        var dialog = Dialog(wire: wire, coding: GraphQLCoding(version), target: target)
+        var dialog = Dialog(messages: WireMessages(wire: wire), coding: GraphQLCoding(version), target: target)
         let view = await dialog.run(version)
         await wire.leave()
         return view
@@ -45,10 +40,9 @@ enum GraphQLProbe {
 
     /// The messages on one connection.
     private struct Dialog {
-        let wire: Wire
+        var messages: WireMessages
         let coding: GraphQLCoding
         let target: ProbeTarget
-        var parts = Joined()
 
         mutating func run(_ version: GraphQLProtocol) async -> GraphQLView {
             var view = GraphQLView(subprotocol: version.rawValue)
@@ -114,36 +108,12 @@ enum GraphQLProbe {
         }
 
         private mutating func next(until deadline: ContinuousClock.Instant? = nil) async -> Result<GraphQLReply, GraphQLView.Refusal> {
-            let deadline = deadline ?? target.deadline()
-            while true {
-                switch await wire.next(until: deadline) {
-                case .nothing: return .failure(GraphQLView.Refusal(text: "no answer in time"))
-                case .ended(let why): return .failure(GraphQLView.Refusal(text: why ?? "the server ended the connection"))
-                case .nonsense(let why): return .failure(GraphQLView.Refusal(text: why))
-                case .frame(let frame) where frame.opcode == .close:
-                    let close = frame.payload.withUnsafeBytes { bytes in try? CloseFrame(payload: bytes) }
-                    let code = Int((close?.code ?? .noStatus).rawValue)
-                    return .failure(GraphQLView.Refusal(closeCode: code, text: close?.reason ?? ""))
-                case .frame(let frame):
-                    guard let whole = parts.take(frame) else { break }
-                    let text = Message.text(String(decoding: whole.bytes, as: UTF8.self))
-                    do {
-                        if let reply = try coding.decode(text) { return .success(reply) }
-                    } catch { return .failure(GraphQLView.Refusal(text: "an invalid message: \(error)")) }
-                }
-            }
+            await messages.next(until: deadline ?? target.deadline()) { [coding] in try coding.decode($0) }
         }
 
         private func send(_ request: GraphQLRequest) async {
             guard case .text(let text) = coding.encode(request) else { return }
-            await wire.send(.text, Array(text.utf8))
+            await messages.wire.send(.text, Array(text.utf8))
         }
-    }
-}
-
-extension GraphQLView.Refusal: Error, CustomStringConvertible {
-    var description: String {
-        guard let closeCode else { return text }
-        return "closed with \(closeCode)" + (text.isEmpty ? "" : ": \(text)")
     }
 }

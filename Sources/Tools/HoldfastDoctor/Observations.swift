@@ -20,6 +20,7 @@ struct Observations: Encodable, Sendable {
     var upgrade: UpgradeView?
     /// The subprotocols of GraphQL that the server speaks.
     var graphQL: [GraphQLView] = []
+    var engineIO: EngineIOView?
     var pings: PingView?
     var close: CloseView?
     /// The reactions by the name of the sent message.

@@ -349,6 +349,48 @@ struct Joined {
     }
 }
 
+/// The end of a step of a protocol that the server did not carry out.
+struct StepRefusal: Encodable, Hashable, Sendable, Error, CustomStringConvertible {
+    /// The code of the close frame; nil if the server sent an error message, or lost the connection.
+    var closeCode: Int?
+    var text: String
+
+    var description: String {
+        guard let closeCode else { return text }
+        return "closed with \(closeCode)" + (text.isEmpty ? "" : ": \(text)")
+    }
+}
+
+/// The messages of a protocol on one connection.
+struct WireMessages {
+    let wire: Wire
+    private var parts = Joined()
+
+    init(wire: Wire) { self.wire = wire }
+
+    /// Returns the next message that `decode` does not leave out.
+    mutating func next<Reply>(
+        until deadline: ContinuousClock.Instant, _ decode: (Message) throws -> Reply?
+    ) async -> Result<Reply, StepRefusal> {
+        while true {
+            switch await wire.next(until: deadline) {
+            case .nothing: return .failure(StepRefusal(text: "no answer in time"))
+            case .ended(let why): return .failure(StepRefusal(text: why ?? "the server ended the connection"))
+            case .nonsense(let why): return .failure(StepRefusal(text: why))
+            case .frame(let frame) where frame.opcode == .close:
+                let close = frame.payload.withUnsafeBytes { bytes in try? CloseFrame(payload: bytes) }
+                return .failure(StepRefusal(closeCode: Int((close?.code ?? .noStatus).rawValue), text: close?.reason ?? ""))
+            case .frame(let frame):
+                guard let whole = parts.take(frame) else { break }
+                let message = whole.opcode == .text ? Message.text(String(decoding: whole.bytes, as: UTF8.self)) : .binary(whole.bytes)
+                do {
+                    if let reply = try decode(message) { return .success(reply) }
+                } catch { return .failure(StepRefusal(text: "an invalid message: \(error)")) }
+            }
+        }
+    }
+}
+
 extension [UInt8] {
     /// Compares with `memcmp`, because there may be megabytes.
     fileprivate func isSame(as other: [UInt8]) -> Bool { count == other.count && memcmp(self, other, count) == 0 }

@@ -18,6 +18,7 @@ import HoldfastTerminal
               holdfast chat ws://localhost:9001/ --room lobby --name ann
               holdfast wamp subscribe ws://localhost:9001/ realm1 com.example.news
               holdfast graphql subscribe ws://localhost:4000/graphql 'subscription { news }'
+              holdfast socketio connect http://localhost:3000
 
             \(Outcome.table)
             """,
@@ -25,6 +26,6 @@ import HoldfastTerminal
         subcommands: [
             ConnectCommand.self, BenchCommand.self, ServeCommand.self, ChaosCommand.self, DemoCommand.self, PinCommand.self,
             DoctorCommand.self, MeasureCommand.self, QuotesCommand.self, ChatCommand.self, RoomsCommands.self, WAMPCommand.self,
-            GraphQLCommand.self,
+            GraphQLCommand.self, SocketIOCommand.self,
         ])
 }

@@ -36,7 +36,10 @@ import WebSocketApple
         #expect(problem("wss://example.com/") { $0.tls.applicationProtocols = [] } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.tls.identity = .pkcs12(bytes: []) } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.redirects = RedirectPolicy() } == .invalidConfiguration)
-        #expect(problem("wss://example.com/") { $0.proxy = .environment } == .invalidConfiguration)
+        #expect(
+            problem("wss://example.com/") { $0.proxy = .environment(ProxyEnvironment(["https_proxy": "http://127.0.0.1:1"])) }
+                == .invalidConfiguration)
+        #expect(problem("wss://example.com/") { $0.proxy = .environment(ProxyEnvironment([:])) } == nil)
         #expect(problem("wss://example.com/") { $0.httpVersion = .http2 } == .invalidConfiguration)
         #expect(problem("wss://example.com/") { $0.httpVersion = .automatic } == nil)
         #expect(problem("ws+unix:/run/feed.sock:/") == .invalidConfiguration)

@@ -279,8 +279,10 @@ extension SystemRequest {
 
     private static func check(_ configuration: WebSocketConfiguration, _ url: WebSocketURL) throws(TransportError) {
         if !url.isSecure { try configuration.tls.checkPlain(host: url.host) }
+        let proxy: Proxy?
+        do throws(WebSocketError) { proxy = try configuration.proxy.proxy(for: url) } catch { throw error.transport }
         let missing = [
-            "WebSocketConfiguration.proxy": configuration.proxy != .direct, "WebSocketConfiguration.cookies": configuration.cookies != nil,
+            "WebSocketConfiguration.proxy": proxy != nil, "WebSocketConfiguration.cookies": configuration.cookies != nil,
             "WebSocketConfiguration.redirects": configuration.redirects.limit > 0,
             "WebSocketConfiguration.httpVersion": configuration.httpVersion == .http2, "a Unix domain socket": url.socketPath != nil,
         ]

@@ -92,6 +92,10 @@ public struct WebSocketOptions: Sendable {
     public var metrics: (any MetricsFactory)?
     /// The tracer that gets a span for every connection attempt; nil: the one that `InstrumentationSystem` was bootstrapped with.
     public var tracer: (any Tracer)?
+    /// Opens one connection; a protocol may use another way to its server.
+    package var opens: @Sendable (String, WebSocketConfiguration) async throws(WebSocketError) -> WebSocketConnection = {
+        (url, configuration) async throws(WebSocketError) in try await WebSocketConnection.connect(to: url, configuration: configuration)
+    }
     var policy = SessionPolicy()
     /// The URLs in readable form without secrets, if there are any.
     var endpointNames: [String] = []
@@ -113,7 +117,7 @@ public struct WebSocketOptions: Sendable {
             }
         }
         trace(into: &configuration.headers)
-        return try await WebSocketConnection.connect(to: url, configuration: configuration)
+        return try await opens(url, configuration)
     }
 
     /// The default options with ``followSystem()``, for an app with a user interface.

@@ -1,7 +1,8 @@
 package import WebSocketCore
 package import WebSocketRuntime
 
-/// The part of the system's WebSocket that ``URLSessionTransport`` uses: `URLSessionWebSocketTask`, or a stand-in in tests.
+/// The part of the system's WebSocket that ``URLSessionTransport`` uses: `URLSessionWebSocketTask`, something else over `URLSession`, or a
+/// stand-in in tests.
 ///
 /// Closures are called on any thread.
 package protocol SystemSocket: AnyObject, Sendable {
@@ -69,7 +70,7 @@ package struct SystemFailure: Error, Sendable {
     package var isMessageTooBig: Bool { domain == Self.posix && code == 40 }
 
     static let posix = "NSPOSIXErrorDomain"
-    static let url = "NSURLErrorDomain"
+    package static let url = "NSURLErrorDomain"
 }
 
 extension TransportError {

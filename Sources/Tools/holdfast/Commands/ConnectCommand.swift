@@ -67,23 +67,15 @@ struct ConnectCommand: AsyncParsableCommand {
 
 /// One run of `connect`: sends lines and prints messages, until one side ends it.
 struct ConnectSession: Sendable {
-    /// The source of the lines to send.
-    enum Source: Sendable {
-        case prompt
-        case standardInput
-        case texts([String])
-    }
-
     let url: WebSocketURL
     let configuration: WebSocketConfiguration
     let isReconnecting: Bool
-    let source: Source
+    let source: LineInput.Source
     let patience: Patience
     let pingEvery: Duration?
     /// Whether statistics are shown, live and at the end.
     let showsStatistics: Bool
     let console: Console
-    let input = StandardInput()
 
     /// Connects, talks and closes; the first signal closes with 1001, a second one kills the process.
     func run() async -> Outcome {
@@ -172,90 +164,16 @@ struct ConnectSession: Sendable {
     ///
     /// A connection that fails while sending is not reported here, because the receiving side gets the same failure with more detail.
     func speak(over link: Link) async -> Outcome? {
-        switch source {
-        case .prompt:
-            await speakFromPrompt(over: link)
-            return nil
-        case .standardInput:
-            let outcome = await speakFromStandardInput(over: link)
-            await waitAndClose(link)
-            return outcome
-        case .texts(let texts):
-            for text in texts { await send(text, over: link) }
-            await waitAndClose(link)
-            return nil
-        }
-    }
-
-    private func speakFromPrompt(over link: Link) async {
-        // Sending may wait for a slow peer, but keys must not, or Control-C would not work.
-        let (lines, outbox) = AsyncStream.makeStream(of: String.self)
-        await withTaskGroup { group in
-            group.addTask { for await line in lines { await deliver(line, over: link) } }
-            await readKeys(outbox)
-            await console.close()  // From now on, Control-C is SIGINT again, in case the peer reads nothing.
-            outbox.finish()
-            await group.waitForAll()
-            if !Task.isCancelled { await link.close() }
-        }
-    }
-
-    private func readKeys(_ outbox: AsyncStream<String>.Continuation) async {
-        while let bytes = await input.read() {
-            for effect in await console.type(bytes) {
-                switch effect {
-                case .submit(let line):
-                    await console.show(.text(line), .sent)
-                    outbox.yield(line)
-                case .suspend: await console.suspend()
-                case .interrupt, .endOfInput: return
-                case .write: break
-                }
+        let outcome = await LineInput(source: source, console: console).forEach { line in
+            do throws(WebSocketError) {
+                try await link.send(.text(line))
+            } catch {
+                if error.code == .timedOut { await console.note("not sent: \(error)", .bad) }
             }
         }
-    }
-
-    private func speakFromStandardInput(over link: Link) async -> Outcome? {
-        var splitter = LineSplitter()
-        while let bytes = await input.read() {
-            for line in splitter.split(bytes) {
-                guard await send(line, over: link) else { return .badInput }
-            }
-        }
-        guard !Task.isCancelled, let last = splitter.finish() else { return nil }
-        return await send(last, over: link) ? nil : .badInput
-    }
-
-    private func send(_ line: LineSplitter.Line, over link: Link) async -> Bool {
-        switch line {
-        case .text(let text): await send(text, over: link)
-        case .invalid(let number): await console.note("line \(number) of standard input is not UTF-8; nothing more is sent", .bad)
-        }
-        if case .invalid = line { return false }
-        return true
-    }
-
-    private func send(_ text: String, over link: Link) async {
-        if console.format.isForTerminal { await console.show(.text(text), .sent) }
-        await deliver(text, over: link)
-    }
-
-    private func deliver(_ text: String, over link: Link) async {
-        do throws(WebSocketError) {
-            try await link.send(.text(text))
-        } catch {
-            if error.code == .timedOut { await console.note("not sent: \(error)", .bad) }
-        }
-    }
-
-    private func waitAndClose(_ link: Link) async {
-        guard case .quiet(let quiet) = patience else { return }
-        var end = ContinuousClock.now + quiet
-        while end > .now {
-            guard (try? await Task.sleep(until: end)) != nil else { return }
-            if let last = await console.lastReceived { end = max(end, last + quiet) }
-        }
-        await link.close()
+        if case .prompt = source {} else { await patience.pass(on: console) }
+        if !Task.isCancelled { await link.close() }
+        return outcome
     }
 }
 
@@ -274,6 +192,16 @@ enum Patience: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertibl
             self = .quiet(seconds.duration)
         } else {
             return nil
+        }
+    }
+
+    /// Waits until it is over, or the task is cancelled.
+    func pass(on console: Console) async {
+        guard case .quiet(let quiet) = self else { return await (try? Task.sleep(for: .seconds(1 << 32))) ?? () }
+        var end = ContinuousClock.now + quiet
+        while end > .now {
+            guard (try? await Task.sleep(until: end)) != nil else { return }
+            if let last = await console.lastReceived { end = max(end, last + quiet) }
         }
     }
 

@@ -165,30 +165,11 @@ extension GraphQLOperationCommand {
         let client = try client(environment: ProcessInfo.processInfo.environment)
         let work = GraphQLOperation(operation.document, name: operation.name, variables: operation.variables?.value ?? .null)
         let patience = operation.patience.duration
-        let end = await withTaskGroup(of: Result<Outcome, any Error>?.self) { group in
-            group.addTask {
-                do {
-                    try await client.ready(within: patience)
-                    try await body(client, work)
-                    return .success(.clean)
-                } catch {
-                    return .failure(error)
-                }
-            }
-            group.addTask { await Signals.firstEnding().map { .success($0) } }
-            if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .success(.clean) } }
-            var end: Result<Outcome, any Error>?
-            while end == nil, let next = await group.next() { end = next }
-            group.cancelAll()
-            return end
+        let outcome = await Outcome.ofClient(for: duration, tell: GraphQLLine.tell) {
+            try await client.ready(within: patience)
+            try await body(client, work)
         }
         await client.close()
-        let outcome: Outcome
-        switch end {
-        case .success(let ended)?: outcome = ended
-        case .failure(let error)?: outcome = GraphQLLine.tell(error)
-        case nil: outcome = .failed
-        }
         if outcome != .clean { throw outcome.code }
     }
 
@@ -237,16 +218,10 @@ enum GraphQLLine {
 
     /// Prints an error and returns its outcome; a cancellation is not printed.
     static func tell(_ error: any Error) -> Outcome {
-        switch error {
-        case is CancellationError: return .interrupted
-        case let error as GraphQLFailure:
-            if error.code == .cancelled { return .interrupted }
-            StandardOutput.warn("\(error)".escapedOnOneLine)
-            return Outcome(error)
-        default:
-            StandardOutput.warn("\(error)".escapedOnOneLine)
-            return .failed
-        }
+        let failure = error as? GraphQLFailure
+        if failure?.code == .cancelled || error is CancellationError { return .interrupted }
+        StandardOutput.warn("\(error)".escapedOnOneLine)
+        return failure.map(Outcome.init) ?? .failed
     }
 }
 

@@ -8,6 +8,33 @@ extension Outcome {
     /// The outcome as the exit status of a command.
     var code: ExitCode { ExitCode(rawValue) }
 
+    /// Runs the body until it is done, a signal arrives, or the time is over.
+    ///
+    /// - Parameters:
+    ///   - duration: The time; nil: no limit.
+    ///   - tell: Prints an error of the body, and returns its outcome.
+    ///   - body: What to do; it may throw an `ExitCode` for what it has already printed.
+    static func ofClient(
+        for duration: Duration?, tell: @escaping @Sendable (any Error) -> Outcome, _ body: @escaping @Sendable () async throws -> Void
+    ) async -> Outcome {
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask {
+                do {
+                    try await body()
+                    return .clean
+                } catch {
+                    return (error as? ExitCode).flatMap { Outcome(rawValue: $0.rawValue) } ?? tell(error)
+                }
+            }
+            group.addTask { await Signals.firstEnding() }
+            if let duration { group.addTask { (try? await Task.sleep(for: duration)) == nil ? nil : .clean } }
+            var outcome: Outcome?
+            while outcome == nil, let next = await group.next() { outcome = next }
+            group.cancelAll()
+            return outcome ?? .failed
+        }
+    }
+
     /// Returns the outcome of an error.
     init(_ error: RoomsError) {
         self =

@@ -40,6 +40,13 @@ actor Console {
         RawMode.leave()
     }
 
+    /// Runs the body with the prompt.
+    func whileOpen(_ body: @Sendable () async throws -> Void) async rethrows {
+        open()
+        defer { close() }
+        try await body()
+    }
+
     func show(_ message: Message, _ direction: MessageFormat.Direction) {
         if direction == .received { lastReceived = .now }
         let text = format.text(of: message, direction, stamp: stamp)

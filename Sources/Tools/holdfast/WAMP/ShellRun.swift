@@ -91,6 +91,7 @@ struct ShellRun: Sendable {
         let secrets: Set = [
             ConnectionOptions.bearerVariable, HandshakeOptions.passphraseVariable, LoginOptions.passwordVariable,
             RoomOptions.tokenVariable, WAMPLoginOptions.secretVariable, GraphQLOptionGroup.payloadVariable,
+            SocketIOOptionGroup.payloadVariable,
         ]
         return environment.filter { !secrets.contains($0.key) }
     }
