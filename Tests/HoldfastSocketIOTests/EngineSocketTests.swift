@@ -126,4 +126,23 @@ import WebSocketRuntime
             await #expect(throws: WebSocketError.self) { try await attempt.value }
         }
     }
+
+    @Test func `no payload goes to another origin, even if the app replaces the configuration`() async throws {
+        try await withScriptedServer { peer in
+            _ = try await peer.readRequest()
+            try await Self.answer(peer, "", "302 Found", "Location: ws://127.0.0.1:1/\r\n")
+        } client: { url in
+            let client = SocketIOClient(url) { socket in
+                socket.connection = WebSocketConfiguration()
+                socket.connection.redirects = RedirectPolicy()
+            }
+            do throws(SocketIOFailure) {
+                try await client.ready(within: .seconds(20))
+                Issue.record("it connects")
+            } catch {
+                #expect((error.underlying as? WebSocketError)?.httpStatus == 302)
+            }
+            await client.close()
+        }
+    }
 }

@@ -50,6 +50,8 @@ public final class GraphQLClient: Sendable {
         let socket = WebSocket(url) { socket in
             options.prepare(&socket)
             configure(&socket)
+            // The closure may have replaced the configuration.
+            socket.connection.redirectsStayInOrigin = true
         }
         self.init(over: socket, options: options, payload: payload)
     }

@@ -110,8 +110,8 @@ final class EngineRequests: NSObject, URLSessionDataDelegate, @unchecked Sendabl
         let status = (task.response as? HTTPURLResponse)?.statusCode
         if error == nil, status == 200 { return ended.answer(.success(ended.body)) }
         if let status, status != 200 {
-            let text = String(decoding: ended.body.prefix(200), as: UTF8.self)
-            var failure = SystemFailure(domain: SystemFailure.url, code: -1011, detail: "the server answered \(status) \(text)")
+            // The body stays out of the description: it may repeat a secret of the URL.
+            var failure = SystemFailure(domain: SystemFailure.url, code: -1011, detail: "the server answered \(status)")
             failure.response = ResponseHead(task.response)
             return ended.answer(.failure(failure))
         }

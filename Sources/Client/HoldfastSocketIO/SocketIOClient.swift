@@ -68,6 +68,8 @@ public final class SocketIOClient: Sendable {
         let socket = WebSocket(options.address(url)) { socket in
             options.prepare(&socket)
             configure(&socket)
+            // The closure may have replaced the configuration.
+            socket.connection.redirectsStayInOrigin = true
         }
         self.init(over: socket, namespace: namespace, options: options, payload: payload)
     }

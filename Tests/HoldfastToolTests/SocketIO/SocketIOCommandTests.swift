@@ -66,4 +66,17 @@ import Testing
         #expect(throws: (any Error).self) { try SocketIOEmitCommand.parse([url, "x"]) }
         #expect(throws: (any Error).self) { try SocketIOEmitCommand.parse([Self.url, "x", "--retries", "-1"]) }
     }
+
+    @Test func `the connection of the command line keeps what the protocol needs`() {
+        var options = WebSocketOptions()
+        (options.connection.subprotocols, options.connection.requiresSubprotocol) = (["graphql-transport-ws"], true)
+        options.connection.redirectsStayInOrigin = true
+        var given = WebSocketConfiguration()
+        (given.headers["X-A"], given.redirects) = ("b", RedirectPolicy())
+        options.use(given, trace: nil)
+        #expect(options.connection.subprotocols == ["graphql-transport-ws"] && options.connection.requiresSubprotocol)
+        #expect(options.connection.redirectsStayInOrigin && options.connection.headers["X-A"] == "b" && !options.logsPayloads)
+        options.use(given, trace: .plain)
+        #expect(options.logsPayloads)
+    }
 }

@@ -4,7 +4,6 @@ import Foundation
 import Holdfast
 import HoldfastGraphQL
 import HoldfastTerminal
-import Logging
 
 struct GraphQLCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -178,22 +177,11 @@ extension GraphQLOperationCommand {
         var options = GraphQLOptions()
         if operation.legacy { options.protocols = [.legacy] }
         options.acknowledgementTimeout = operation.patience.duration
-        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
+        let trace = operation.trace ? Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment) : nil
         let payload = operation.payload(environment: environment)
-        let configure = { (socket: inout WebSocketOptions) in
-            let prepared = socket.connection
-            socket.connection = connecting
-            socket.connection.subprotocols = prepared.subprotocols
-            socket.connection.requiresSubprotocol = true
-            socket.connection.timeouts.close = min(socket.connection.timeouts.close, .seconds(3))
-            guard operation.trace else { return }
-            socket.logger = Logger(label: "holdfast.graphql") { _ in MessageTrace(style: style) }
-            socket.logger.logLevel = .debug
-            socket.logsPayloads = true
-        }
         var provider: GraphQLPayload?
         if let payload { provider = { payload } }
-        return GraphQLClient(operation.url.string, options: options, payload: provider, configure: configure)
+        return GraphQLClient(operation.url.string, options: options, payload: provider) { $0.use(connecting, trace: trace) }
     }
 }
 
@@ -222,25 +210,6 @@ enum GraphQLLine {
         if failure?.code == .cancelled || error is CancellationError { return .interrupted }
         StandardOutput.warn("\(error)".escapedOnOneLine)
         return failure.map(Outcome.init) ?? .failed
-    }
-}
-
-/// Writes the beginning of each message to standard error, one line each.
-struct MessageTrace: LogHandler {
-    let style: Style
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.debug
-
-    init(style: Style) { self.style = style }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let payload = event.metadata?["start"].map { " \($0)" } ?? ""
-        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + "\(event.message)\(payload)".escapedOnOneLine)
     }
 }
 

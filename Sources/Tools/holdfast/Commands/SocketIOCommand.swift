@@ -4,7 +4,6 @@ import Foundation
 import Holdfast
 import HoldfastSocketIO
 import HoldfastTerminal
-import Logging
 
 struct SocketIOCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -280,17 +279,10 @@ extension SocketIOClientCommand {
     private func client(environment: [String: String]) throws -> SocketIOClient {
         let (address, options) = (try server.address, server.options)
         let connecting = try connection.configuration(for: address, environment: environment)
-        let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
+        let trace = server.trace ? Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment) : nil
         let socket = WebSocket(address.string) { socket in
             options.prepare(&socket)
-            let staysInOrigin = socket.connection.redirectsStayInOrigin
-            socket.connection = connecting
-            socket.connection.redirectsStayInOrigin = staysInOrigin
-            socket.connection.timeouts.close = min(socket.connection.timeouts.close, .seconds(3))
-            guard server.trace else { return }
-            socket.logger = Logger(label: "holdfast.socketio") { _ in MessageTrace(style: style) }
-            socket.logger.logLevel = .debug
-            socket.logsPayloads = true
+            socket.use(connecting, trace: trace)
         }
         var provider: SocketIOPayload?
         if let payload = server.payload(environment: environment) { provider = { payload } }
