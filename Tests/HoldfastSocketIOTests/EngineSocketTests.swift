@@ -132,10 +132,12 @@ import WebSocketRuntime
             _ = try await peer.readRequest()
             try await Self.answer(peer, "", "302 Found", "Location: ws://127.0.0.1:1/\r\n")
         } client: { url in
-            let client = SocketIOClient(url) { socket in
-                socket.connection = WebSocketConfiguration()
-                socket.connection.redirects = RedirectPolicy()
-            }
+            let client = SocketIOClient(
+                url,
+                configure: { socket in
+                    socket.connection = WebSocketConfiguration()
+                    socket.connection.redirects = RedirectPolicy()
+                })
             do throws(SocketIOFailure) {
                 try await client.ready(within: .seconds(20))
                 Issue.record("it connects")
