@@ -72,6 +72,23 @@ import WebSocketRuntime
         #expect(Set(begun[1...2]) == ["POST \(query)2&sid=a%2Fb b", "GET \(query)3&sid=a%2Fb b"])
     }
 
+    @Test func `the WebSocket gets the cookies of the first answer`() async throws {
+        let (cookies, cookie) = AsyncStream.makeStream(of: String?.self)
+        try await withScriptedServer { peer in
+            let request = try await peer.readRequest()
+            if request.target.contains("transport=polling") {
+                try await Self.answer(peer, Self.first, "200 OK", "Set-Cookie: node=a1; Path=/\r\n")
+            } else {
+                cookie.yield(request.headers["Cookie"])
+            }
+        } client: { url in
+            let connection = try await connect(url, upgrades: true)
+            var asked = cookies.makeAsyncIterator()
+            #expect(await asked.next() == "node=a1")
+            connection.abort()
+        }
+    }
+
     @Test func `a refusal has its status`() async throws {
         let error = try await failure(#"{"code":0,"message":"Transport unknown"}"#, "400 Bad Request")
         #expect(error.code == .refused && error.httpStatus == 400)
