@@ -1,3 +1,4 @@
+import CodecCore
 import HoldfastTesting
 import MachineCore
 import ProtocolCore
