@@ -22,6 +22,7 @@ import WebSocketCore
     @Test func `a connect that overtakes the disconnect before it is repeated`() async throws {
         let reference = SocketReference(stage.socket)
         let peer = try await stage.answer()
+        await stage.socket.states.until(\.isConnected)
         for wanted in [false, true] { reference.wantsConnection = wanted }
         reference.connect()
         reference.end(.disconnect, nil)
@@ -32,6 +33,7 @@ import WebSocketCore
     @Test func `a connect that comes after a later disconnect does nothing`() async throws {
         let reference = SocketReference(stage.socket)
         let peer = try await stage.answer()
+        await stage.socket.states.until(\.isConnected)
         for wanted in [true, false] { reference.wantsConnection = wanted }
         reference.end(.disconnect, nil)
         reference.connect()

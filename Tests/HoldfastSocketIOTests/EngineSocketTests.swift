@@ -77,7 +77,8 @@ import WebSocketRuntime
         try await withScriptedServer { peer in
             let request = try await peer.readRequest()
             if request.target.contains("transport=polling") {
-                try await Self.answer(peer, Self.first, "200 OK", "Set-Cookie: node=a1; Path=/\r\n")
+                // The client asks again, and leaves when it wants.
+                try? await Self.answer(peer, Self.first, "200 OK", "Set-Cookie: node=a1; Path=/\r\n")
             } else {
                 cookie.yield(request.headers["Cookie"])
             }
@@ -85,6 +86,34 @@ import WebSocketRuntime
             let connection = try await connect(url, upgrades: true)
             var asked = cookies.makeAsyncIterator()
             #expect(await asked.next() == "node=a1")
+            connection.abort()
+        }
+    }
+
+    @Test func `polling goes on, and answers pings, after a WebSocket that failed`() async throws {
+        let (failures, failure) = AsyncStream.makeStream(of: Void.self)
+        try await withScriptedServer { peer in
+            let request = try await peer.readRequest()
+            if request.method == "POST" {
+                #expect(String(decoding: try await peer.read(6), as: UTF8.self) == "4hello")
+                try await Self.answer(peer, "ok")
+            } else if request.target.contains("transport=polling") {
+                // The client asks again, and leaves when it wants.
+                try? await Self.answer(peer, Self.first)
+            } else {
+                try await peer.send(
+                    try ResponseHead(status: 101, headers: ScriptedPeer.acceptance(of: request, [:])).encoded())
+                // The probe arrives, and its answer does not.
+                _ = try await peer.read(1)
+                await peer.close()
+                failure.yield()
+            }
+        } client: { url in
+            let connection = try await connect(url, upgrades: true)
+            for await _ in failures { break }
+            try await connection.send(.text("4hello"))
+            #expect(await withCheckedContinuation { written in connection.transport.whenWritten { written.resume(returning: $0) } })
+            #expect(try await connection.ping(timeout: .seconds(5)) < .seconds(5))
             connection.abort()
         }
     }
@@ -133,14 +162,17 @@ import WebSocketRuntime
     }
 
     @Test func `an attempt can be cancelled`() async throws {
+        let (requests, request) = AsyncStream.makeStream(of: Void.self)
         try await withScriptedServer { peer in
             _ = try await peer.readRequest()
+            request.yield()
             _ = await peer.readToEnd()
         } client: { url in
             let attempt = Task { try await connect(url) }
-            try await Task.sleep(for: .milliseconds(50))
+            for await _ in requests { break }
             attempt.cancel()
-            await #expect(throws: WebSocketError.self) { try await attempt.value }
+            let error = await #expect(throws: WebSocketError.self) { try await attempt.value }
+            #expect(error?.code == .cancelled)
         }
     }
 

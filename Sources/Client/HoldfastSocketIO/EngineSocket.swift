@@ -80,8 +80,8 @@ enum EngineInput: Sendable {
     case rules(EnginePolling.Input)
     case receive(@Sendable (Result<Message, SystemFailure>) -> Void)
     case send(Message, @Sendable (SystemFailure?) -> Void)
-    /// Packets were written to the WebSocket.
-    case sent(Int)
+    /// A packet of the app was written to the WebSocket.
+    case sent
     case ping(@Sendable (SystemFailure?) -> Void)
     case close(code: Int, reason: [UInt8])
     case failed(SystemFailure)
@@ -124,9 +124,9 @@ private struct EngineRun {
         case .send(let message, let done):
             senders.append(done)
             handle(.rules(.send(message)))
-        case .sent(let count): finish(count)
+        case .sent: confirm(1)
         // Long polling has no pings of the client, so this one counts as answered.
-        case .ping(let done): if let webSocket { webSocket.ping(done) } else { done(nil) }
+        case .ping(let done): if machine.hasUpgraded, let webSocket { webSocket.ping(done) } else { done(nil) }
         case .close(let code, let reason):
             closing = (code, reason)
             handle(.rules(.close))
@@ -156,10 +156,11 @@ private struct EngineRun {
             self.sid = sid
             report(.opened(Agreement(response: ResponseHead(status: 200))))
         case .deliver(let message): receiver.take()?(.success(message))
-        case .sent(let count): if let webSocket { webSocket.note(count) } else { finish(count) }
+        case .sent(let count): confirm(count)
         case .openWebSocket: openWebSocket()
         case .readWebSocket: webSocket?.read()
-        case .writeWebSocket(let message): webSocket?.write(message)
+        case .writeWebSocket(let message): webSocket?.write(message, isOfApp: true)
+        case .controlWebSocket(let message): webSocket?.write(message, isOfApp: false)
         case .closeWebSocket: webSocket?.close(closing.code)
         case .dropWebSocket: webSocket = nil
         case .ended(.closed):
@@ -196,7 +197,7 @@ private struct EngineRun {
     }
 
     /// Reports that the earliest messages were sent.
-    private mutating func finish(_ count: Int) {
+    private mutating func confirm(_ count: Int) {
         for done in senders.prefix(count) { done(nil) }
         senders.removeFirst(min(count, senders.count))
     }
@@ -217,8 +218,7 @@ private struct EngineRun {
 /// The WebSocket that takes over; the connection is dropped when the last reference is gone.
 private final class EngineWebSocket: Sendable {
     private enum Output: Sendable {
-        case message(Message)
-        case mark(Int)
+        case message(Message, isOfApp: Bool)
         case close(CloseCode)
     }
     private let connection: WebSocketConnection
@@ -242,8 +242,9 @@ private final class EngineWebSocket: Sendable {
             for await output in writing {
                 switch output {
                 // The reader reports the end of the connection.
-                case .message(let message): guard (try? await connection.send(message)) != nil else { return }
-                case .mark(let count): post.yield(.sent(count))
+                case .message(let message, let isOfApp):
+                    guard (try? await connection.send(message)) != nil else { return }
+                    if isOfApp { post.yield(.sent) }
                 case .close(let code):
                     await connection.close(code: code)
                     post.yield(.rules(.webSocketEnded))
@@ -263,8 +264,6 @@ private final class EngineWebSocket: Sendable {
         // SAFETY: a ping has a deadline.
         Task { [connection] in done((try? await connection.ping()) == nil ? .over : nil) }
     }
-    func write(_ message: Message) { outputs.yield(.message(message)) }
-    /// Reports, after the earlier messages were written, that so many of the app's messages were.
-    func note(_ count: Int) { outputs.yield(.mark(count)) }
+    func write(_ message: Message, isOfApp: Bool) { outputs.yield(.message(message, isOfApp: isOfApp)) }
     func close(_ code: Int) { outputs.yield(.close(UInt16(exactly: code).map(CloseCode.init(rawValue:)) ?? .normal)) }
 }

@@ -45,7 +45,7 @@ public struct SocketIOOptions: Sendable {
     public func prepare(_ options: inout WebSocketOptions) {
         if transport != .webSocket {
             let upgrades = transport == .pollingThenWebSocket
-            options.opens = { (url, configuration) async throws(WebSocketError) in
+            options.openConnection = { (url, configuration) async throws(WebSocketError) in
                 try await EngineSocket.connect(to: url, configuration, upgrades: upgrades)
             }
         }

@@ -35,13 +35,16 @@ package struct EnginePolling: Machine, Hashable {
         case opened(sid: String)
         /// Give the app a packet.
         case deliver(Message)
-        /// This many of the earliest packets of the app were sent.
+        /// The server has taken this many of the earliest packets of the app.
         case sent(Int)
         /// Open a WebSocket for the same connection.
         case openWebSocket
         /// Read one message from the WebSocket.
         case readWebSocket
+        /// Write a packet of the app to the WebSocket, and report then that it was sent.
         case writeWebSocket(Message)
+        /// Write a packet of the rules.
+        case controlWebSocket(Message)
         /// Close the WebSocket after all that was written.
         case closeWebSocket
         case dropWebSocket
@@ -106,7 +109,7 @@ package struct EnginePolling: Machine, Hashable {
         case .webSocketOpened:
             guard case .opening(let due) = upgrade else { return effects.append(.dropWebSocket) }  // It is late.
             upgrade = .probing(due: due)
-            effects.append(.writeWebSocket(Self.probe))
+            effects.append(.controlWebSocket(Self.probe))
             read(into: &effects)
         case .webSocketReceived(let message):
             isReading = false
@@ -114,13 +117,16 @@ package struct EnginePolling: Machine, Hashable {
         case .webSocketEnded:
             switch upgrade {
             case .none: return
-            case .opening, .probing, .pausing: upgrade = .none
+            case .opening, .probing, .pausing: cancelUpgrade(into: &effects)
             case .done: return end(.failed, into: &effects)
             }
         case .close: close(into: &effects)
         }
         advance(into: &effects)
     }
+
+    /// Whether the WebSocket has taken over.
+    package var hasUpgraded: Bool { upgrade == .done }
 
     package var deadline: Moment? {
         switch upgrade {
@@ -131,7 +137,7 @@ package struct EnginePolling: Machine, Hashable {
 
     package mutating func wake(at now: Moment, into effects: inout [Effect]) {
         guard let deadline, now >= deadline else { return }
-        stay(into: &effects)
+        cancelUpgrade(into: &effects)
         advance(into: &effects)
     }
 
@@ -168,7 +174,7 @@ package struct EnginePolling: Machine, Hashable {
     /// Handles a message of the WebSocket.
     private mutating func take(_ message: Message, into effects: inout [Effect]) {
         switch upgrade {
-        case .probing(let due): if message == Self.probed { upgrade = .pausing(due: due) } else { stay(into: &effects) }
+        case .probing(let due): if message == Self.probed { upgrade = .pausing(due: due) } else { cancelUpgrade(into: &effects) }
         case .done where message != Self.noop:
             isWanted = false
             effects.append(.deliver(message))
@@ -177,7 +183,7 @@ package struct EnginePolling: Machine, Hashable {
     }
 
     /// Gives up the WebSocket before it has taken over.
-    private mutating func stay(into effects: inout [Effect]) {
+    private mutating func cancelUpgrade(into effects: inout [Effect]) {
         (upgrade, isReading) = (.none, false)
         effects.append(.dropWebSocket)
     }
@@ -191,7 +197,7 @@ package struct EnginePolling: Machine, Hashable {
         switch upgrade {
         case .none: outbox.append(Self.closing)
         case .opening, .probing, .pausing:
-            stay(into: &effects)
+            cancelUpgrade(into: &effects)
             outbox.append(Self.closing)
         case .done: effects.append(.closeWebSocket)
         }
@@ -217,7 +223,7 @@ package struct EnginePolling: Machine, Hashable {
         }
         if case .pausing = upgrade, !isPolling, posting == 0 {
             upgrade = .done
-            effects.append(.writeWebSocket(Self.upgraded))
+            effects.append(.controlWebSocket(Self.upgraded))
         }
         switch upgrade {
         case .none, .opening, .probing:
@@ -229,7 +235,6 @@ package struct EnginePolling: Machine, Hashable {
         case .pausing: break
         case .done:
             for message in outbox { effects.append(.writeWebSocket(message)) }
-            if !outbox.isEmpty { effects.append(.sent(outbox.count)) }
             outbox = []
             if isWanted, !isReading { read(into: &effects) }
         }

@@ -93,7 +93,7 @@ public struct WebSocketOptions: Sendable {
     /// The tracer that gets a span for every connection attempt; nil: the one that `InstrumentationSystem` was bootstrapped with.
     public var tracer: (any Tracer)?
     /// Opens one connection; a protocol may use another way to its server.
-    package var opens: @Sendable (String, WebSocketConfiguration) async throws(WebSocketError) -> WebSocketConnection = {
+    package var openConnection: @Sendable (String, WebSocketConfiguration) async throws(WebSocketError) -> WebSocketConnection = {
         (url, configuration) async throws(WebSocketError) in try await WebSocketConnection.connect(to: url, configuration: configuration)
     }
     var policy = SessionPolicy()
@@ -117,7 +117,7 @@ public struct WebSocketOptions: Sendable {
             }
         }
         trace(into: &configuration.headers)
-        return try await opens(url, configuration)
+        return try await openConnection(url, configuration)
     }
 
     /// The default options with ``followSystem()``, for an app with a user interface.

@@ -93,10 +93,7 @@ struct BenchCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let errorStyle = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
         let isWatched = isatty(STDERR_FILENO) == 1 && environment["TERM"] != "dumb" && !quiet
-        if connection.insecure {
-            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
-            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
-        }
+        connection.warnIfInsecure()
         let session = BenchSession(
             url: url, configuration: try configuration(for: url, plan, environment: environment), plan: plan, isJSON: json,
             live: isWatched ? LiveLine(style: errorStyle) : nil,

@@ -56,10 +56,7 @@ struct ConnectCommand: AsyncParsableCommand {
             url: url, configuration: try connection.configuration(for: url, environment: environment), isReconnecting: reconnect,
             source: isInteractive ? .prompt : execute.isEmpty ? .standardInput : .texts(execute), patience: wait, pingEvery: ping?.duration,
             showsStatistics: stats, console: display.console(isInteractive: isInteractive, environment: environment))
-        if connection.insecure {
-            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
-            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
-        }
+        connection.warnIfInsecure()
         let outcome = await session.run()
         if outcome != .clean { throw outcome.code }
     }
@@ -197,7 +194,10 @@ enum Patience: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertibl
 
     /// Waits until it is over, or the task is cancelled.
     func pass(on console: Console) async {
-        guard case .quiet(let quiet) = self else { return await (try? Task.sleep(for: .seconds(1 << 32))) ?? () }
+        guard case .quiet(let quiet) = self else {
+            try? await Task.sleep(for: .seconds(1 << 32))
+            return
+        }
         var end = ContinuousClock.now + quiet
         while end > .now {
             guard (try? await Task.sleep(until: end)) != nil else { return }

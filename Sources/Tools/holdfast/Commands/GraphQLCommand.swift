@@ -174,6 +174,7 @@ extension GraphQLOperationCommand {
 
     private func client(environment: [String: String]) throws -> GraphQLClient {
         let connecting = try connection.configuration(for: operation.url, environment: environment)
+        connection.warnIfInsecure()
         var options = GraphQLOptions()
         if operation.legacy { options.protocols = [.legacy] }
         options.acknowledgementTimeout = operation.patience.duration

@@ -68,10 +68,7 @@ struct QuotesCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         var connecting = try connection.configuration(for: url, environment: environment)
-        if connection.insecure {
-            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
-            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
-        }
+        connection.warnIfInsecure()
         let encodings = encoding.map { [$0] } ?? [.messagePack, .protobuf, .json]
         connecting.subprotocols = encodings.map(\.subprotocol)
         let feed = QuoteFeed(url.string, encodings: encodings, rate: rate) { [connecting] in $0.connection = connecting }

@@ -135,7 +135,7 @@ struct SocketIOEmitCommand: SocketIOClientCommand {
     func run() async throws {
         let patience = server.patience.duration
         let values = arguments.map(\.value)
-        try await withClient(isReader: false) { client, _ in
+        try await withClient(readsEvents: false) { client, _ in
             if let retries {
                 let answer = try await client.request(event, values, within: patience, retries: retries)
                 StandardOutput.write(Value.array(answer).jsonLine + "\n")
@@ -260,15 +260,15 @@ extension SocketIOClientCommand {
 
     /// Runs the body with a connected client, until it is done, a signal arrives, or the time is over; the outcome is the exit status.
     ///
-    /// The body gets all events of the server, or the latest if nobody reads them.
+    /// The body gets all events of the server, or only the latest if it does not read them.
     func withClient(
-        for duration: Duration? = nil, isReader: Bool = true, _ body: @escaping @Sendable (SocketIOClient, Events) async throws -> Void
+        for duration: Duration? = nil, readsEvents: Bool = true, _ body: @escaping @Sendable (SocketIOClient, Events) async throws -> Void
     ) async throws {
         let client = try client(environment: ProcessInfo.processInfo.environment)
         let patience = server.patience.duration
         let outcome = await Outcome.ofClient(for: duration, tell: SocketIOLine.tell) {
             // Events may come before the server confirms the namespace.
-            let events = client.onAny(delivery: isReader ? .everyMessage() : .latest())
+            let events = client.onAny(delivery: readsEvents ? .everyMessage() : .latest())
             try await client.ready(within: patience)
             try await body(client, events)
         }
@@ -279,6 +279,7 @@ extension SocketIOClientCommand {
     private func client(environment: [String: String]) throws -> SocketIOClient {
         let (address, options) = (try server.address, server.options)
         let connecting = try connection.configuration(for: address, environment: environment)
+        connection.warnIfInsecure()
         let trace = server.trace ? Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment) : nil
         let socket = WebSocket(address.string) { socket in
             options.prepare(&socket)

@@ -15,19 +15,25 @@ extension WebSocketOptions {
         connection.redirectsStayInOrigin = prepared.redirectsStayInOrigin
         connection.timeouts.close = min(connection.timeouts.close, .seconds(3))
         guard let trace else { return }
-        logger = Logger(label: "holdfast") { _ in MessageTrace(style: trace) }
+        logger = Logger(label: "holdfast") { _ in
+            TerminalLog(style: trace) { event in ("\(event.message)" + (event.metadata?["start"].map { " \($0)" } ?? ""), .note) }
+        }
         logger.logLevel = .debug
         logsPayloads = true
     }
 }
 
-/// Writes the beginning of each message to standard error, one line each.
-struct MessageTrace: LogHandler {
+/// Writes a log to standard error, one line for each event.
+struct TerminalLog: LogHandler {
     let style: Style
+    /// Returns the text of an event, and how it is painted.
+    let line: @Sendable (LogEvent) -> (text: String, part: Style.Part)
     var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.debug
+    var logLevel = Logger.Level.trace
 
-    init(style: Style) { self.style = style }
+    init(style: Style, line: @escaping @Sendable (LogEvent) -> (text: String, part: Style.Part)) {
+        (self.style, self.line) = (style, line)
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -35,7 +41,7 @@ struct MessageTrace: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let payload = event.metadata?["start"].map { " \($0)" } ?? ""
-        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + "\(event.message)\(payload)".escapedOnOneLine)
+        let (text, part) = line(event)
+        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + style.paint(text.escapedOnOneLine, part))
     }
 }

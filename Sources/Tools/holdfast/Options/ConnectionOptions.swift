@@ -102,6 +102,13 @@ struct ConnectionOptions: ParsableArguments {
         pins.apply(to: &configuration.tls, for: url)
         return configuration
     }
+
+    /// Warns on standard error if the server's certificate is not checked.
+    func warnIfInsecure() {
+        guard insecure else { return }
+        StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
+        StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
+    }
 }
 
 /// The options of the TLS handshake: the requirements for the server, and the client's certificate.

@@ -43,10 +43,7 @@ struct RoomOptions: ParsableArguments {
     /// Returns the rooms for the options; the token comes from `environment` unless it is given.
     func rooms(environment: [String: String]) async throws -> Rooms {
         var connecting = try connection.configuration(for: url, environment: environment)
-        if connection.insecure {
-            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
-            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
-        }
+        connection.warnIfInsecure()
         let secret = try secret(environment)
         let configure: (inout WebSocketOptions) -> Void = { options in
             let subprotocols = options.connection.subprotocols

@@ -2,7 +2,6 @@ import CodecCore
 import Holdfast
 import HoldfastTerminal
 import HoldfastWAMP
-import Logging
 import WAMPCore
 import WAMPSigning
 
@@ -110,25 +109,5 @@ enum CallAnswer: Sendable {
             }
             return output.result
         }
-    }
-}
-
-/// Writes the log of a session to standard error, one line each.
-struct TraceLog: LogHandler {
-    let style: Style
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    init(style: Style) { self.style = style }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let text = "\(event.message)"
-        let part: Style.Part = text.hasPrefix("→") ? .sent : text.hasPrefix("←") ? .received : .note
-        StandardOutput.warn(style.paint(TimeOfDay.now, .dim) + " " + style.paint(text.escapedOnOneLine, part))
     }
 }

@@ -135,14 +135,16 @@ extension WAMPRealmCommand {
     private func session(environment: [String: String]) throws -> WAMPSession {
         let connecting = try connection.configuration(for: realm.url, environment: environment)
         let authentication = try login.authentication(environment: environment)
-        if connection.insecure {
-            StandardOutput.warn("WARNING: --insecure: the server's certificate is NOT checked.")
-            StandardOutput.warn("WARNING: anyone on the way can read and change what is sent, secrets included.")
-        }
+        connection.warnIfInsecure()
         let style = Style(isTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
         var options = WAMPOptions()
         if realm.trace {
-            options.logger = Logger(label: "holdfast.wamp") { _ in TraceLog(style: style) }
+            options.logger = Logger(label: "holdfast.wamp") { _ in
+                TerminalLog(style: style) { event in
+                    let text = "\(event.message)"
+                    return (text, text.hasPrefix("→") ? .sent : text.hasPrefix("←") ? .received : .note)
+                }
+            }
             options.logger.logLevel = .trace
             options.logsPayloads = realm.payloads
         }
