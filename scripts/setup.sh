@@ -163,7 +163,21 @@ install_graphql() {
     cp "$ROOT/Interop/graphql/requirements.txt" "$ROOT/.cache/graphql/requirements.installed"
 }
 
-need_socketio() { need_build; need_python; }
+# need_socketio: also python-socketio 4, which speaks the older protocol, in .cache/socketio, installed at the first use.
+export OLD_SOCKETIO_PYTHON=$ROOT/.cache/socketio/bin/python
+has_old_socketio() {
+    cmp -s "$ROOT/Interop/socketio/requirements.txt" "$ROOT/.cache/socketio/requirements.installed" && "$OLD_SOCKETIO_PYTHON" -c '' 2> /dev/null
+}
+
+install_old_socketio() {
+    if has_old_socketio; then return; fi
+    say "socketio: a virtual environment in .cache/socketio"
+    python3 -m venv --clear "$ROOT/.cache/socketio"
+    patiently pip_install "$OLD_SOCKETIO_PYTHON" "$ROOT/Interop/socketio/requirements.txt"
+    cp "$ROOT/Interop/socketio/requirements.txt" "$ROOT/.cache/socketio/requirements.installed"
+}
+
+need_socketio() { need_build; need_python; has_old_socketio || with_lock socketio install_old_socketio; }
 need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }

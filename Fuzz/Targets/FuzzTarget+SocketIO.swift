@@ -9,8 +9,10 @@ extension FuzzTarget {
     ///
     /// An event ends at most once, and nothing comes after its end.
     static func socketIOServer(_ input: inout FuzzInput) throws {
-        let coding = SocketIOCoding()
+        let version = version(input)
+        let coding = SocketIOCoding(version)
         var policy = SocketIOPolicy()
+        policy.version = version
         (policy.packetBytes, policy.attachmentLimit, policy.answerLimit) = (4096, 16, 16)
         var (machine, effects) = (SocketIOMachine(policy), [SocketIOMachine.Effect]())
         var open: Set<RequestID> = []
@@ -55,6 +57,9 @@ extension FuzzTarget {
         }
     }
 
+    /// The last byte chooses the protocol, so that old inputs still say the same.
+    private static func version(_ input: FuzzInput) -> SocketIOVersion { input.text.last == "4" ? .v4 : .v5 }
+
     private static func check(
         _ event: SocketIOMachine.Event, _ open: inout Set<RequestID>, _ machine: inout SocketIOMachine, at now: Moment,
         _ effects: inout [SocketIOMachine.Effect]
@@ -74,7 +79,7 @@ extension FuzzTarget {
 
     /// What the client sends is a packet that it could read itself.
     private static func checkPacket(_ message: Message) throws {
-        guard case .text(let text) = message, text != "3" else { return }
+        guard case .text(let text) = message, text != "2", text != "3" else { return }
         do { try expect(try SocketIOCoding().decode(message) != nil, "it sends no packet: \(text)") } catch is CodecError {
             throw Finding(description: "it sends a packet that cannot be read: \(text)")
         }
@@ -84,7 +89,8 @@ extension FuzzTarget {
     ///
     /// There is one request of a kind at a time, the app gets only what it wants, and its packets leave once and in their order.
     static func enginePolling(_ input: inout FuzzInput) throws {
-        var machine = EnginePolling(upgrades: true)
+        let version = version(input)
+        var machine = EnginePolling(upgrades: true, version)
         var (polls, posts, isWanted, isOver, isReading, isOpening) = (0, 0, false, false, false, false)
         var (sent, left, confirmed) = ([Message](), [Message](), 0)
         func feed(_ input: EnginePolling.Input) throws {
@@ -96,7 +102,7 @@ extension FuzzTarget {
                 case .poll: polls += 1
                 case .post(let body):
                     posts += 1
-                    var payload = EnginePayload(body)
+                    var payload = EnginePayload(body, version)
                     while let packet = try payload.next() { left.append(packet) }
                 case .deliver:
                     try expect(isWanted, "the app wants nothing")

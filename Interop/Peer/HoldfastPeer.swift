@@ -25,8 +25,8 @@ enum HoldfastPeer {
                HoldfastPeer graphql-rows STRAWBERRY-PORT ARIADNE-PORT SCRIPTED-PORT     (see Interop/graphql)
                HoldfastPeer graphql-cuts FILE PYTHON SCRIPT --cuts N --kills N
                HoldfastPeer graphql-read URL --subscriptions N --events N     (see Benchmarks/graphql)
-               HoldfastPeer socketio-rows PORT TRANSPORT
-               HoldfastPeer socketio-cuts FILE PYTHON SCRIPT TRANSPORT --cuts N --kills N
+               HoldfastPeer socketio-rows PORT TRANSPORT --protocol 4|5
+               HoldfastPeer socketio-cuts FILE PYTHON SCRIPT TRANSPORT --protocol 4|5 --cuts N --kills N
                HoldfastPeer socketio-measure URL receive|send|ask --events N     (see Benchmarks/socketio)
                HoldfastPeer paths URL     (Linux)
 
@@ -61,14 +61,18 @@ enum HoldfastPeer {
             guard let subscriptions = arguments.number("--subscriptions"), let events = arguments.number("--events") else { fail() }
             try await GraphQLReading(url: arguments.words[1], subscriptions: subscriptions, events: events).run()
         case ("socketio-rows", 3):
-            guard let port = Int(arguments.words[1]), let transport = SocketIOTransport(rawValue: arguments.words[2]) else { fail() }
-            exit(await SocketIORows(port: port, transport: transport).run() ? 0 : 1)
+            guard let port = Int(arguments.words[1]), let transport = SocketIOTransport(rawValue: arguments.words[2]),
+                let version = arguments.number("--protocol").flatMap(SocketIOVersion.init)
+            else { fail() }
+            exit(await SocketIORows(port: port, transport: transport, version: version).run() ? 0 : 1)
         case ("socketio-cuts", 5):
             guard let cuts = arguments.number("--cuts"), let kills = arguments.number("--kills"),
-                let transport = SocketIOTransport(rawValue: arguments.words[4])
+                let transport = SocketIOTransport(rawValue: arguments.words[4]),
+                let version = arguments.number("--protocol").flatMap(SocketIOVersion.init)
             else { fail() }
             let run = SocketIOCuts(
-                file: arguments.words[1], command: Array(arguments.words[2...3]), cuts: cuts, kills: kills, transport: transport)
+                file: arguments.words[1], command: Array(arguments.words[2...3]), cuts: cuts, kills: kills, transport: transport,
+                version: version)
             exit(try await run.run() ? 0 : 1)
         case ("socketio-measure", 3):
             guard let events = arguments.number("--events") else { fail() }

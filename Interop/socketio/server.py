@@ -1,21 +1,29 @@
-"""A Socket.IO server on python-socketio and aiohttp.
+"""A Socket.IO server on python-socketio and aiohttp: version 5 speaks protocol 5, and version 4 protocol 4.
 
     server.py PORT FILE
 
-Namespaces: / is open to all; /chat wants {"token": "good"}; /secret refuses everybody. FILE keeps one line for each event `add` that was
+Namespaces: / is open to all; /chat wants {"token": "good"}, or token=good in the query of the connection; /secret refuses everybody. FILE keeps one line for each event `add` that was
 carried out, so a server that was killed continues with the next number. It pings every second.
 """
 import asyncio
+import importlib.metadata
 import logging
 import pathlib
 import sys
+from urllib.parse import parse_qs
 
 import socketio
 from aiohttp import web
 
 FILE = pathlib.Path(sys.argv[2])
-server = socketio.AsyncServer(
-    async_mode="aiohttp", ping_interval=1, ping_timeout=1, max_http_buffer_size=1_000_000, namespaces=["/", "/chat", "/secret"])
+IS_OLD = importlib.metadata.version("python-socketio").startswith("4.")
+if IS_OLD:
+    # It gives coroutines to asyncio.wait, which Python 3.11 accepts no more.
+    wait = asyncio.wait
+    asyncio.wait = lambda waits, **options: wait([asyncio.ensure_future(one) for one in waits], **options)
+# Version 4 lets its client ping each second, with a second of grace, and closes a poll that has nothing to say for ping_timeout.
+OPTIONS = {"ping_interval": (1, 1), "ping_timeout": 3} if IS_OLD else {"ping_interval": 1, "ping_timeout": 1, "namespaces": ["/", "/chat", "/secret"]}
+server = socketio.AsyncServer(async_mode="aiohttp", max_http_buffer_size=1_000_000, **OPTIONS)
 numbers = len(FILE.read_text().splitlines()) if FILE.exists() else 0
 
 
@@ -26,7 +34,7 @@ async def connect(sid, environ, auth=None):
 
 @server.on("connect", namespace="/chat")
 async def connect_chat(sid, environ, auth=None):
-    token = (auth or {}).get("token")
+    token = (auth or {}).get("token") or parse_qs(environ["QUERY_STRING"]).get("token", [None])[0]
     if token != "good":
         raise socketio.exceptions.ConnectionRefusedError("not authorized", {"code": 7, "token": token})
 
@@ -86,7 +94,9 @@ async def kick(sid):
 
 @server.on("join")
 async def join(sid):
-    await server.enter_room(sid, "followers")
+    entering = server.enter_room(sid, "followers")
+    if not IS_OLD:
+        await entering
     return True
 
 

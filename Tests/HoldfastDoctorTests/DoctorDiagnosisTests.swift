@@ -333,6 +333,11 @@ import Testing
         let finding = DoctorCase.finding("engineIO.refused") { $0.engineIO?.refusal = StepRefusal(text: "not authorized") }
         #expect(finding?.text.contains("not authorized") == true && finding?.advice?.contains("--auth") == true)
         #expect(DoctorCase.finding("engineIO.noRecovery") { $0.engineIO?.recovers = false }?.advice != nil)
+        #expect(DoctorCase.finding("engineIO.spoken") { $0.engineIO?.version = 3 }?.text.contains("has to ping every 25 s") == true)
+        #expect(DoctorCase.finding("engineIO.old") { $0.engineIO?.version = 3 }?.advice?.contains("--protocol 4") == true)
+        #expect(
+            DoctorCase.finding("engineIO.noRecovery") { $0.engineIO = EngineIOView(version: 3, pingIntervalMs: 1, pingTimeoutMs: 1) } == nil
+        )
     }
 
     @Test(arguments: [

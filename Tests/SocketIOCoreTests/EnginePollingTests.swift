@@ -37,8 +37,8 @@ private struct Bench {
 private func body(_ text: String) -> [UInt8] { Array(text.utf8) }
 
 @Suite struct EnginePayloadTests {
-    private func packets(_ bytes: [UInt8]) throws -> [Message] {
-        var payload = EnginePayload(bytes)
+    private func packets(_ bytes: [UInt8], _ version: SocketIOVersion = .v5) throws -> [Message] {
+        var payload = EnginePayload(bytes, version)
         var packets: [Message] = []
         while let packet = try payload.next() { packets.append(packet) }
         return packets
@@ -52,13 +52,37 @@ private func body(_ text: String) -> [UInt8] { Array(text.utf8) }
     func `packets are written and read`(_ list: [Message], _ text: String) throws {
         #expect(EnginePayload.bytes(of: list) == body(text))
         #expect(try packets(body(text)) == list)
-        #expect(list.map(EnginePayload.size(of:)).reduce(list.count - 1, +) == text.utf8.count)
+        #expect(list.map { EnginePayload.size(of: $0) }.reduce(list.count - 1, +) == text.utf8.count)
     }
 
     @Test func `a packet may be empty`() throws {
         #expect(try packets(body("\u{1E}2")) == [.text(""), .text("2")])
         #expect(try packets([]) == [])
     }
+
+    private static let mixed: [Message] = [.text("4hé"), .binary([4, 255]), .text("")]
+
+    @Test func `in protocol 4 packets have their lengths before them`() throws {
+        let bytes: [UInt8] = [0, 4, 255, 0x34, 0x68, 0xC3, 0xA9, 1, 2, 255, 4, 255, 0, 0, 255]
+        #expect(EnginePayload.bytes(of: Self.mixed, .v4) == bytes)
+        #expect(try packets(bytes, .v4) == Self.mixed)
+        let long = Message.binary([UInt8](repeating: 7, count: 1234))
+        #expect(try packets(EnginePayload.bytes(of: [long, .text("2")], .v4), .v4) == [long, .text("2")])
+        for list in [Self.mixed, [long]] {
+            #expect(list.map { EnginePayload.size(of: $0, .v4) }.reduce(0, +) == EnginePayload.bytes(of: list, .v4).count)
+        }
+    }
+
+    @Test func `in a text of protocol 4 the lengths count UTF-16 units`() throws {
+        #expect(try packets(body("3:4hé1:22:4x"), .v4) == [.text("4hé"), .text("2"), .text("4x")])
+        #expect(try packets(body("5:4€𝄞a2:4b0:"), .v4) == [.text("4€𝄞a"), .text("4b"), .text("")])
+    }
+
+    @Test(arguments: [
+        body("x"), body("3"), body("3:4a"), body(":"), body("2:4𝄞"), body("99999999999999999999999:4"), [0], [0, 1], [0, 2, 255, 0x34],
+        [1, 10, 255], [0, 1, 255, 0xFF], Array("1:".utf8) + [0xFF],
+    ])
+    func `a broken packet of protocol 4 is an error`(_ bytes: [UInt8]) { #expect(throws: CodecError.self) { try packets(bytes, .v4) } }
 
     @Test(arguments: [[0x34, 0xFF], Array("bA".utf8), Array("b?===".utf8), Array("2\u{1E}bA".utf8)])
     func `a broken packet is an error`(_ bytes: [UInt8]) { #expect(throws: CodecError.self) { try packets(bytes) } }
@@ -302,14 +326,17 @@ private struct World {
     private var (isOpening, isReading, isProbed, isWanted) = (false, false, false, false)
     private(set) var isBroken = false
     private let mayBreak: Bool
+    private let version: SocketIOVersion
 
     init(seed: UInt64) {
-        (random, machine) = (SplitMix64(seed: seed), EnginePolling(upgrades: seed % 4 != 0))
+        version = seed % 5 == 0 ? .v4 : .v5
+        (random, machine) = (SplitMix64(seed: seed), EnginePolling(upgrades: seed % 4 != 0, version))
         mayBreak = seed % 4 == 1
         feed(.start)
         want()
         isPolled = false
-        feed(.polled(Array(#"0{"sid":"a","upgrades":["websocket"],"pingInterval":1,"pingTimeout":1,"maxPayload":20}"#.utf8)))
+        let first = #"0{"sid":"a","upgrades":["websocket"],"pingInterval":1,"pingTimeout":1,"maxPayload":20}"#
+        feed(.polled(EnginePayload.bytes(of: [.text(first)], version)))
         delivered = []
     }
 
@@ -381,12 +408,12 @@ private struct World {
         isPolled = false
         let packets = waiting.isEmpty ? [.text("6")] : waiting
         waiting = []
-        feed(.polled(EnginePayload.bytes(of: packets)))
+        feed(.polled(EnginePayload.bytes(of: packets, version)))
     }
 
     private mutating func takePost() throws {
         guard let body = posted.take() else { return }
-        var payload = EnginePayload(body)
+        var payload = EnginePayload(body, version)
         while let packet = try payload.next() { arrived.append(packet) }
         feed(.posted)
     }

@@ -62,8 +62,39 @@ import WebSocketCore
         #expect(try reply(endless) == .opened(EngineHandshake(sid: "s", pingInterval: day, pingTimeout: day)))
         #expect(try reply("1") == .closed)
         #expect(try reply("2") == .ping)
-        for text in ["3", "5", "6"] { #expect(try reply(text) == nil) }
+        #expect(try reply("3") == .pong)
+        for text in ["5", "6"] { #expect(try reply(text) == nil) }
         #expect(try SocketIOCoding().decode(.binary([1, 2])) == .attachment([1, 2]))
+    }
+
+    // MARK: - Protocol 4
+
+    @Test func `in protocol 4 a byte string begins with its type`() throws {
+        let coding = SocketIOCoding(.v4)
+        #expect(coding.encode(.attachment([1, 2], of: nil)) == .binary([4, 1, 2]))
+        #expect(try coding.decode(.binary([4, 1, 2])) == .attachment([1, 2]))
+        #expect(try coding.decode(.binary([4])) == .attachment([]))
+        for bytes in [[], [1, 2]] as [[UInt8]] { #expect(throws: CodecError.self) { try coding.decode(.binary(bytes)) } }
+    }
+
+    @Test(arguments: [
+        (nil, "40/chat,"), ("{}", "40/chat,"), ("[1]", "40/chat,"), ("7", "40/chat,"),
+        (#"{"token":"a b","n":1}"#, "40/chat?token=a%20b&n=1,"),
+        (#"{"a":{"b":[null]},"é":true}"#, "40/chat?a=%7B%22b%22%3A%5Bnull%5D%7D&%C3%A9=true,"),
+    ])
+    func `in protocol 4 a payload is the query of its namespace`(payload: String?, text: String) {
+        #expect(SocketIOCoding(.v4).encode(.connect("/chat", payload: payload.map { Array($0.utf8) })) == .text(text))
+    }
+
+    @Test(arguments: [
+        ("\"no\"", SocketIORefusal("no")), (#"["no",{"code":7}]"#, SocketIORefusal("no", data: ["code": 7])),
+        (#"["no"]"#, SocketIORefusal("no")),
+        (#"{"message":"no","data":1}"#, SocketIORefusal("no", data: 1)), (#"{"message":"no"}"#, SocketIORefusal("no")),
+        (#"{"code":7}"#, SocketIORefusal("the server refused the namespace", data: ["code": 7])),
+        ("", SocketIORefusal("the server refused the namespace")), ("[]", SocketIORefusal("the server refused the namespace")),
+    ])
+    func `a refusal has a text and data, in the form of either protocol`(json: String, refusal: SocketIORefusal) {
+        #expect(SocketIORefusal(json: Array(json.utf8)) == refusal)
     }
 
     // MARK: - Byte strings

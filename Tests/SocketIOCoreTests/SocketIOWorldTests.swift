@@ -35,7 +35,7 @@ import WebSocketCore
                 news.name = "e"
                 let answer = id.map { SocketIOPacket(.acknowledgement, namespace: "/", id: $0, json: Array("[]".utf8)) }
                 return [.packet(news)] + (answer.map { [.packet($0)] } ?? [])
-            case .disconnect, .answer, .attachment, .pong: return []
+            case .disconnect, .answer, .attachment, .ping, .pong: return []
             }
         }
     }

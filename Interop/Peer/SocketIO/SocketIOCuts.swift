@@ -14,6 +14,7 @@ struct SocketIOCuts {
     let cuts: Int
     let kills: Int
     let transport: SocketIOTransport
+    let version: SocketIOVersion
 
     private static let add = Event<String>("add")
 
@@ -34,13 +35,13 @@ struct SocketIOCuts {
 
     func run() async throws -> Bool {
         let server = KillableServer(command, file: file) { port in
-            let url = "ws://127.0.0.1:\(port)/socket.io/?EIO=4&transport=websocket"
+            let url = "ws://127.0.0.1:\(port)/socket.io/?EIO=\(version.rawValue - 1)&transport=websocket"
             await (try WebSocketConnection.connect(to: url)).abort()
         }
         try await server.start()
         let link = try await FaultyLink.start(to: server.port)
         var options = SocketIOOptions()
-        options.transport = transport
+        (options.transport, options.version) = (transport, version)
         let client = SocketIOClient(
             "http://127.0.0.1:\(link.port)", options: options,
             configure: { socket in
@@ -81,7 +82,9 @@ struct SocketIOCuts {
         }
         following.cancel()
         joining.cancel()
-        if case .closed(let error) = client.state { print("not ok \(transport) cuts: the client ended: \(error.map { "\($0)" } ?? "")") }
+        if case .closed(let error) = client.state {
+            print("not ok \(version), \(transport) cuts: the client ended: \(error.map { "\($0)" } ?? "")")
+        }
         await client.close()
         try await server.kill()
         try await link.stop()
@@ -94,7 +97,7 @@ struct SocketIOCuts {
     ) -> Bool {
         var allPassed = true
         func check(_ name: String, _ holds: Bool, _ why: String = "") {
-            print(holds ? "ok \(transport) cuts: \(name)" : "not ok \(transport) cuts: \(name): \(why)")
+            print(holds ? "ok \(version), \(transport) cuts: \(name)" : "not ok \(version), \(transport) cuts: \(name): \(why)")
             if !holds { allPassed = false }
         }
         let counts = Dictionary(grouping: done) { $0 }.mapValues(\.count)

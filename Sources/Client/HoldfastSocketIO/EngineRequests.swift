@@ -19,14 +19,16 @@ final class EngineRequests: NSObject, URLSessionDataDelegate, @unchecked Sendabl
     private let request: SystemRequest
     /// The maximum size of an answer, in bytes.
     private let limit: Int
+    /// The type of the bodies that are sent.
+    private let bodyType: String
     private let lock = NSLock()
     private var session: URLSession?
     private var pending: [Int: Exchange] = [:]
     private var verdict: SystemFailure?
     private var number = 0
 
-    init(_ request: SystemRequest, limit: Int) {
-        (self.request, self.limit) = (request, limit)
+    init(_ request: SystemRequest, limit: Int, bodyType: String) {
+        (self.request, self.limit, self.bodyType) = (request, limit, bodyType)
         super.init()
         let configuration = URLSessionConfiguration.ephemeral
         // Stale answers must not be repeated.
@@ -59,7 +61,7 @@ final class EngineRequests: NSObject, URLSessionDataDelegate, @unchecked Sendabl
         request.timeoutInterval = 200_000
         if let body {
             (request.httpMethod, request.httpBody) = ("POST", Data(body))
-            request.setValue("text/plain;charset=UTF-8", forHTTPHeaderField: "Content-Type")
+            request.setValue(bodyType, forHTTPHeaderField: "Content-Type")
         }
         let task = session.dataTask(with: request)
         lock.withLock { pending[task.taskIdentifier] = Exchange(answer: answer) }

@@ -21,14 +21,15 @@ final class EngineSocket: SystemSocket {
     ///   - url: The URL of the WebSocket.
     ///   - configuration: The options of the connection.
     ///   - upgrades: Whether a WebSocket takes over if the server offers it.
+    ///   - version: The version of the protocol.
     static func connect(
-        to url: String, _ configuration: WebSocketConfiguration, upgrades: Bool
+        to url: String, _ configuration: WebSocketConfiguration, upgrades: Bool, _ version: SocketIOVersion = .v5
     ) async throws(WebSocketError) -> WebSocketConnection {
         do throws(TransportError) {
             #if !canImport(Darwin)
                 try configuration.tls.check(for: "long polling over URLSession", supporting: [])
             #endif
-            let socket = EngineSocket(try SystemRequest(url, configuration), configuration, upgrades: upgrades)
+            let socket = EngineSocket(try SystemRequest(url, configuration), configuration, upgrades: upgrades, version)
             var settings = SystemSettings(configuration)
             // The server sends the pings, and the protocol above watches for them.
             settings.pingInterval = nil
@@ -39,12 +40,14 @@ final class EngineSocket: SystemSocket {
         }
     }
 
-    init(_ request: SystemRequest, _ configuration: WebSocketConfiguration, upgrades: Bool) {
+    private init(_ request: SystemRequest, _ configuration: WebSocketConfiguration, upgrades: Bool, _ version: SocketIOVersion) {
         // An answer may hold many messages. Each is decoded when it is taken.
         let (limit, isTooMuch) = configuration.limits.message.multipliedReportingOverflow(by: 16)
-        requests = EngineRequests(request, limit: isTooMuch ? .max : limit)
+        requests = EngineRequests(
+            request, limit: isTooMuch ? .max : limit, bodyType: version == .v4 ? "application/octet-stream" : "text/plain;charset=UTF-8")
         self.configuration = configuration
-        machine = EnginePolling(upgrades: upgrades, patience: configuration.timeouts.connect + configuration.timeouts.handshake)
+        let patience = configuration.timeouts.connect + configuration.timeouts.handshake
+        machine = EnginePolling(upgrades: upgrades, patience: patience, version)
         (inputs, post) = AsyncStream.makeStream()
     }
 

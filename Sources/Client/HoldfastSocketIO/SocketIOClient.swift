@@ -37,7 +37,7 @@ public enum SocketIOState: Sendable {
 /// try await socket.emit(chat, "hi", 3)
 /// for try await event in socket.on(chat) { if let (text, count) = event.content { show(text, count) } }
 /// ```
-/// It speaks Socket.IO protocol 5, the one of Socket.IO 3 and 4. After a lost connection it asks for the namespace again. If the server
+/// It speaks Socket.IO protocol 5, the one of Socket.IO 3 and 4; with ``SocketIOOptions/version``, that of older servers. After a lost connection it asks for the namespace again. If the server
 /// could not recover the session, each listener gets a ``SocketIOEvent/gap(_:)``.
 ///
 /// The client ends with ``close()``, or when the last reference to it and to its sequences is gone.
@@ -76,7 +76,8 @@ public final class SocketIOClient: Sendable {
 
     /// Creates a client over an existing socket; see ``SocketIOOptions/prepare(_:)``.
     ///
-    /// Nothing else should send over this socket. Its URL must have the query `EIO=4&transport=websocket`.
+    /// Nothing else should send over this socket. Its URL must have the query `EIO=4&transport=websocket`, with 3 instead of 4 for
+    /// ``SocketIOVersion/v4``.
     ///
     /// - Parameters:
     ///   - socket: The socket; the client keeps it alive.
@@ -89,7 +90,9 @@ public final class SocketIOClient: Sendable {
         payload: SocketIOPayload? = nil
     ) where C.Duration == Duration {
         let machine = SocketIOMachine(options.policy(seed: .random(in: 0 ... .max)))
-        let client = ProtocolClient(machine, over: socket, clock: clock) { _ throws(ConnectionEnd) in SocketIOCoding() }
+        let client = ProtocolClient(machine, over: socket, clock: clock) { [version = options.version] _ throws(ConnectionEnd) in
+            SocketIOCoding(version)
+        }
         self.init(client, namespace, options, LinkTime(clock), payload)
     }
 

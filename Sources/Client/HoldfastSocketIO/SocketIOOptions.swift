@@ -1,5 +1,5 @@
 public import Holdfast
-import SocketIOCore
+public import SocketIOCore
 import WebSocketCore
 
 /// How the packets of a connection travel.
@@ -14,6 +14,8 @@ public enum SocketIOTransport: String, CaseIterable, Sendable {
 
 /// The options of a ``SocketIOClient``; the defaults suit an app.
 public struct SocketIOOptions: Sendable {
+    /// The version of the protocol that the server speaks.
+    public var version = SocketIOVersion.v5
     /// The path on the server, if the URL has none.
     public var path = "/socket.io/"
     /// How the packets travel.
@@ -44,9 +46,9 @@ public struct SocketIOOptions: Sendable {
     /// Prepares the options of a socket for Socket.IO: when it reconnects, and how its packets travel.
     public func prepare(_ options: inout WebSocketOptions) {
         if transport != .webSocket {
-            let upgrades = transport == .pollingThenWebSocket
+            let (upgrades, version) = (transport == .pollingThenWebSocket, version)
             options.openConnection = { (url, configuration) async throws(WebSocketError) in
-                try await EngineSocket.connect(to: url, configuration, upgrades: upgrades)
+                try await EngineSocket.connect(to: url, configuration, upgrades: upgrades, version)
             }
         }
         // The first messages may carry a token, which must not go to another origin by a redirect.
@@ -70,11 +72,12 @@ public struct SocketIOOptions: Sendable {
         let path = text[start..<end]
         let target = path.count > 1 ? String(path) : (self.path.hasPrefix("/") ? "" : "/") + self.path
         let rest = text[end...].first == "#" ? String(text[end...]) : ""
-        return scheme + text[..<start] + target + "?EIO=4&transport=websocket" + (query.isEmpty ? "" : "&\(query)") + rest
+        return scheme + text[..<start] + target + "?EIO=\(version.engine)&transport=websocket" + (query.isEmpty ? "" : "&\(query)") + rest
     }
 
     func policy(seed: UInt64) -> SocketIOPolicy {
         var policy = SocketIOPolicy()
+        policy.version = version
         (policy.acknowledgement, policy.refusals, policy.seed) = (acknowledgementTimeout, max(refusals, 1), seed)
         (policy.emitLimit, policy.emitBytes, policy.packetBytes) = (waitingLimit, waitingBytes, messageLimit)
         return policy

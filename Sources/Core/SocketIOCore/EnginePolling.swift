@@ -2,7 +2,7 @@ import CodecCore
 package import MachineCore
 package import WebSocketCore
 
-/// The rules of a connection that begins with long polling (Engine.IO protocol 4, "HTTP long-polling" and "Upgrade").
+/// The rules of a connection that begins with long polling (Engine.IO protocols 3 and 4, "HTTP long-polling" and "Upgrade").
 ///
 /// At most one request to receive (GET) and one to send (POST) are under way. If the server offers it, a WebSocket takes over: it is
 /// opened and probed while the polling continues. Then both requests are left to end, so that no packet is lost, doubled or overtaken.
@@ -78,18 +78,21 @@ package struct EnginePolling: Machine, Hashable {
     private let upgrades: Bool
     /// How long the WebSocket may take until it takes over.
     private let patience: Duration
+    private let version: SocketIOVersion
     private var phase = Phase.idle
     private var upgrade = Upgrade.none
     /// The first packet, until the app takes it.
     private var opening: Message?
-    private var inbox = EnginePayload()
+    private var inbox: EnginePayload
     private var outbox: [Message] = []
     private var postLimit = Int.max
     private var (isWanted, isPolling, isReading) = (false, false, false)
     /// The number of packets in the POST under way.
     private var posting = 0
 
-    package init(upgrades: Bool, patience: Duration = .seconds(20)) { (self.upgrades, self.patience) = (upgrades, patience) }
+    package init(upgrades: Bool, patience: Duration = .seconds(20), _ version: SocketIOVersion = .v5) {
+        (self.upgrades, self.patience, self.version, inbox) = (upgrades, patience, version, EnginePayload())
+    }
 
     package mutating func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
         guard phase != .over else { return }
@@ -100,7 +103,7 @@ package struct EnginePolling: Machine, Hashable {
         case .wanted: isWanted = true
         case .send(let message): outbox.append(message)
         case .polled(let body):
-            (isPolling, inbox) = (false, EnginePayload(body))
+            (isPolling, inbox) = (false, EnginePayload(body, version))
             if phase == .opening { open(at: now, into: &effects) }
         case .posted:
             effects.append(.sent(posting))
@@ -261,14 +264,14 @@ package struct EnginePolling: Machine, Hashable {
             if phase == .closing { end(.closed, into: &effects) }
             return
         }
-        var size = EnginePayload.size(of: first)
+        var size = EnginePayload.size(of: first, version)
         posting = 1
         for packet in outbox.dropFirst() {
-            size += 1 + EnginePayload.size(of: packet)
+            size += 1 + EnginePayload.size(of: packet, version)
             guard size <= postLimit, posting < Self.packetLimit else { break }
             posting += 1
         }
-        effects.append(.post(EnginePayload.bytes(of: outbox.prefix(posting))))
+        effects.append(.post(EnginePayload.bytes(of: outbox.prefix(posting), version)))
         outbox.removeFirst(posting)
     }
 }

@@ -14,6 +14,8 @@ package enum SocketIORequest: Hashable, Sendable {
     case answer(String, id: Int, SocketIOArguments)
     /// A byte string of an event, with its position; nil: of an answer.
     case attachment([UInt8], of: RequestID?)
+    /// Asks for a pong (protocol 4, where the client sends the pings).
+    case ping
     /// Answers a ping.
     case pong
 }
@@ -49,19 +51,21 @@ package enum SocketIOReply: Hashable, Sendable {
     case closed
     /// Asks for a pong.
     case ping
+    /// Answers a ping.
+    case pong
     /// A packet without its byte strings.
     case packet(SocketIOPacket)
     /// A byte string of the last packet.
     case attachment([UInt8])
 }
 
-/// What the server says about a connection (Engine.IO protocol 4, "Handshake").
+/// What the server says about a connection (Engine.IO protocol, "Handshake").
 package struct EngineHandshake: Hashable, Sendable {
     /// The id of the connection.
     package var sid: String
-    /// The time from one ping of the server to the next.
+    /// The time from one ping to the next.
     package var pingInterval: Duration
-    /// How late a ping may come.
+    /// How late a ping of the server, or its answer, may come.
     package var pingTimeout: Duration
     /// The maximum size of a message to the server, in bytes; nil: unlimited.
     package var maximumBytes: Int?
@@ -101,19 +105,26 @@ package struct EngineHandshake: Hashable, Sendable {
     }
 }
 
-/// Encodes and decodes the messages of one connection over a WebSocket (Engine.IO protocol 4).
+/// Encodes and decodes the messages of one connection over a WebSocket (Engine.IO protocols 3 and 4).
 package struct SocketIOCoding: ProtocolCoding {
-    package init() {}
+    /// In Engine.IO protocol 3 a byte string has its type as the first byte.
+    private static let bytesType: UInt8 = 4
+    private let version: SocketIOVersion
+
+    package init(_ version: SocketIOVersion = .v5) { self.version = version }
 
     package func encode(_ message: SocketIORequest) -> Message {
         switch message {
+        case .connect(let namespace, let payload) where version == .v4:
+            .text(SocketIOPacket(.connect, namespace: SocketIOVersion.target(namespace, payload: payload)).text)
         case .connect(let namespace, let payload): .text(SocketIOPacket(.connect, namespace: namespace, json: payload ?? []).text)
         case .disconnect(let namespace): .text(SocketIOPacket(.disconnect, namespace: namespace).text)
         case .event(let emit, let id):
             text(emit.arguments, emit.arguments.attachments.isEmpty ? .event : .binaryEvent, emit.namespace, id)
         case .answer(let namespace, let id, let arguments):
             text(arguments, arguments.attachments.isEmpty ? .acknowledgement : .binaryAcknowledgement, namespace, id)
-        case .attachment(let bytes, of: _): .binary(bytes)
+        case .attachment(let bytes, of: _): .binary(version == .v4 ? [Self.bytesType] + bytes : bytes)
+        case .ping: .text("2")
         case .pong: .text("3")
         }
     }
@@ -125,7 +136,12 @@ package struct SocketIOCoding: ProtocolCoding {
 
     /// Decodes a message; nil for a type that does not concern this client, such as `noop`.
     package func decode(_ message: Message) throws -> SocketIOReply? {
-        if case .binary = message { return .attachment(unsafe message.withBytes { unsafe [UInt8]($0) }) }
+        if case .binary = message {
+            let bytes = unsafe message.withBytes { unsafe [UInt8]($0) }
+            guard version == .v4 else { return .attachment(bytes) }
+            guard bytes.first == Self.bytesType else { throw CodecError(.malformed, at: 0) }
+            return .attachment(Array(bytes.dropFirst()))
+        }
         return unsafe try message.withBytes { bytes throws(CodecError) -> SocketIOReply? in
             var reader = unsafe ByteReader(bytes)
             switch try reader.byte() {
@@ -135,8 +151,9 @@ package struct SocketIOCoding: ProtocolCoding {
                 return .opened(try EngineHandshake(value))
             case UInt8(ascii: "1"): return .closed
             case UInt8(ascii: "2"): return .ping
+            case UInt8(ascii: "3"): return .pong
             case UInt8(ascii: "4"): return .packet(try SocketIOPacket(&reader))
-            case UInt8(ascii: "3"), UInt8(ascii: "5"), UInt8(ascii: "6"): return nil
+            case UInt8(ascii: "5"), UInt8(ascii: "6"): return nil
             default: throw CodecError(.malformed, at: 0)
             }
         }

@@ -5,6 +5,8 @@ import WebSocketCore
 
 /// The times and limits of a client.
 package struct SocketIOPolicy: Hashable, Sendable {
+    /// The protocol that the server speaks.
+    package var version = SocketIOVersion.v5
     /// How long the server may take for its first message, to accept a namespace, and for the byte strings of a packet.
     package var acknowledgement = Duration.seconds(20)
     /// How often in a row a server may refuse a namespace.
@@ -33,10 +35,11 @@ package struct SocketIOMessage: Hashable, Sendable {
     package let session: Int
 }
 
-/// The rules of a Socket.IO client (Socket.IO protocol 5 over Engine.IO protocol 4), on any number of connections.
+/// The rules of a Socket.IO client (Socket.IO protocol 5 over Engine.IO protocol 4, or 4 over 3), on any number of connections.
 ///
-/// The server pings, and this side answers. A namespace is asked for on every connection. An event that the connection has not taken is
-/// sent on the next one. An event that waits for its acknowledgement is not sent twice unless the app wants it.
+/// In protocol 5 the server pings, and this side answers; in protocol 4 this side pings. A namespace is asked for on every connection.
+/// An event that the connection has not taken is sent on the next one. An event that waits for its acknowledgement is not sent twice
+/// unless the app wants it.
 package struct SocketIOMachine: ProtocolMachine, Hashable {
     package typealias Greeting = NoGreeting
     package typealias Received = SocketIOReply
@@ -121,10 +124,20 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         var due: Moment
     }
 
+    /// Protocol 4: how far the namespace `/` is, which the server connects on its own.
+    private enum Root: Hashable, Sendable {
+        case awaited, connected
+        /// It was left. The server connects it again if it is asked.
+        case left
+    }
+
     private let policy: SocketIOPolicy
     private var phase = Phase.away
+    private var root = Root.awaited
     private var namespaces: [String: SocketIONamespace] = [:]
     private var heartbeat: MessageHeartbeat?
+    /// Protocol 4: when the next ping is due.
+    private var pingAt: Moment?
     private var assembly: Assembly?
     private var isPaused = false
     private var random: SplitMix64
@@ -166,15 +179,24 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
             own = .earliest(heartbeat?.deadline, assembly?.due)
             if case .opening(let due) = phase { own = .earliest(own, due) }
         }
+        own = .earliest(own, pingAt)
         let isOpen = handshake != nil
         return namespaces.values.reduce(own) { .earliest($0, $1.deadline(isOpen: isOpen)) }
     }
 
     package mutating func wake(at now: Moment, into effects: inout [Effect]) {
+        // The server waits for pings even while nothing is read.
+        if let due = pingAt, now >= due, let handshake {
+            pingAt = now + handshake.pingInterval
+            effects.append(.send(.ping))
+        }
         if !isPaused {
             if case .opening(let due) = phase, now >= due { reject("the server sent no first message in time", into: &effects) }
             if let assembly, now >= assembly.due { reject("the byte strings of a packet did not come in time", into: &effects) }
-            if heartbeat?.wake(at: now) == .dead { leave(.cut(reason: "the server sent no ping in time"), into: &effects) }
+            if heartbeat?.wake(at: now) == .dead {
+                let missing = policy.version == .v4 ? "answered" : "sent"
+                leave(.cut(reason: "the server \(missing) no ping in time"), into: &effects)
+            }
         }
         let handshake = handshake
         for name in namespaces.keys.sorted() {
@@ -185,7 +207,7 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
                 } else {
                     reject("the server did not answer for the namespace \(name) in time", into: &effects)
                 }
-            case .pausing(let until, _)? where now >= until && handshake != nil: namespaces[name]?.begin(at: now, into: &effects)
+            case .pausing(let until, _)? where now >= until && handshake != nil: begin(name, at: now, into: &effects)
             default: break
             }
             namespaces[name]?.wake(handshake, at: now, into: &effects)
@@ -198,7 +220,7 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
 
     private mutating func lose(unsent: [Sent], at now: Moment, into effects: inout [Effect]) {
         (phase, isPaused, assembly) = (.away, false, nil)
-        heartbeat = nil
+        (heartbeat, pingAt) = (nil, nil)
         var emits: [String: [SocketIOEmit]] = [:]
         // The server cannot use an event that lacks a byte string.
         var incomplete: Set<RequestID> = []
@@ -221,21 +243,23 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
     /// Ends the connection; later messages from it do not count.
     private mutating func leave(_ end: ConnectionEnd, into effects: inout [Effect]) {
         (phase, assembly) = (.away, nil)
-        heartbeat = nil
+        (heartbeat, pingAt) = (nil, nil)
         effects.append(.end(end))
     }
 
     private mutating func receive(_ reply: SocketIOReply, at now: Moment, into effects: inout [Effect]) throws(CodecError) {
         switch (reply, phase) {
         case (.opened(let handshake), .opening):
-            phase = .open(handshake)
+            (phase, root) = (.open(handshake), .awaited)
+            if policy.version == .v4 { pingAt = now + handshake.pingInterval }
             heartbeat = MessageHeartbeat(pingAfter: nil, patience: handshake.pingInterval + handshake.pingTimeout)
             if !isPaused { heartbeat?.heard(at: now) }
             for name in namespaces.keys.sorted() where namespaces[name]?.isActive == true {
-                namespaces[name]?.begin(at: now, into: &effects)
+                begin(name, at: now, into: &effects)
             }
         case (.closed, _): leave(.cut(reason: "the server ended the connection"), into: &effects)
         case (.ping, .open): effects.append(.send(.pong))
+        case (.pong, _): break
         case (.packet(let packet), .open(let handshake)):
             guard assembly == nil else { throw CodecError(.malformed, at: 0) }
             let arguments = SocketIOArguments(json: packet.json)
@@ -262,12 +286,19 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         _ packet: SocketIOPacket, _ arguments: SocketIOArguments, _ handshake: EngineHandshake, at now: Moment, into effects: inout [Effect]
     ) throws(CodecError) {
         let name = packet.namespace
+        if name == "/" { noteRoot(packet.kind) }
+        if packet.kind == .connect, policy.version == .v5, packet.json.isEmpty {
+            return reject("the server speaks Socket.IO protocol 4: set SocketIOOptions.version", into: &effects)
+        }
         // The app may have left it meanwhile.
         guard namespaces[name] != nil else { return }
         switch packet.kind {
         case .connect:
-            try namespaces[name]?.accept(packet, handshake, at: now, into: &effects)
-            effects.append(.ready)
+            let value = packet.json.isEmpty ? Value.null : try Value(json: packet.json)
+            guard let sid = value["sid"]?.string ?? (policy.version == .v4 ? handshake.sid : nil) else {
+                throw CodecError(.malformed, at: 0)
+            }
+            accept(name, sid: sid, pid: value["pid"]?.string, handshake, at: now, into: &effects)
         case .connectError:
             refuse(name, SocketIORefusal(json: packet.json), at: now, into: &effects)
             effects.append(.ready)
@@ -277,6 +308,44 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         case .acknowledgement, .binaryAcknowledgement:
             if let id = packet.id { namespaces[name]?.acknowledge(id, arguments, handshake, at: now, into: &effects) }
         }
+    }
+
+    private mutating func noteRoot(_ kind: SocketIOPacket.Kind) {
+        switch kind {
+        case .connect: root = .connected
+        case .disconnect, .connectError: root = .left
+        default: break
+        }
+    }
+
+    /// Asks for a namespace on an open connection.
+    private mutating func begin(_ name: String, at now: Moment, into effects: inout [Effect]) {
+        guard policy.version == .v4, name == "/" else {
+            namespaces[name]?.begin(at: now, into: &effects)
+            return
+        }
+        namespaces[name]?.expect(at: now, into: &effects)
+        if namespaces[name]?.hasPayload == true {
+            let reason = "Socket.IO protocol 4 has no payload for the namespace /: use the URL's query or the headers"
+            return refuse(name, SocketIORefusal(reason), isFinal: true, at: now, into: &effects)
+        }
+        switch (root, handshake) {
+        case (.connected, let handshake?): accept(name, sid: handshake.sid, pid: nil, handshake, at: now, into: &effects)
+        case (.left, _): effects.append(.send(.connect(name, payload: nil)))
+        default: break  // The server's own message follows.
+        }
+    }
+
+    private mutating func accept(
+        _ name: String, sid: String, pid: String?, _ handshake: EngineHandshake, at now: Moment, into effects: inout [Effect]
+    ) {
+        namespaces[name]?.accept(sid: sid, pid: pid, handshake, at: now, into: &effects)
+        effects.append(.ready)
+    }
+
+    private mutating func disconnect(_ name: String, into effects: inout [Effect]) {
+        if name == "/" { root = .left }
+        effects.append(.send(.disconnect(name)))
     }
 
     private mutating func refuse(
@@ -296,7 +365,7 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
             guard namespaces[name]?.leave(id, at: now, into: &effects) == true, var namespace = namespaces.removeValue(forKey: name) else {
                 break
             }
-            if namespace.isConnected { effects.append(.send(.disconnect(name))) }
+            if namespace.isConnected { disconnect(name, into: &effects) }
             namespace.failAll(.disconnected, into: &effects)
         case .authenticate(let name, let payload):
             if namespaces[name]?.state == .asking, handshake != nil {
@@ -307,9 +376,9 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
         case .connect(let name):
             guard namespaces[name]?.isActive == false else { break }
             namespaces[name]?.revive(into: &effects)
-            if handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
+            if handshake != nil { begin(name, at: now, into: &effects) }
         case .disconnect(let name):
-            if namespaces[name]?.isConnected == true { effects.append(.send(.disconnect(name))) }
+            if namespaces[name]?.isConnected == true { disconnect(name, into: &effects) }
             namespaces[name]?.end(byServer: false, at: now, into: &effects)
         case .listen(let id, let name, let event): namespaces[name]?.listen(id, to: event, into: &effects)
         case .unlisten(let id, let name, let event): namespaces[name]?.unlisten(id, to: event)
@@ -326,6 +395,6 @@ package struct SocketIOMachine: ProtocolMachine, Hashable {
     private mutating func join(_ id: RequestID, _ name: String, hasPayload: Bool, at now: Moment, into effects: inout [Effect]) {
         let isNew = namespaces[name] == nil
         namespaces[name, default: SocketIONamespace(name, policy)].join(id, hasPayload: hasPayload)
-        if isNew, handshake != nil { namespaces[name]?.begin(at: now, into: &effects) }
+        if isNew, handshake != nil { begin(name, at: now, into: &effects) }
     }
 }

@@ -12,11 +12,17 @@ public struct SocketIORefusal: Error, Hashable, Sendable, CustomStringConvertibl
     /// Creates a refusal.
     public init(_ message: String, data: Value = .null) { (self.message, self.data) = (message, data) }
 
-    /// Reads what the server sent: an object with `message` and `data`, or a text.
+    /// Reads what the server sent: an object with `message` and `data`; in protocol 4 any value, of which an array may begin with the text.
     package init(json: [UInt8]) {
         let value = (try? Value(json: json)) ?? .null
-        let message = value["message"]?.string ?? value.string ?? "the server refused the namespace"
-        self.init(message, data: value["data"] ?? .null)
+        let unnamed = "the server refused the namespace"
+        switch value {
+        case .text(let text): self.init(text)
+        case .array(let items): self.init(items.first?.string ?? unnamed, data: items.count > 1 ? items[1] : .null)
+        default:
+            let message = value["message"]?.string
+            self.init(message ?? unnamed, data: value["data"] ?? (message == nil ? value : .null))
+        }
     }
 
     /// The server's text.
@@ -144,9 +150,17 @@ package struct SocketIONamespace: Hashable, Sendable {
 
     /// Sends the request, with the payload and what is needed for the recovery.
     mutating func connect(payload: [UInt8]?, at now: Moment, into effects: inout [Effect]) {
-        change(.connecting(due: now + policy.acknowledgement), into: &effects)
+        expect(at: now, into: &effects)
         effects.append(.send(.connect(name, payload: withRecovery(payload))))
     }
+
+    /// Waits for the server's answer.
+    mutating func expect(at now: Moment, into effects: inout [Effect]) {
+        change(.connecting(due: now + policy.acknowledgement), into: &effects)
+    }
+
+    /// Whether the app gives a payload.
+    var hasPayload: Bool { members.contains(where: \.hasPayload) }
 
     private func withRecovery(_ payload: [UInt8]?) -> [UInt8]? {
         guard let pid else { return payload }
@@ -158,12 +172,9 @@ package struct SocketIONamespace: Hashable, Sendable {
 
     /// Handles that the server has accepted.
     mutating func accept(
-        _ packet: SocketIOPacket, _ handshake: EngineHandshake, at now: Moment, into effects: inout [Effect]
-    ) throws(CodecError) {
+        sid: String, pid given: String?, _ handshake: EngineHandshake, at now: Moment, into effects: inout [Effect]
+    ) {
         guard case .connecting = state else { return }
-        let value = try Value(json: packet.json)
-        guard let sid = value["sid"]?.string else { throw CodecError(.malformed, at: 0) }
-        let given = value["pid"]?.string
         let isRecovered = given != nil && given == pid
         if !isRecovered {
             offset = nil
@@ -181,7 +192,7 @@ package struct SocketIONamespace: Hashable, Sendable {
         default: return
         }
         refusals += 1
-        guard isFinal || !members.contains(where: \.hasPayload) || refusals >= policy.refusals else {
+        guard isFinal || !hasPayload || refusals >= policy.refusals else {
             return change(.pausing(until: now + pause, refusal), into: &effects)
         }
         change(.refused(refusal), into: &effects)

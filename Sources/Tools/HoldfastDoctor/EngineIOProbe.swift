@@ -5,6 +5,8 @@ import SocketIOCore
 
 /// How a server speaks Engine.IO, the transport of Socket.IO.
 struct EngineIOView: Encodable, Hashable, Sendable {
+    /// The version of Engine.IO.
+    var version = SocketIOVersion.v5.engine
     let pingIntervalMs: Double
     let pingTimeoutMs: Double
     /// The maximum size of a message to the server, in bytes; nil if the server names none.
@@ -17,7 +19,7 @@ struct EngineIOView: Encodable, Hashable, Sendable {
     var refusal: StepRefusal?
 }
 
-/// Opens a connection of Engine.IO, and asks for the namespace `/` without a payload.
+/// Opens a connection of Engine.IO, and asks for the namespace `/` without a payload; with Engine.IO 3 the server connects it on its own.
 enum EngineIOProbe {
     /// The URL of Engine.IO for a URL; nil if the URL does not look like one.
     static func url(for url: WebSocketURL) -> WebSocketURL? {
@@ -35,19 +37,24 @@ enum EngineIOProbe {
     }
 
     private static func run(_ messages: inout WireMessages, _ target: ProbeTarget) async -> EngineIOView? {
-        let coding = SocketIOCoding()
+        let version: SocketIOVersion = url(for: target.options.url)?.target.contains("EIO=3") == true ? .v4 : .v5
+        let coding = SocketIOCoding(version)
         let first = await messages.next(until: target.deadline()) { try coding.decode($0) }
         guard case .success(.opened(let handshake)) = first else { return nil }
         var view = EngineIOView(
-            pingIntervalMs: handshake.pingInterval.ms, pingTimeoutMs: handshake.pingTimeout.ms, maxPayload: handshake.maximumBytes)
+            version: version.engine, pingIntervalMs: handshake.pingInterval.ms, pingTimeoutMs: handshake.pingTimeout.ms,
+            maxPayload: handshake.maximumBytes)
         let start = ContinuousClock.now
-        guard case .text(let text) = coding.encode(.connect("/", payload: nil)) else { return view }
-        await messages.wire.send(.text, Array(text.utf8))
+        if version == .v5, case .text(let text) = coding.encode(.connect("/", payload: nil)) {
+            await messages.wire.send(.text, Array(text.utf8))
+        }
         let deadline = target.deadline()
         while true {
             switch await messages.next(until: deadline, { try coding.decode($0) }) {
             case .success(.packet(let packet)) where packet.kind == .connect:
                 view.connectedMs = start.duration(to: .now).ms
+                // A server that needs no request speaks the older version, whatever the URL says.
+                if packet.json.isEmpty { view.version = SocketIOVersion.v4.engine }
                 view.recovers = (try? Value(json: packet.json))?["pid"] != nil
                 return view
             case .success(.packet(let packet)) where packet.kind == .connectError:
@@ -69,9 +76,17 @@ extension Diagnosis {
         var findings = [
             Finding(
                 .engineIO, "spoken", .good,
-                "it speaks Engine.IO 4: it pings every \(view.pingIntervalMs.msPhrase), and waits \(view.pingTimeoutMs.msPhrase) for the answer"
+                view.version == SocketIOVersion.v4.engine
+                    ? "it speaks Engine.IO 3: a client has to ping every \(view.pingIntervalMs.msPhrase)"
+                    : "it speaks Engine.IO 4: it pings every \(view.pingIntervalMs.msPhrase), and waits \(view.pingTimeoutMs.msPhrase) for the answer"
             )
         ]
+        if view.version == SocketIOVersion.v4.engine {
+            findings.append(
+                Finding(
+                    .engineIO, "old", .note, "it is of Socket.IO 1 or 2, whose clients speak protocol 4",
+                    advice: "set SocketIOOptions.version to .v4, or use holdfast socketio … --protocol 4"))
+        }
         if seen.upgrade?.failure != nil {
             findings.append(
                 Finding(
@@ -88,6 +103,8 @@ extension Diagnosis {
                     advice: "if it wants a token, give the client a payload: holdfast socketio connect … --auth '{\"token\":\"…\"}'"))
         } else if let time = view.connectedMs {
             findings.append(Finding(.engineIO, "connected", .good, "it accepted the namespace / in \(time.msPhrase)"))
+            // The older protocol has no recovery.
+            guard view.version != SocketIOVersion.v4.engine else { return findings }
             findings.append(
                 view.recovers
                     ? Finding(.engineIO, "recovers", .good, "it sends events again that were missed in a short gap")

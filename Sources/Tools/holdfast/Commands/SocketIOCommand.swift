@@ -10,7 +10,7 @@ struct SocketIOCommand: AsyncParsableCommand {
         commandName: "socketio",
         abstract: "Send and receive events of a Socket.IO server.",
         discussion: """
-            It speaks Socket.IO protocol 5, the one of Socket.IO 3 and 4.
+            It speaks Socket.IO protocol 5, the one of Socket.IO 3 and 4; with --protocol 4, the one of Socket.IO 1 and 2.
 
             EXAMPLE:
               holdfast socketio connect http://localhost:3000 --namespace /chat
@@ -214,6 +214,14 @@ struct SocketIOOptionGroup: ParsableArguments {
     @Flag(help: "How the packets travel: --websocket from the start, --polling only, or --upgrade from polling to a WebSocket.")
     var transport = Transport.websocket
 
+    @Option(
+        name: .customLong("protocol"), help: ArgumentHelp("The protocol of the server: 5, or 4 for Socket.IO 1 and 2.", valueName: "5|4"),
+        transform: { text in
+            guard let version = Int(text).flatMap(SocketIOVersion.init) else { throw ValidationError("--protocol must be 4 or 5.") }
+            return version
+        })
+    var version = SocketIOVersion.v5
+
     @Option(help: ArgumentHelp("How long to wait for the server, and for an acknowledgement.", valueName: "seconds"))
     var patience = Seconds(10)
 
@@ -228,6 +236,7 @@ struct SocketIOOptionGroup: ParsableArguments {
 
     var options: SocketIOOptions {
         var options = SocketIOOptions()
+        options.version = version
         (options.acknowledgementTimeout, options.answerTimeout) = (patience.duration, patience.duration)
         switch transport {
         case .websocket: options.transport = .webSocket
