@@ -78,27 +78,25 @@ pip_install() {
 # pinned FILE: the packages of such a list with their versions, on one line.
 pinned() { sed -nE 's/^([A-Za-z0-9][^ ;]*==[^ ;]+).*/\1/p' "$1" | tr '\n' ' '; }
 
-# need_python: a virtual environment in .venv with the pinned packages of scripts/requirements.txt.
-need_python() {
-    has_python || with_lock python install_python
-}
+# need_venv FOLDER LIST [OPTION…]: a virtual environment in FOLDER with the packages of a pinned LIST, installed at the first use.
+need_venv() { has_venv "$1" "$2" || with_lock "$(basename "$1")" install_venv "$@"; }
 
-has_python() {
-    cmp -s "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed" && "$PYTHON" -c '' 2> /dev/null
-}
+has_venv() { cmp -s "$ROOT/$2" "$ROOT/$1/requirements.installed" && "$ROOT/$1/bin/python" -c '' 2> /dev/null; }
 
-install_python() {
-    if has_python; then return; fi
+install_venv() {
+    if has_venv "$1" "$2"; then return; fi
     python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "python: a virtual environment in .venv with $(pinned "$ROOT/scripts/requirements.txt")"
-    python3 -m venv --clear "$ROOT/.venv"
-    patiently pip_install "$PYTHON" "$ROOT/scripts/requirements.txt"
-    cp "$ROOT/scripts/requirements.txt" "$ROOT/.venv/requirements.installed"
+    say "python: a virtual environment in $1 with $(pinned "$ROOT/$2")"
+    python3 -m venv --clear "$ROOT/$1"
+    patiently pip_install "$ROOT/$1/bin/python" "$ROOT/$2" "${@:3}"
+    cp "$ROOT/$2" "$ROOT/$1/requirements.installed"
 }
+
+need_python() { need_venv .venv scripts/requirements.txt; }
 
 # need_charts: installs the chart library into .venv. `make test` does not need it. Without network there is no chart.
 need_charts() {
-    has_charts || with_lock python install_charts || say "python: the benchmark will draw no chart"
+    has_charts || with_lock .venv install_charts || say "python: the benchmark will draw no chart"
 }
 
 has_charts() { cmp -s "$ROOT/Benchmarks/harness/requirements.txt" "$ROOT/.venv/charts.installed"; }
@@ -129,55 +127,19 @@ install_wstest_anew() {
     PYTHON3=$PYTHON "$ROOT/Conformance/install_wstest.sh" "$ROOT/.cache/wstest" > "$ROOT/.cache/wstest.log" 2>&1
 }
 
-# need_crossbar: Crossbar, autobahn-python and xconn in .cache/crossbar, installed at the first use (about 3 minutes, 390 MB).
+# Crossbar, autobahn-python and xconn (about 3 minutes, 390 MB).
 export CROSSBAR_VENV=$ROOT/.cache/crossbar
-need_crossbar() { has_crossbar || with_lock crossbar install_crossbar; }
+need_crossbar() { need_venv .cache/crossbar Interop/wamp/requirements.txt --no-deps; }
 
-has_crossbar() {
-    cmp -s "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed" && "$CROSSBAR_VENV/bin/python" -c '' 2> /dev/null
-}
-
-install_crossbar() {
-    if has_crossbar; then return; fi
-    python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "crossbar: a virtual environment in .cache/crossbar"
-    python3 -m venv --clear "$CROSSBAR_VENV"
-    patiently pip_install "$CROSSBAR_VENV/bin/python" "$ROOT/Interop/wamp/requirements.txt" --no-deps
-    cp "$ROOT/Interop/wamp/requirements.txt" "$CROSSBAR_VENV/requirements.installed"
-}
-
-# need_graphql: Strawberry, Ariadne and gql in .cache/graphql, installed at the first use.
+# Strawberry, Ariadne and gql.
 export GRAPHQL_PYTHON=$ROOT/.cache/graphql/bin/python
-need_graphql() { need_build; has_graphql || with_lock graphql install_graphql; }
+need_graphql() { need_build; need_venv .cache/graphql Interop/graphql/requirements.txt; }
 
-has_graphql() {
-    cmp -s "$ROOT/Interop/graphql/requirements.txt" "$ROOT/.cache/graphql/requirements.installed" && "$GRAPHQL_PYTHON" -c '' 2> /dev/null
-}
-
-install_graphql() {
-    if has_graphql; then return; fi
-    python3 -c 'import venv, ensurepip' 2> /dev/null || need_apt python3 python3-venv
-    say "graphql: a virtual environment in .cache/graphql"
-    python3 -m venv --clear "$ROOT/.cache/graphql"
-    patiently pip_install "$GRAPHQL_PYTHON" "$ROOT/Interop/graphql/requirements.txt"
-    cp "$ROOT/Interop/graphql/requirements.txt" "$ROOT/.cache/graphql/requirements.installed"
-}
-
-# need_socketio: also python-socketio 4, which speaks the older protocol, in .cache/socketio, installed at the first use.
+# python-socketio 4, which speaks the older protocol.
 export OLD_SOCKETIO_PYTHON=$ROOT/.cache/socketio/bin/python
-has_old_socketio() {
-    cmp -s "$ROOT/Interop/socketio/requirements.txt" "$ROOT/.cache/socketio/requirements.installed" && "$OLD_SOCKETIO_PYTHON" -c '' 2> /dev/null
-}
+need_old_socketio() { need_venv .cache/socketio Interop/socketio/requirements.txt; }
 
-install_old_socketio() {
-    if has_old_socketio; then return; fi
-    say "socketio: a virtual environment in .cache/socketio"
-    python3 -m venv --clear "$ROOT/.cache/socketio"
-    patiently pip_install "$OLD_SOCKETIO_PYTHON" "$ROOT/Interop/socketio/requirements.txt"
-    cp "$ROOT/Interop/socketio/requirements.txt" "$ROOT/.cache/socketio/requirements.installed"
-}
-
-need_socketio() { need_build; need_python; has_old_socketio || with_lock socketio install_old_socketio; }
+need_socketio() { need_build; need_python; need_old_socketio; }
 need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
