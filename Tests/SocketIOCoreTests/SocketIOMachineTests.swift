@@ -198,6 +198,9 @@ struct SocketIOBench {
         #expect(bench.takeNews() == [Bench.event(1, .failed(.lost))])
         bench.emit(2)
         #expect(bench.takeNews() == [Bench.event(2, .failed(.disconnected))])
+        // Nobody has asked for this.
+        bench.accept()
+        #expect(state(bench) == .left(byServer: true))
         bench.perform(.connect("/"))
         #expect(bench.takeSent() == [.connect("/", payload: nil)])
         #expect(bench.ends == [])
@@ -466,8 +469,12 @@ struct SocketIOBench {
         bench.open()
         bench.accept()
         _ = bench.takeSent()
+        // There the server may use the number again.
+        try bench.receive(#"426["ask"]"#)
         bench.perform(.answer("/", id: 6, session: message.session, answer))
         #expect(bench.takeSent() == [])
+        bench.perform(.answer("/", id: 6, session: message.session + 1, answer))
+        #expect(bench.takeSent().first == .answer("/", id: 6, answer))
     }
 
     @Test func `byte strings follow their packet, and a packet that stays incomplete ends the connection`() throws {
