@@ -110,6 +110,9 @@ struct GraphQLBench {
         #expect(bench.takeSent() == [Bench.subscribe(1)])
         #expect(bench.readies == 1)
         #expect(bench.machine.acknowledgement == Array("7".utf8))
+        // A second one begins nothing.
+        bench.handle(.received(.acknowledged(payload: nil)))
+        #expect(bench.readies == 1 && bench.takeSent() == [])
     }
 
     @Test func `a ping is answered with its payload, also before the acknowledgement`() {
@@ -382,6 +385,16 @@ struct GraphQLBench {
         #expect(bench.takeSent() == [.initialize(payload: nil), Bench.subscribe(1), Bench.subscribe(2), Bench.subscribe(4), .ping])
         bench.handle(.received(.pong))
         #expect(bench.takeSent() == [Bench.subscribe(5), .ping])
+    }
+
+    @Test func `an operation that the connection had not taken is no suspect`() {
+        var bench = Bench.ready()
+        for number in 1...2 as ClosedRange<UInt64> { bench.begin(number) }
+        bench.lose(4400, unsent: [Bench.subscribe(2)])
+        #expect(bench.takeEvents() == [Bench.event(1, .failed(.rejected(CloseFrame(.badRequest))))])
+        _ = bench.takeSent()
+        bench.connect()
+        #expect(bench.takeSent() == [.initialize(payload: nil), Bench.subscribe(2)])
     }
 
     @Test func `a suspect passes by its first answer, or when its ping is not answered in time`() {
