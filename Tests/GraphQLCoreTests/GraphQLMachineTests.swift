@@ -374,7 +374,9 @@ struct GraphQLBench {
         bench.connect()
         // The first is known to be good.
         #expect(bench.takeSent() == [.initialize(payload: nil), Bench.subscribe(1), Bench.subscribe(2), .ping])
-        bench.begin(5)
+        for number in 5...6 as ClosedRange<UInt64> { bench.begin(number) }
+        // The server does not know this one.
+        bench.handle(.command(.cancel(RequestID(6))))
         #expect(bench.takeSent() == [])
         bench.handle(.received(.pong))
         #expect(bench.takeSent() == [Bench.subscribe(3), .ping])
