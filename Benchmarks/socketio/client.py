@@ -37,7 +37,7 @@ async def main(url, kind, events):
         await client.call("ask", 1)
     else:
         for value in range(events):
-            assert await client.call("ask", ("a text", value)) == ["a text", value]
+            assert list(await client.call("ask", ("a text", value))) == ["a text", value]
     print("microseconds", (processor_time() - start) * 1e6 / events)
     await client.disconnect()
 
