@@ -57,7 +57,7 @@ extension FuzzTarget {
         }
     }
 
-    /// The last byte chooses the protocol, so that old inputs still say the same.
+    /// The last byte chooses the protocol.
     private static func version(_ input: FuzzInput) -> SocketIOVersion { input.text.last == "4" ? .v4 : .v5 }
 
     private static func check(
