@@ -76,7 +76,7 @@ sbom: build ## List the components of the tool and its hub, with versions and li
 	@echo "reports/holdfast.cdx.json: $$(grep -c '"bom-ref"' reports/holdfast.cdx.json) components"
 
 unit: build ## Run the unit tests, with a replay of the fuzz corpus
-	@$(TALLY) suite unit swift test --skip-build --disable-xctest --no-parallel
+	@$(TALLY) suite unit scripts/unit.sh
 
 simulate: build ## Simulate sessions (RUNS=n, 200), rooms (10,000) and WAMP (200) in bad conditions; SEED=n runs one alone and prints every step
 	@SEED="$(SEED)" RUNS="$(RUNS)" swift test --skip-build --disable-xctest --filter SessionSimulationTests
