@@ -30,6 +30,21 @@ import Testing
         case (.failure, .failure): break
         default: #expect(read == checked, "\(String(decoding: bytes, as: UTF8.self))")
         }
+        agreeOnCopy(bytes, levels: levels)
+    }
+
+    /// JSON that is copied into a binary format gets the same result, and the same bytes, as JSON that is read into a value first.
+    private func agreeOnCopy(_ bytes: [UInt8], levels: Int) {
+        for format in [BinaryFormat.messagePack, .cbor] {
+            var (written, copied): ([UInt8], [UInt8]) = ([], [])
+            let read = outcome(bytes) { reader throws(CodecError) in written = try reader.jsonValue(levels: levels).encoded(as: format) }
+            let copy = outcome(bytes) { reader throws(CodecError) in
+                var writer = ByteWriter()
+                try writer.value(ofJSON: &reader, format, levels: levels)
+                copied = writer.array()
+            }
+            #expect(read == copy && written == copied, "\(String(decoding: bytes, as: UTF8.self))")
+        }
     }
 
     @Test(arguments: 0..<12) func `random bytes get the same result from checking as from decoding`(seed: UInt64) {

@@ -1,3 +1,4 @@
+import Dispatch
 import Holdfast
 import HoldfastProtocols
 import HoldfastTesting
@@ -6,6 +7,7 @@ import ProtocolCore
 import ProtocolStage
 import Testing
 import WebSocketCore
+import WebSocketRuntime
 
 @Suite(.timeLimit(.minutes(1))) struct ProtocolClientTests {
     private typealias Client = ProtocolClient<EchoRules>
@@ -45,6 +47,14 @@ import WebSocketCore
         await pause(.seconds(29))
         _ = try await self.peer()
         #expect(clock.now.offset - before.offset == .seconds(29))
+    }
+
+    // MARK: - Threads
+
+    @Test func `a request that is answered at once does not leave its actor`() async throws {
+        let client = ProtocolClient(PromptRules(), over: stage.socket, clock: clock) { _ in EchoCoding() }
+        let visitor = Visitor()
+        #expect(try await visitor.ask(client) == 0)
     }
 
     // MARK: - Requests
@@ -370,5 +380,44 @@ extension MemoryTransport {
     fileprivate func closeAndWait(for client: ProtocolClient<EchoRules>) async {
         _ = await close(CloseFrame(.normal))
         for await state in client.states { if case .closed = state { return } }
+    }
+}
+
+/// Answers each command at once.
+private struct PromptRules: ProtocolMachine {
+    typealias Received = String
+    typealias Sent = String
+    typealias Command = RequestID
+    struct Event: ProtocolEvent {
+        var request: RequestID?
+        let isLast = true
+    }
+    var deadline: Moment? { nil }
+    func wake(at now: Moment, into effects: inout [Effect]) {}
+    func handle(_ input: Input, at now: Moment, into effects: inout [Effect]) {
+        if case .command(let id) = input { effects.append(.event(Event(request: id))) }
+    }
+}
+
+/// An actor whose executor counts its jobs: each return to the actor is one.
+private actor Visitor {
+    private final class Executor: SerialExecutor {
+        private let queue = DispatchQueue(label: "visitor")
+        let jobs = LockedValue(0)
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLockedValue { $0 += 1 }
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+    private let executor = Executor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Asks a few times, and returns how many jobs that took.
+    func ask(_ client: ProtocolClient<PromptRules>) async throws -> Int {
+        let before = executor.jobs.withLockedValue { $0 }
+        for _ in 0..<10 { _ = try await client.request { $0 } }
+        return executor.jobs.withLockedValue { $0 } - before
     }
 }

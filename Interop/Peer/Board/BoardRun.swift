@@ -31,6 +31,7 @@ struct BoardRun {
         judge.check("all of them were read", texts.count == posts)
         judge.check("what was read is on disk", Self.write(texts, to: log))
         judge.check("what the board does not take is told", await isRefused(by: writer))
+        judge.check("messages are handled on the event loop of their connection", await isHandledOnLoop())
         await writer.close()
         await reader.close()
         return judge.isGood
@@ -57,6 +58,21 @@ struct BoardRun {
         await post("", to: board) == .failed(reason: "there is no text", mayHaveArrived: false)
     }
 
+    private func isHandledOnLoop() async -> Bool {
+        let threads = LockedValue<Set<String>>([])
+        let socket = WebSocket(url) { $0.connection.subprotocols = ["board.v1"] }
+        let client = ProtocolClient(BoardRules(name: "watcher", seed: 1), over: socket) { _ in WatchingCoding(threads: threads) }
+        do {
+            try await client.ready(within: .seconds(20))
+            for _ in 0..<5 { _ = try await client.request { .post($0, channel: "watched", text: "a", patience: nil) } }
+        } catch {
+            print("not ok watching: \(error)")
+        }
+        await client.close()
+        let names = threads.withLockedValue(\.self)
+        return !names.isEmpty && names.allSatisfy { $0.hasPrefix("NIO-") }
+    }
+
     private func read(_ board: Board) async -> [String] {
         var texts: [String] = []
         do {
@@ -70,6 +86,21 @@ struct BoardRun {
         }
         return texts
     }
+}
+
+/// The board's coding, which notes the threads that decode.
+private struct WatchingCoding: ProtocolCoding {
+    private let base = CodableCoding<BoardReply, BoardRequest>()
+    let threads: LockedValue<Set<String>>
+
+    init(threads: LockedValue<Set<String>>) { self.threads = threads }
+
+    func decode(_ message: Message) throws -> BoardReply? {
+        let name = try String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+        threads.withLockedValue { _ = $0.insert(name) }
+        return try base.decode(message)
+    }
+    func encode(_ message: BoardRequest) throws -> Message { try base.encode(message) }
 }
 
 private final class BoardJudge {

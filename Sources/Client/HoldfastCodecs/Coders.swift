@@ -166,6 +166,32 @@ public struct ValueDecoder: Sendable {
         let bytes = try value.encoded(as: .exchange)
         return try bytes.withUnsafeBytes { try BinaryDecoding.value(type, $0.bytes, .exchange, options) }
     }
+
+    /// Returns the typed value that a JSON text encodes, without creating a `Value`; throws as ``MessagePackDecoder`` does.
+    ///
+    /// It takes less than half of the time of Foundation's decoder. A `Date` is a text in the format of RFC 3339, or a number of seconds
+    /// since 1970. Bytes are Base64 if ``CodecOptions/readsBase64`` says so. A `Decimal` with a fraction is as exact as a `Double`.
+    public func decode<Target: Decodable>(_ type: Target.Type, json: RawSpan) throws -> Target {
+        let bytes = try json.withUnsafeBytes { json in
+            do throws(CodecError) {
+                guard json.count <= options.limits.maximumBytes else { throw CodecError(.tooLarge, at: options.limits.maximumBytes) }
+                var reader = ByteReader(json)
+                var writer = ByteWriter(capacity: json.count)
+                try writer.value(ofJSON: &reader, .exchange, levels: options.limits.maximumDepth)
+                try reader.finishJSON()
+                return writer.array()
+            } catch {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(codingPath: [], debugDescription: "the text is not JSON", underlyingError: error))
+            }
+        }
+        return try bytes.withUnsafeBytes { try BinaryDecoding.value(type, $0.bytes, .exchange, options) }
+    }
+
+    /// Returns the typed value that a JSON text encodes; throws as for a span.
+    public func decode<Target: Decodable>(_ type: Target.Type, json: [UInt8]) throws -> Target {
+        try json.withUnsafeBytes { try decode(type, json: $0.bytes) }
+    }
 }
 
 /// A step of a coding path: a map key or an array index.

@@ -264,13 +264,24 @@ public final class GraphQLClient: Sendable {
     public func run() async throws(WebSocketError) { try await client.run() }
 }
 
+extension ValueDecoder {
+    /// Decodes the data of responses.
+    fileprivate static let graphQL: ValueDecoder = {
+        // The limit of the socket applies to the size, and Foundation's decoder has this limit of the depth.
+        var options = CodecOptions(limits: CodecLimits(maximumDepth: 512, maximumBytes: .max))
+        options.readsBase64 = true
+        return ValueDecoder(options: options)
+    }()
+}
+
 extension GraphQLResponse where Content: Decodable {
     init(_ result: GraphQLResult, _ options: GraphQLOptions) throws(GraphQLFailure) {
         (errors, extensions) = (result.errors, result.extensions)
         do {
             data = try result.data.map { json in
                 if Content.self == Value.self, let value = try Value(json: json) as? Content { return value }
-                return try options.decoder.decode(Content.self, from: Data(json))
+                if let decoder = options.decoder { return try decoder.decode(Content.self, from: Data(json)) }
+                return try ValueDecoder.graphQL.decode(Content.self, json: json)
             }
         } catch {
             throw GraphQLFailure(.undecodable, detail: "\(Content.self)", errors: result.errors, mayHaveArrived: true, underlying: error)

@@ -15,8 +15,11 @@ extension PositionalParts: Encodable where repeat each Part: Encodable {
 extension PositionalParts: Decodable where repeat each Part: Decodable {
     package init(from decoder: any Decoder) throws {
         var list = try decoder.unkeyedContainer()
-        parts = try (repeat Self.next((each Part).self, &list))
+        try self.init(from: &list)
     }
+
+    /// Decodes the next items of an array.
+    package init(from list: inout any UnkeyedDecodingContainer) throws { parts = try (repeat Self.next((each Part).self, &list)) }
 
     /// Decodes the next item; an item missing at the end is nil if the type allows it.
     private static func next<Target: Decodable>(_ type: Target.Type, _ list: inout any UnkeyedDecodingContainer) throws -> Target {

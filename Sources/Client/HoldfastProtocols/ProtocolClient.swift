@@ -32,6 +32,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   - clock: The clock for the machine's deadlines.
     ///   - coding: Creates the coding of each connection; the subprotocol says which version was agreed on. It may take time, for example to
     ///     get a token; nothing is read before it returns. An error ends the connection without telling the rules.
+    ///     The coding decodes on the connection's event loop, so it must not block.
     @inlinable public init<Coding: ProtocolCoding, C: Clock>(
         _ rules: Rules, over socket: WebSocket, clock: C = ContinuousClock(),
         coding: @escaping @Sendable (Opening) async throws(ConnectionEnd) -> Coding
@@ -256,7 +257,7 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Event? {
-            try await subscription.mailbox.next { subscription.relief.announce() }
+            try await subscription.mailbox.next(isolation: actor) { subscription.relief.announce() }
         }
     }
 }
@@ -264,7 +265,7 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
 /// A mailbox as its consumer sees it.
 private protocol EventSource<Output>: AnyObject, Sendable {
     associatedtype Output
-    func next(relieved: () -> Void) async throws(WebSocketError) -> Output?
+    func next(isolation actor: isolated (any Actor)?, relieved: () -> Void) async throws(WebSocketError) -> Output?
 }
 
 extension Mailbox: EventSource where Failure == WebSocketError {}

@@ -56,29 +56,52 @@ public import WebSocketRuntime
 
     /// Handles the events of the socket until it ends.
     @inlinable package func follow(_ events: WebSocketEvents) async {
-        var link: (queue: Queue, coding: View.Coding)?
-        for await event in events {
-            switch event {
-            case .opened(let opening): link = await open(opening)
-            case .message(let message):
-                guard let (queue, coding) = link else { continue }
-                receive(message, coding, queue)
-                // Stops reading from a peer that requests more than it accepts.
-                let isCrowded = queue.count >= OutgoingLimits.reader
-                guard isCrowded || !View.mayReadOn(in: self) else { continue }
-                notify(.paused)
-                if isCrowded { await queue.room(below: OutgoingLimits.reader) }
-                if !View.mayReadOn(in: self) { await View.pace(in: self) }
-                notify(.resumed)
-            case .state(.connected): break
-            case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
-            case .state: lose(because: nil)
-            case .reconnecting(_, _, let cause): lose(because: cause, isRetrying: true)
-            case .closed(let closure): finish(closure)
-            case .dropped, .undecodable, .missed: break
+        // SAFETY: only this task uses it, on one event loop after the other.
+        nonisolated(unsafe) var events = events.makeAsyncIterator()
+        var next = await events.next()
+        while let event = next {
+            if case .opened(let opening) = event, let (queue, coding) = await open(opening) {
+                next = await read(&events, coding, queue, on: opening.connection.eventLoop)
+            } else {
+                handle(event)
+                next = await events.next()
             }
         }
         finish(nil)
+    }
+
+    /// Handles the messages of a connection; returns the first event about another or none.
+    ///
+    /// - Parameter actor: The event loop of the connection. There no message changes threads, and an answer is sent in the same turn.
+    @inlinable func read(
+        _ events: inout WebSocketEvents.AsyncIterator, _ coding: View.Coding, _ queue: Queue, on actor: isolated (any Actor)?
+    ) async -> WebSocketEvent? {
+        while let event = await events.next(isolation: actor) {
+            switch event {
+            case .message(let message): receive(message, coding, queue)
+            case .state(.connected), .dropped, .undecodable, .missed: continue
+            case .opened, .state, .reconnecting, .closed: return event
+            }
+            // Stops reading from a peer that requests more than it accepts.
+            let isCrowded = queue.count >= OutgoingLimits.reader
+            guard isCrowded || !View.mayReadOn(in: self) else { continue }
+            notify(.paused)
+            if isCrowded { await queue.room(below: OutgoingLimits.reader) }
+            if !View.mayReadOn(in: self) { await View.pace(in: self) }
+            notify(.resumed)
+        }
+        return nil
+    }
+
+    @usableFromInline func handle(_ event: WebSocketEvent) {
+        switch event {
+        case .state(.connected): break
+        case .state(.waiting(_, let cause)), .state(.disconnected(let cause)): lose(because: cause)
+        case .state: lose(because: nil)
+        case .reconnecting(_, _, let cause): lose(because: cause, isRetrying: true)
+        case .closed(let closure): finish(closure)
+        case .opened, .message, .dropped, .undecodable, .missed: break
+        }
     }
 
     @inlinable func open(_ opening: Opening) async -> (Queue, View.Coding)? {

@@ -29,11 +29,13 @@ extension Reply {
     ///   - end: Ends the operation, which gives the reply its outcome.
     ///   - begin: Begins the operation and returns its handle; nil if the reply already has its outcome.
     @inlinable package static func wait<Handle: Sendable>(
-        endingWith end: @escaping @Sendable (Handle) -> Void, _ begin: (Reply) -> Handle?
+        isolation actor: isolated (any Actor)? = #isolation, endingWith end: @escaping @Sendable (Handle) -> Void,
+        _ begin: (Reply) -> Handle?
     ) async throws(Failure) -> (Value, Handle?) {
         let begun = LockedValue<Handle?>(nil)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
+            _ = actor  // A task that waits on an actor resumes there directly.
+            return await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
                 guard let handle = begin(.continuation(continuation)) else { return }
                 begun.withLockedValue { $0 = handle }
                 // The task may have been cancelled before the handle was stored.

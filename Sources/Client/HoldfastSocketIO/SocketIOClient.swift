@@ -272,8 +272,9 @@ public final class SocketIOClient: Sendable {
     }
 
     private static func reply<Reply: Decodable>(_ type: Reply.Type, _ arguments: SocketIOArguments?) throws(SocketIOFailure) -> Reply {
-        let values = try values(arguments)
-        do { return try SocketIOCoder.decode(type, values.first ?? .null) } catch { throw undecodable("\(type)", error) }
+        do {
+            return try SocketIOCoder.decode(PositionalParts<Reply>.self, arguments ?? SocketIOArguments(json: Array("[]".utf8))).parts
+        } catch { throw undecodable("\(type)", error) }
     }
 
     private static func undecodable(_ what: String, _ error: any Error) -> SocketIOFailure {
@@ -292,7 +293,7 @@ public final class SocketIOClient: Sendable {
     public func on<Content: Sendable>(
         _ event: Event<Content>, delivery: StreamDelivery<SocketIOEvent<Content>> = .everyMessage()
     ) -> RequestEvents<SocketIOEvent<Content>, SocketIOFailure> {
-        listen(event.name, delivery) { values in try event.decode(Array(values.dropFirst())) }
+        listen(event.name, delivery, event.decode)
     }
 
     /// Returns all events of the server without types; otherwise as ``on(_:delivery:)``.
@@ -301,11 +302,12 @@ public final class SocketIOClient: Sendable {
     public func onAny(
         delivery: StreamDelivery<SocketIOEvent<[Value]>> = .everyMessage()
     ) -> RequestEvents<SocketIOEvent<[Value]>, SocketIOFailure> {
-        listen(nil, delivery) { values in Array(values.dropFirst()) }
+        listen(nil, delivery) { arguments in Array(try arguments.values().dropFirst()) }
     }
 
     private func listen<Content: Sendable>(
-        _ event: String?, _ delivery: StreamDelivery<SocketIOEvent<Content>>, _ decode: @escaping @Sendable ([Value]) throws -> Content
+        _ event: String?, _ delivery: StreamDelivery<SocketIOEvent<Content>>,
+        _ decode: @escaping @Sendable (SocketIOArguments) throws -> Content
     ) -> RequestEvents<SocketIOEvent<Content>, SocketIOFailure> {
         let (failure, source) = (LockedValue<SocketIOFailure?>(nil), SocketIOSource(client: client, name: name))
         // The closure holds this client, so that the namespace stays joined while someone listens.
@@ -313,7 +315,7 @@ public final class SocketIOClient: Sendable {
             switch news.content {
             case .message(let message):
                 do {
-                    let content = try decode(message.arguments.values())
+                    let content = try decode(message.arguments)
                     return .event(ReceivedEvent(name: message.name, content: content, message: message, source: source))
                 } catch {
                     return .undecodable(SocketIOFailure(.undecodable, detail: message.name, mayHaveArrived: true, underlying: error))

@@ -17,13 +17,24 @@ public struct Event<Content>: Sendable {
     /// The name on the wire.
     public let name: String
     let encode: @Sendable (Content) throws -> [Value]
-    let decode: @Sendable ([Value]) throws -> Content
+    let decode: @Sendable (SocketIOArguments) throws -> Content
 
     /// Creates an event with these arguments.
     public init<each Part: Codable & Sendable>(_ name: String) where Content == (repeat each Part) {
         self.name = name
         encode = { content in try SocketIOCoder.values(PositionalParts(parts: (repeat each content))) }
-        decode = { try SocketIOCoder.decoder.decode(PositionalParts<repeat each Part>.self, from: .array($0)).parts }
+        decode = { try SocketIOCoder.decode(NamedParts<repeat each Part>.self, $0).parts.parts }
+    }
+}
+
+/// The arguments of an event after its name.
+private struct NamedParts<each Part: Decodable>: Decodable {
+    let parts: PositionalParts<repeat each Part>
+
+    init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        _ = try list.decode(String.self)
+        parts = try PositionalParts(from: &list)
     }
 }
 
@@ -51,10 +62,10 @@ enum SocketIOCoder {
         }
     }
 
-    /// Decodes one value.
-    static func decode<Target: Decodable>(_ type: Target.Type, _ value: Value) throws -> Target {
-        if type == Value.self, let value = value as? Target { return value }
-        return try decoder.decode(type, from: value)
+    /// Decodes the whole array; without byte strings straight from the JSON.
+    static func decode<Target: Decodable>(_ type: Target.Type, _ arguments: SocketIOArguments) throws -> Target {
+        if arguments.attachments.isEmpty { return try decoder.decode(type, json: arguments.json) }
+        return try decoder.decode(type, from: .array(try arguments.values()))
     }
 }
 

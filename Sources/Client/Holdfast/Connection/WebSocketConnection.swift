@@ -150,6 +150,15 @@ public struct WebSocketConnection: Sendable {
         return try await body(self)
     }
 
+    /// An actor that runs on the connection's event loop; nil if the connection has none.
+    @usableFromInline package var eventLoop: (any Actor)? {
+        #if SwiftNIO
+            (transport.carrier as? WebSocketChannel)?.loop
+        #else
+            nil
+        #endif
+    }
+
     /// Connects and performs the opening handshake.
     ///
     /// If you can, use ``withConnection(to:configuration:_:)-(String,_,_)`` instead, which closes the connection by itself. In a build

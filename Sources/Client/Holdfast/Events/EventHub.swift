@@ -101,6 +101,7 @@ final class EventHub: @unchecked Sendable {
     func called(_ consumer: Share.Party, isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
         if Task.isCancelled { return false }
         await withTaskCancellationHandler {
+            _ = actor  // A task that waits on an actor resumes there directly.
             await withCheckedContinuation { place in
                 let mustWait = lock.withLock {
                     guard share.isWaiting(consumer) else { return false }

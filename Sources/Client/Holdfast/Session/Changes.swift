@@ -26,12 +26,13 @@ package import WebSocketRuntime
     }
 
     /// Returns after a change since `version`, or when the task is cancelled.
-    @usableFromInline package func next(after version: UInt64) async {
+    @usableFromInline package func next(after version: UInt64, isolation actor: isolated (any Actor)? = #isolation) async {
         let id = state.withLockedValue { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
         await withTaskCancellationHandler {
+            _ = actor  // A task that waits on an actor resumes there directly.
             await withCheckedContinuation { waiter in
                 let mustWait = state.withLockedValue { state in
                     guard state.version == version, !Task.isCancelled else { return false }

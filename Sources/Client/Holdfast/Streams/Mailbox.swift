@@ -79,7 +79,9 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     /// Waits for the next due value; nil after a normal end, or when the task is cancelled.
     ///
     /// - Parameter relieved: Called when paused reading may resume.
-    @inlinable package func next(relieved: () -> Void = {}) async throws(Failure) -> Output? {
+    @inlinable package func next(
+        isolation actor: isolated (any Actor)? = #isolation, relieved: () -> Void = {}
+    ) async throws(Failure) -> Output? {
         // Checked at each call: a slow consumer of a fast peer never waits.
         while !Task.isCancelled {
             let now = now
@@ -105,13 +107,14 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     }
 
     /// Waits until there is a reason to look again; returns false if the task is cancelled.
-    @inlinable func called() async -> Bool {
+    @inlinable func called(isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
         let id = state.withLockedValue { state in
             state.waits += 1
             return state.waits
         }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { place in
+            _ = actor  // A task that waits on an actor resumes there directly.
+            return await withCheckedContinuation { place in
                 let now = now
                 let (woken, answer) = state.withLockedValue { state -> (Place?, Bool) in
                     // The task was cancelled before its continuation was stored.
