@@ -192,14 +192,14 @@ extension Mailbox: EventSink where Failure == WebSocketError {
     // MARK: - Recipients
 
     /// Adds a recipient; returns an error if the client has ended.
-    fileprivate mutating func add(_ recipient: Recipient, of id: RequestID) -> WebSocketError?? {
+    @inlinable mutating func add(_ recipient: Recipient, of id: RequestID) -> WebSocketError?? {
         if let end { return end }
         recipients[id] = recipient
         if case .reply = recipient { replies += 1 }
         return nil
     }
 
-    @usableFromInline mutating func remove(_ id: RequestID) -> Recipient? {
+    @inlinable mutating func remove(_ id: RequestID) -> Recipient? {
         let recipient = recipients.removeValue(forKey: id)
         switch recipient {
         case .reply?: replies -= 1
@@ -245,7 +245,7 @@ extension Mailbox: EventSink where Failure == WebSocketError {
 
 extension ProtocolShell {
     /// Starts a request; if the client has ended or the task is cancelled, gives the recipient an error and returns false.
-    func begin<Rules>(_ recipient: ClientView<Rules>.Recipient, _ id: RequestID, _ command: Rules.Command) -> Bool
+    @inlinable func begin<Rules>(_ recipient: ClientView<Rules>.Recipient, _ id: RequestID, _ command: Rules.Command) -> Bool
     where View == ClientView<Rules> {
         let failure = self.command { view, _ -> (Rules.Command?, WebSocketError??) in
             // Checked under the lock, so that a later cancellation finds the recipient.
@@ -259,7 +259,7 @@ extension ProtocolShell {
     }
 
     /// Removes the recipient of a request, and tells the rules of the cancellation.
-    func cancel<Rules>(_ id: RequestID, with command: Rules.Command?) where View == ClientView<Rules> {
+    @inlinable func cancel<Rules>(_ id: RequestID, with command: Rules.Command?) where View == ClientView<Rules> {
         let recipient = self.command { view, _ -> (Rules.Command?, ClientView<Rules>.Recipient?) in
             let recipient = view.remove(id)
             return (recipient == nil ? nil : command, recipient)
@@ -299,5 +299,5 @@ extension WebSocketError {
     /// The error after this side has closed.
     static var over: WebSocketError { WebSocketError(TransportError(.closed, "the client is closed")) }
     /// The error for a cancelled wait.
-    static var abandoned: WebSocketError { WebSocketError(TransportError(.cancelled, "the wait was cancelled")) }
+    @usableFromInline static var abandoned: WebSocketError { WebSocketError(TransportError(.cancelled, "the wait was cancelled")) }
 }

@@ -55,7 +55,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     // MARK: - Commands
 
     /// Gives a command to the rules at once, with or without a connection; does not wait.
-    public func perform(_ command: Rules.Command) { shell.command(command) }
+    @inlinable public func perform(_ command: Rules.Command) { shell.command(command) }
 
     /// Gives a request to the rules, and waits for its last event.
     ///
@@ -67,7 +67,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   - cancel: Returns the command for the rules if the task is cancelled; nil: the rules get none, and the request continues
     ///     without a recipient.
     /// - Throws: `cancelled`, or the error of the socket if it ended first; `closed` if this side ended it, or the peer with 1000.
-    public func request(
+    @inlinable public func request(
         _ command: (RequestID) -> Rules.Command, cancel: (@Sendable (RequestID) -> Rules.Command)? = nil
     ) async throws(WebSocketError) -> Rules.Event {
         _ = await shell.waitForRoom()
@@ -141,7 +141,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.unfollow(mailbox) }
     }
 
-    private func nextRequest() -> RequestID {
+    @inlinable func nextRequest() -> RequestID {
         RequestID(
             lastRequest.withLockedValue { last in
                 last += 1
@@ -152,7 +152,7 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     // MARK: - State
 
     /// Reads the present rules under the lock; do not call this client from `body`.
-    public func read<Value>(_ body: (Rules) -> Value) -> Value { shell.access { _, rules in body(rules) } }
+    @inlinable public func read<Value>(_ body: (Rules) -> Value) -> Value { shell.access { _, rules in body(rules) } }
 
     /// The state of the protocol.
     public var state: ProtocolState { shell.access { view in view.state } }

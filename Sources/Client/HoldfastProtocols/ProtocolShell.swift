@@ -282,7 +282,7 @@ public import WebSocketRuntime
     ///
     /// - Parameter patience: The time limit; nil: no limit.
     /// - Returns: How long it waited; nil if there was room at once.
-    package func waitForRoom(within patience: Duration? = nil) async -> Duration? {
+    @usableFromInline package func waitForRoom(within patience: Duration? = nil) async -> Duration? {
         guard let queue = outgoing, queue.count >= OutgoingLimits.senders else { return nil }
         let start = time.now()
         if let patience {
