@@ -31,9 +31,10 @@ public struct GraphQLOptions: Sendable {
     public var operationLimit = 10_000
     /// Encodes variables and payloads; do not change it afterwards.
     public var encoder = JSONEncoder()
-    /// Decodes data; do not change it afterwards. Nil: `ValueDecoder` does, which is faster, and knows the usual forms of a `Date`.
+    /// Decodes data; nil: `ValueDecoder` does, which is faster.
     ///
-    /// It reads a `Date` as a text in the format of RFC 3339 or as seconds since 1970, and `Data` as Base64.
+    /// `ValueDecoder` reads a `Date` as a text in the format of RFC 3339 or as seconds since 1970, and `Data` as Base64. Do not change a
+    /// decoder that you set here afterwards.
     public var decoder: JSONDecoder?
 
     /// Creates the default options.
