@@ -54,8 +54,11 @@ func addForSure(_ key: String) async throws -> Int {
 // snippet.end
 
 // snippet.ANSWER
+// No question is missed from here on.
+let questions = socket.on(API.question)
+
 func answer() async throws {
-    for try await event in socket.on(API.question) {
+    for try await event in questions {
         guard case .event(let question) = event else { continue }
         try question.answer(question.content.0.n + 1, question.content.1)
         return
@@ -104,9 +107,8 @@ try await greet()
 await add("snippet")
 print("number", try await addForSure("again"))
 try await ask()
-async let answered: Void = answer()
 try await socket.emit("question-me")
-try await answered
+try await answer()
 let polling = reachable(url)
 print("over polling", try await polling.request("ask", ["hi"]).count)
 await polling.close()
