@@ -267,8 +267,8 @@ public final class GraphQLClient: Sendable {
 extension ValueDecoder {
     /// Decodes the data of responses.
     fileprivate static let graphQL: ValueDecoder = {
-        // The limit of the socket applies to the size, and Foundation's decoder has this limit of the depth.
-        var options = CodecOptions(limits: CodecLimits(maximumDepth: 512, maximumBytes: .max))
+        // The limit of the socket applies to the size. The depth has the usual limit, because event loops have small stacks.
+        var options = CodecOptions(limits: CodecLimits(maximumBytes: .max))
         options.readsBase64 = true
         return ValueDecoder(options: options)
     }()

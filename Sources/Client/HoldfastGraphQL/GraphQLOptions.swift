@@ -33,8 +33,8 @@ public struct GraphQLOptions: Sendable {
     public var encoder = JSONEncoder()
     /// Decodes data; nil: `ValueDecoder` does, which is faster.
     ///
-    /// `ValueDecoder` reads a `Date` as a text in the format of RFC 3339 or as seconds since 1970, and `Data` as Base64. Do not change a
-    /// decoder that you set here afterwards.
+    /// `ValueDecoder` reads a `Date` as a text in the format of RFC 3339 or as seconds since 1970, and `Data` as Base64. It
+    /// refuses data of more than 128 levels, which is then undecodable. Do not change a decoder that you set here afterwards.
     public var decoder: JSONDecoder?
 
     /// Creates the default options.
