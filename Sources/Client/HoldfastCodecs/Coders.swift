@@ -169,8 +169,8 @@ public struct ValueDecoder: Sendable {
 
     /// Returns the typed value that a JSON text encodes, without creating a `Value`; throws as ``MessagePackDecoder`` does.
     ///
-    /// It takes less than half of the time of Foundation's decoder. A `Date` is a text in the format of RFC 3339, or a number of seconds
-    /// since 1970. Bytes are Base64 if ``CodecOptions/readsBase64`` says so. A `Decimal` with a fraction is as exact as a `Double`.
+    /// A `Date` is a text in the format of RFC 3339, or a number of seconds since 1970. Bytes are Base64 if
+    /// ``CodecOptions/readsBase64`` says so. A `Decimal` with a fraction is as exact as a `Double`.
     public func decode<Target: Decodable>(_ type: Target.Type, json: RawSpan) throws -> Target {
         let bytes = try json.withUnsafeBytes { json in
             do throws(CodecError) {

@@ -56,7 +56,7 @@ public import WebSocketRuntime
 
     /// Handles the events of the socket until it ends.
     @inlinable package func follow(_ events: WebSocketEvents) async {
-        // SAFETY: only this task uses it, on one event loop after the other.
+        // SAFETY: only this task uses it, and never in two functions at once. It is not `Sendable`, so that an app cannot share one.
         nonisolated(unsafe) var events = events.makeAsyncIterator()
         var next = await events.next()
         while let event = next {
@@ -70,7 +70,7 @@ public import WebSocketRuntime
         finish(nil)
     }
 
-    /// Handles the messages of a connection; returns the first event about another or none.
+    /// Handles the messages of a connection; returns the first event that says that it is lost, or that there is a new one.
     ///
     /// - Parameter actor: The event loop of the connection. There no message changes threads, and an answer is sent in the same turn.
     @inlinable func read(
@@ -93,6 +93,7 @@ public import WebSocketRuntime
         return nil
     }
 
+    /// Handles an event that is no message of a connection in use.
     @usableFromInline func handle(_ event: WebSocketEvent) {
         switch event {
         case .state(.connected): break
