@@ -170,6 +170,8 @@ let package = Package(
         .target(
             name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
             swiftSettings: pure),
+        .target(
+            name: "DocumentCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/DocumentCore", swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -386,6 +388,7 @@ let package = Package(
             name: "RoomCoreTests",
             dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
             swiftSettings: strict),
+        .testTarget(name: "DocumentCoreTests", dependencies: ["MachineCore", "CodecCore", "DocumentCore"], swiftSettings: strict),
         // Does anything to a client and a router of WAMP, and judges what they make of it: tests by chance, the fuzzer by bytes.
         .target(
             name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore"], path: "Tests/WAMPAudit",

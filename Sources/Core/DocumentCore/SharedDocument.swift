@@ -1,0 +1,126 @@
+public import MachineCore
+
+/// A document that many edit at once, and that ends equal everywhere: texts, arrays, maps and XML in the formats of Yjs.
+///
+/// It is a value. Edits take effect at once; ``commit(_:)`` ends a transaction and returns the update for the other copies. Updates of
+/// others go to ``apply(_:_:)``, in any order and however often. Indices count UTF-16 units, as `NSRange` and JavaScript do.
+///
+/// Copies are cheap until one of them changes. Blocks of a document are never lost by a bad update: an update is read and checked as a
+/// whole first.
+public struct SharedDocument: Sendable {
+    var store = Store()
+    private var pending = Pending()
+    /// Updates of edits that were committed because another update came.
+    private var unsent: [[UInt8]] = []
+    /// The identity of this copy, under which its edits are known everywhere.
+    public private(set) var client: UInt64
+    private(set) var ownNumber: Int32
+    /// The most blocks that may wait for others before updates are refused.
+    public var maximumPending = 1_000_000
+
+    /// Creates an empty document.
+    ///
+    /// - Parameters:
+    ///   - client: The identity of this copy, at most 2^53 − 1. Draw a new one for each session of the document, for example 32 random
+    ///     bits: if two copies edit under one identity, the documents differ for ever.
+    ///   - keepsDeleted: Whether the content of what is deleted stays in the document.
+    public init(client: UInt64, keepsDeleted: Bool = false) {
+        self.client = client
+        ownNumber = store.contents.clients.intern(client)
+        store.collects = !keepsDeleted
+    }
+
+    /// Whether blocks or deletions wait for an update that has not come yet.
+    public var isPending: Bool { !pending.isEmpty }
+
+    /// Whether another copy edits under the identity of this one. Draw a new identity then (``rename(to:)``).
+    public private(set) var isClientTaken = false
+
+    /// Gives this copy a new identity for the edits to come.
+    public mutating func rename(to client: UInt64) {
+        self.client = client
+        ownNumber = store.contents.clients.intern(client)
+        isClientTaken = false
+    }
+
+    // MARK: - Updates
+
+    /// Applies an update. What it has new takes effect, and what needs other updates waits for them.
+    ///
+    /// - Throws: A ``DocumentError`` if the update cannot be read, or if too much waits. The document is then as it was before.
+    public mutating func apply(_ bytes: [UInt8], _ version: UpdateVersion = .v1) throws(DocumentError) {
+        try integrate(bytes, version)
+        _ = store.finish(nil)
+    }
+
+    /// Applies an update and notes it for undo, as if the user had made it: for example an update from another window of the same user.
+    ///
+    /// - Throws: A ``DocumentError``, as ``apply(_:_:)`` does.
+    public mutating func apply(_ bytes: [UInt8], _ version: UpdateVersion = .v1, noting undo: inout DocumentUndo, at moment: Moment)
+        throws(DocumentError)
+    {
+        try integrate(bytes, version)
+        if !store.changes.isEmpty { undo.note(&store, at: moment) }
+        _ = store.finish(nil)
+    }
+
+    private mutating func integrate(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
+        let checkpoint = store.contents.checkpoint
+        let update: Update
+        do throws(DocumentError) {
+            var reader = try UpdateReader(bytes, version)
+            update = try reader.read(into: &store.contents)
+            if !pending.isEmpty, pending.count + update.blocks.count + update.deletes.ranges.count > maximumPending {
+                throw DocumentError(.tooLarge)
+            }
+        } catch {
+            store.contents.restore(checkpoint)
+            throw error
+        }
+        finishEdits()
+        // Servers send every update back to its author. It must not leave its texts behind.
+        if update.blocks.allSatisfy({ $0.kind == .skip || $0.end <= store.next($0.id.client) || pending.holds($0) }),
+            update.deletes.ranges.allSatisfy({ $0.client < checkpoint.clients })
+        {
+            store.contents.restore(checkpoint)
+        }
+        let next = store.next(ownNumber)
+        pending.apply(update, to: &store)
+        if store.next(ownNumber) != next { isClientTaken = true }
+    }
+
+    /// Ends a transaction of edits that nobody has committed. The next commit returns them.
+    mutating func finishEdits() {
+        if !store.changes.isEmpty, let update = store.finish(.v1) { unsent.append(update) }
+        store.cursor = nil
+    }
+
+    /// Ends a transaction: returns the update of all edits since the last call, or nil if nothing changed.
+    public mutating func commit(_ version: UpdateVersion = .v1) -> [UInt8]? {
+        let update = store.finish(version)
+        guard !unsent.isEmpty else { return update }
+        var all = unsent
+        unsent = []
+        if version == .v2 { all = all.compactMap { try? DocumentUpdate.convert($0, from: .v1, to: .v2) } }
+        return try? DocumentUpdate.merge(all + (update.map { [$0] } ?? []), version)
+    }
+
+    /// Returns an update with everything that a copy with this state vector lacks, and with what waits here.
+    ///
+    /// - Throws: A ``DocumentError`` if the state vector cannot be read.
+    public func update(since stateVector: [UInt8]? = nil, _ version: UpdateVersion = .v1) throws(DocumentError) -> [UInt8] {
+        let known = try stateVector.map { bytes throws(DocumentError) in try DocumentUpdate.stateVector(bytes) } ?? [:]
+        let update = store.write(since: known, version)
+        guard isPending else { return update }
+        var rest = pending.update(store.contents)
+        rest.drop(known)
+        return try DocumentUpdate.merge([update, rest.write(version)], version)
+    }
+
+    /// The state vector: each client's next clock. Another copy answers it with what is missing here.
+    public var stateVector: [UInt8] {
+        var writer = UpdateWriter(.v1, store.contents)
+        writer.stateVector(store.stateVector)
+        return writer.finish()
+    }
+}

@@ -1,0 +1,180 @@
+/// What came before something that it needs, and what it waits for.
+///
+/// Yjs keeps one missing clock for each client and can lose the condition of a block that waits; such blocks then wait for ever. Here each
+/// client's queue names the one unit that its next block needs, and the arrival of this unit wakes it.
+struct Pending: Sendable {
+    /// The blocks of each client that wait, by ascending clock.
+    private(set) var queues: [Int32: Queue] = [:]
+    /// The clients that wait for a unit of a client.
+    private var waiters: [Int32: [Waiter]] = [:]
+    /// Deletions of updates of which blocks wait. A deletion of the old value must not come before the new value.
+    private var held: [Held] = []
+    /// Deletions of units that are not here yet.
+    private var deletes = IDSet()
+
+    struct Queue: Sendable {
+        var blocks: ContiguousArray<Block>
+        var head = 0
+        var need: BlockID?
+        var left: ArraySlice<Block> { blocks[head...] }
+    }
+
+    private struct Waiter: Sendable {
+        var clock: Int32
+        var client: Int32
+    }
+
+    private struct Held: Sendable {
+        /// Up to where blocks must be here, for each client.
+        var needs: [(client: Int32, clock: Int32)]
+        var deletes: IDSet
+    }
+
+    var isEmpty: Bool { queues.isEmpty && held.isEmpty && deletes.isEmpty }
+
+    /// The number of blocks and ranges that wait.
+    var count: Int {
+        queues.values.reduce(0) { $0 + $1.left.count } + held.reduce(0) { $0 + $1.deletes.ranges.count } + deletes.ranges.count
+    }
+
+    /// Integrates an update as far as possible, and keeps the rest.
+    mutating func apply(_ update: Update, to store: inout Store) {
+        var work: [Int32] = []
+        for run in update.runs {
+            // The usual update follows what is here and waits for nothing.
+            let first = queues[run.client] == nil ? integrate(update.blocks[run.blocks], &store, &work) : run.blocks.lowerBound
+            if first < run.blocks.upperBound {
+                enqueue(update.blocks[first..<run.blocks.upperBound], run.client, work: &work)
+            }
+        }
+        while let client = work.popLast() { proceed(client, &store, &work) }
+
+        var needs: [(client: Int32, clock: Int32)] = []
+        if !queues.isEmpty {
+            for run in update.runs where queues[run.client] != nil {
+                let end = update.blocks[run.blocks.upperBound - 1].end
+                if end > store.next(run.client) { needs.append((run.client, end)) }
+            }
+        }
+        if needs.isEmpty {
+            delete(update.deletes, &store)
+        } else if !update.deletes.isEmpty {
+            held.append(Held(needs: needs, deletes: update.deletes))
+        }
+        if !store.changes.clients.isEmpty { retryDeletes(&store) }
+    }
+
+    /// Integrates blocks until one has to wait. Returns its index.
+    private mutating func integrate(_ blocks: ArraySlice<Block>, _ store: inout Store, _ work: inout [Int32]) -> Int {
+        for (index, block) in zip(blocks.indices, blocks) {
+            if block.kind == .skip || block.end <= store.next(block.id.client) { continue }
+            if block.id.clock > store.next(block.id.client) || store.missing(block) != nil { return index }
+            store.integrate(remote: block)
+            wake(block.id.client, store, &work)
+        }
+        return blocks.endIndex
+    }
+
+    private mutating func enqueue(_ blocks: ArraySlice<Block>, _ client: Int32, work: inout [Int32]) {
+        work.append(client)
+        let more = blocks.lazy.filter { $0.kind != .skip }
+        guard let queue = queues[client] else {
+            if !more.isEmpty { queues[client] = Queue(blocks: ContiguousArray(more)) }
+            return
+        }
+        // The longest comes first of those that begin alike, so that the others are known when their turn comes.
+        let sorted = (Array(queue.left) + more).sorted { ($0.id.clock, $1.end) < ($1.id.clock, $0.end) }
+        var kept: ContiguousArray<Block> = []
+        for block in sorted where kept.last.map({ block.end > $0.end }) ?? true { kept.append(block) }
+        queues[client] = Queue(blocks: kept)
+    }
+
+    /// Integrates a client's queue until its next block has to wait.
+    private mutating func proceed(_ client: Int32, _ store: inout Store, _ work: inout [Int32]) {
+        guard var queue = queues.removeValue(forKey: client) else { return }
+        queue.need = nil
+        while queue.head < queue.blocks.count {
+            let block = queue.blocks[queue.head]
+            if block.end > store.next(client) {
+                let need =
+                    block.id.clock > store.next(client)
+                    ? BlockID(client: client, clock: block.id.clock - 1) : store.missing(block)
+                if let need {
+                    queue.need = need
+                    waiters[need.client, default: []].append(Waiter(clock: need.clock, client: client))
+                    break
+                }
+                store.integrate(remote: block)
+                wake(client, store, &work)
+            }
+            queue.head += 1
+        }
+        if queue.head < queue.blocks.count { queues[client] = queue }
+    }
+
+    /// Puts the clients to work whose unit is here now.
+    private mutating func wake(_ client: Int32, _ store: Store, _ work: inout [Int32]) {
+        guard !waiters.isEmpty, let waiting = waiters.removeValue(forKey: client) else { return }
+        var rest: [Waiter] = []
+        for waiter in waiting {
+            // A queue that found another need in the meantime has a waiter of its own for it.
+            guard queues[waiter.client]?.need == BlockID(client: client, clock: waiter.clock) else { continue }
+            if waiter.clock < store.next(client) { work.append(waiter.client) } else { rest.append(waiter) }
+        }
+        if !rest.isEmpty { waiters[client] = rest }
+    }
+
+    /// Whether a block waits already.
+    func holds(_ block: Block) -> Bool {
+        guard let queue = queues[block.id.client] else { return false }
+        return queue.left.contains { $0.id.clock <= block.id.clock && $0.end >= block.end }
+    }
+
+    // MARK: - Deletions
+
+    /// Deletes what is here, and keeps the rest.
+    private mutating func delete(_ set: IDSet, _ store: inout Store) {
+        for range in set.ranges {
+            let known = min(max(store.next(range.client), range.clock), range.end)
+            if known > range.clock { store.delete(IDSet.Range(client: range.client, clock: range.clock, length: known - range.clock)) }
+            if known < range.end { deletes.insert(BlockID(client: range.client, clock: known), range.end - known) }
+        }
+        deletes.sort()
+    }
+
+    private mutating func retryDeletes(_ store: inout Store) {
+        if !held.isEmpty {
+            let ready = held.filter { $0.needs.allSatisfy { store.next($0.client) >= $0.clock } }
+            held.removeAll { $0.needs.allSatisfy { store.next($0.client) >= $0.clock } }
+            for held in ready { delete(held.deletes, &store) }
+        }
+        guard !deletes.isEmpty, deletes.ranges.contains(where: { $0.clock < store.next($0.client) }) else { return }
+        let all = deletes
+        deletes.removeAll()
+        delete(all, &store)
+    }
+
+    /// What waits, as an update: others may be able to use it.
+    func update(_ contents: Contents) -> Unbound {
+        var rest = Unbound(contents: contents)
+        for (client, queue) in queues {
+            let start = rest.update.blocks.count
+            rest.update.blocks += queue.left
+            rest.update.runs.append(Update.Run(client: client, blocks: start..<rest.update.blocks.count))
+        }
+        rest.update.deletes = deletes
+        for held in held { rest.update.deletes.formUnion(held.deletes) }
+        rest.merge()
+        return rest
+    }
+}
+
+extension Store {
+    /// The unit of another client that a block needs and that is not here, or nil.
+    func missing(_ block: Block) -> BlockID? {
+        if !block.origin.isNone, block.origin.client != block.id.client, !has(block.origin) { return block.origin }
+        if !block.rightOrigin.isNone, block.rightOrigin.client != block.id.client, !has(block.rightOrigin) { return block.rightOrigin }
+        if block.isParentID, block.parentID.client != block.id.client, !has(block.parentID) { return block.parentID }
+        return nil
+    }
+}
