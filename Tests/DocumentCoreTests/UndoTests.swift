@@ -4,8 +4,9 @@ import MachineCore
 import Testing
 
 @Suite struct `Undo of shared documents` {
-    /// A copy that got the vector's updates must equal a copy that got ours. The bytes may differ: Yjs adds ranges to its updates that
-    /// were deleted before.
+    /// A copy that got the vector's updates must equal a copy that got ours.
+    ///
+    /// The bytes may differ: Yjs adds ranges to its updates that were deleted before.
     @Test func `does what Yjs does, with edits of others in between`() throws {
         for (number, vector) in try Vectors.lines("undo").enumerated() {
             var script = Script(client: 10), theirs = Script(client: 30), ours = Script(client: 31)

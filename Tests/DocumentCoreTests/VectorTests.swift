@@ -64,6 +64,13 @@ import Testing
             try script.document.apply(vector["full"]?.bytes(.v2) ?? [], .v2)
             #expect(script.dump.sorted == (vector["end"] ?? .null).sorted)
             for version in UpdateVersion.allCases {
+                let bytes = vector["snapshot"]?.bytes(version) ?? []
+                let snapshot = try DocumentSnapshot(bytes, version)
+                #expect(snapshot.bytes(version) == bytes)
+                var past = Script(client: 2, keepsDeleted: true)
+                try past.document.apply(script.document.update(at: snapshot, version), version)
+                #expect(past.dump.sorted == (vector["at"] ?? .null).sorted)
+                #expect(past.document.snapshot.bytes(version) == bytes)
                 #expect(try script.document.update(version).canonical(version) == vector["full"]?.bytes(version).canonical(version))
                 #expect(
                     try script.document.update(since: vector.bytes("sv"), version).canonical(version)

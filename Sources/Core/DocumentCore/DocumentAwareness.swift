@@ -27,9 +27,13 @@ public struct DocumentAwareness: Sendable {
     public static let renewal = Duration.seconds(15)
     /// The time without a sign after which a client counts as gone.
     public static let timeout = Duration.seconds(30)
-    /// The most clients whose states are kept. Further ones are ignored.
+    /// The most clients whose states are kept.
+    ///
+    /// Further ones are ignored.
     public static let maximumClients = 10_000
-    /// The most bytes of one state. A longer one is refused.
+    /// The most bytes of one state.
+    ///
+    /// A longer one is refused.
     public static let maximumStateSize = 64 << 10
 
     /// The client of this copy.
@@ -42,13 +46,17 @@ public struct DocumentAwareness: Sendable {
     /// The states of all clients that are here, this one included.
     public var states: [UInt64: DocumentValue] { peers.compactMapValues(\.state) }
 
-    /// Sets the own state, or leaves with nil. The first clock is 1, because y-protocols takes 0 for known. Returns the update for the others.
+    /// Sets the own state, or leaves with nil.
+    ///
+    /// The first clock is 1, because y-protocols takes 0 for known. Returns the update for the others.
     public mutating func set(_ state: DocumentValue?, at moment: Moment) -> [UInt8] {
         peers[client] = Peer(clock: peers[client].map { $0.clock + 1 } ?? 1, state: state, seen: moment)
         return update(of: [client])
     }
 
-    /// An update with the states of these clients, or of all that are here. Clients that left count as gone.
+    /// An update with the states of these clients, or of all that are here.
+    ///
+    /// Clients that left count as gone.
     public func update(of clients: [UInt64]? = nil) -> [UInt8] {
         let clients = (clients ?? peers.filter { $0.value.state != nil }.keys.sorted()).filter { peers[$0] != nil }
         var writer = Lib0Writer()
@@ -114,7 +122,9 @@ public struct DocumentAwareness: Sendable {
         }.min()
     }
 
-    /// Drops clients that gave no sign for 30 seconds, and renews the own state. Returns what changed; ``Change/answer`` is to be sent.
+    /// Drops clients that gave no sign for 30 seconds, and renews the own state.
+    ///
+    /// Returns what changed; ``Change/answer`` is to be sent.
     public mutating func wake(at moment: Moment) -> Change {
         var change = Change()
         for (client, peer) in peers where client != self.client && peer.seen + Self.timeout <= moment {

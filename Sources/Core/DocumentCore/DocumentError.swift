@@ -22,7 +22,9 @@ public struct DocumentError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let tooDeep = Code(kind: .tooDeep)
         /// The update holds more blocks, or a larger clock, than this library accepts.
         public static let tooLarge = Code(kind: .tooLarge)
-        /// A block has a kind of content that this library does not know. Its length is unknown, so the update cannot be read.
+        /// A block has a kind of content that this library does not know.
+        ///
+        /// Its length is unknown, so the update cannot be read.
         public static let unknownContent = Code(kind: .unknownContent)
         /// A shared type is of a kind that this library does not know.
         public static let unknownType = Code(kind: .unknownType)

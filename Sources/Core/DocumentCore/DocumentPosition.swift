@@ -46,7 +46,9 @@ public struct DocumentPosition: Hashable, Sendable {
         side = isNegative ? .before : .after
     }
 
-    /// Reads the JSON of Yjs's `relativePositionToJSON`, as editors put it into awareness. Nil if it is none.
+    /// Reads the JSON of Yjs's `relativePositionToJSON`, as editors put it into awareness.
+    ///
+    /// Nil if it is none.
     public init?(_ json: DocumentValue) {
         func unit(_ key: String) -> UnitID? {
             guard let value = json[key], case .number(let client)? = value["client"], case .number(let clock)? = value["clock"],
@@ -109,7 +111,7 @@ extension SharedDocument {
         try check(type, upTo: index)
         let branch = store.contents.branches[Int(type.branch)]
         var position = DocumentPosition(
-            unit: nil, root: branch.root < 0 ? nil : store.contents.names[branch.root],
+            unit: nil, root: branch.root < 0 ? nil : store.contents.name(branch.root),
             type: branch.block < 0 ? nil : unit(store.blocks[Int(branch.block)].id), side: side)
         if side == .before, index == 0 { return position }
         var left = Int32(side == .before ? index - 1 : index), block = branch.first
@@ -128,7 +130,9 @@ extension SharedDocument {
 
     private func unit(_ id: BlockID) -> UnitID { UnitID(client: store.contents.clients[id.client], clock: Int(id.clock)) }
 
-    /// Where a position is now. Nil if its unit has not come yet, or if its type is gone.
+    /// Where a position is now.
+    ///
+    /// Nil if its unit has not come yet, or if its type is gone.
     ///
     /// A deleted unit counts as its place. A position follows what undo made again.
     public func index(of position: DocumentPosition) -> (type: SharedType, index: Int)? {

@@ -37,7 +37,7 @@ public enum DocumentValue: Hashable, Sendable {
 
     /// The value of a key of an object, or nil.
     public subscript(key: String) -> DocumentValue? {
-        if case .object(let entries) = self { entries.last { $0.key == key }?.value } else { nil }
+        if case .object(let entries) = self { entries.last { $0.key.utf8.elementsEqual(key.utf8) }?.value } else { nil }
     }
 
     /// Whether JavaScript's `===` holds for both values.
@@ -46,6 +46,7 @@ public enum DocumentValue: Hashable, Sendable {
     func isIdentical(to other: DocumentValue) -> Bool {
         switch (self, other) {
         case (.number(let one), .number(let two)): one == two
+        case (.text(let one), .text(let two)): one.utf8.elementsEqual(two.utf8)
         case (.array, _), (.object, _), (.bytes, _): false
         default: self == other
         }
@@ -55,11 +56,12 @@ public enum DocumentValue: Hashable, Sendable {
     func isSameMark(as other: DocumentValue) -> Bool {
         switch (self, other) {
         case (.object(let one), .object(let two)):
-            one.count == two.count
-                && one.allSatisfy { entry in two.contains { $0.key == entry.key && $0.value.isIdentical(to: entry.value) } }
+            guard one.count == two.count else { return false }
+            let values = Dictionary(two.map { (Contents.Name(text: $0.key), $0.value) }) { $1 }
+            return one.allSatisfy { values[Contents.Name(text: $0.key)]?.isIdentical(to: $0.value) ?? false }
         case (.array(let one), .array(let two)):
-            one.count == two.count && zip(one, two).allSatisfy { $0.isIdentical(to: $1) }
-        default: isIdentical(to: other)
+            return one.count == two.count && zip(one, two).allSatisfy { $0.isIdentical(to: $1) }
+        default: return isIdentical(to: other)
         }
     }
 }

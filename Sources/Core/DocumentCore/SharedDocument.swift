@@ -33,7 +33,9 @@ public struct SharedDocument: Sendable {
     /// Whether blocks or deletions wait for an update that has not come yet.
     public var isPending: Bool { !pending.isEmpty }
 
-    /// Whether another copy edits under the identity of this one. Draw a new identity then (``rename(to:)``).
+    /// Whether another copy edits under the identity of this one.
+    ///
+    /// Draw a new identity then (``rename(to:)``).
     public private(set) var isClientTaken = false
 
     /// Gives this copy a new identity for the edits to come.
@@ -43,14 +45,19 @@ public struct SharedDocument: Sendable {
         isClientTaken = false
     }
 
+    /// The number of blocks of which the document consists.
+    public var blockCount: Int { store.clients.reduce(0) { $0 + $1.count } }
+
     // MARK: - Updates
 
-    /// Applies an update. What it has new takes effect, and what needs other updates waits for them.
+    /// Applies an update.
+    ///
+    /// What it has new takes effect, and what needs other updates waits for them.
     ///
     /// - Throws: A ``DocumentError`` if the update cannot be read, or if too much waits. The document is then as it was before.
     public mutating func apply(_ bytes: [UInt8], _ version: UpdateVersion = .v1) throws(DocumentError) {
         try integrate(bytes, version)
-        _ = store.finish(nil)
+        finishRemote()
     }
 
     /// Applies an update and notes it for undo, as if the user had made it: for example an update from another window of the same user.
@@ -61,7 +68,13 @@ public struct SharedDocument: Sendable {
     {
         try integrate(bytes, version)
         if !store.changes.isEmpty { undo.note(&store, at: moment) }
+        finishRemote()
+    }
+
+    private mutating func finishRemote() {
         _ = store.finish(nil)
+        // What waits refers to the pools, too.
+        if pending.isEmpty { store.compactIfNeeded() }
     }
 
     private mutating func integrate(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
@@ -85,19 +98,25 @@ public struct SharedDocument: Sendable {
             store.contents.restore(checkpoint)
         }
         let next = store.next(ownNumber)
+        if update.runs.contains(where: { $0.client == ownNumber && update.blocks[$0.blocks.upperBound - 1].end > next })
+            || update.deletes.ranges.contains(where: { $0.client == ownNumber && $0.end > next })
+        {
+            isClientTaken = true
+        }
         pending.apply(update, to: &store)
-        if store.next(ownNumber) != next { isClientTaken = true }
     }
 
-    /// Ends a transaction of edits that nobody has committed. The next commit returns them.
+    /// Ends a transaction of edits that nobody has committed.
+    ///
+    /// The next commit returns them.
     mutating func finishEdits() {
         if !store.changes.isEmpty, let update = store.finish(.v1) { unsent.append(update) }
-        store.cursor = nil
     }
 
     /// Ends a transaction: returns the update of all edits since the last call, or nil if nothing changed.
     public mutating func commit(_ version: UpdateVersion = .v1) -> [UInt8]? {
         let update = store.finish(version)
+        if pending.isEmpty { store.compactIfNeeded() }
         guard !unsent.isEmpty else { return update }
         var all = unsent
         unsent = []
@@ -117,9 +136,11 @@ public struct SharedDocument: Sendable {
         return try DocumentUpdate.merge([update, rest.write(version)], version)
     }
 
-    /// The state vector: each client's next clock. Another copy answers it with what is missing here.
+    /// The state vector: each client's next clock.
+    ///
+    /// Another copy answers it with what is missing here.
     public var stateVector: [UInt8] {
-        var writer = UpdateWriter(.v1, store.contents)
+        var writer = UpdateWriter(.v1)
         writer.stateVector(store.stateVector)
         return writer.finish()
     }

@@ -84,7 +84,9 @@ struct Lib0Reader {
         return text
     }
 
-    /// A string as UTF-16 units, appended to `units`. Returns the number of units.
+    /// A string as UTF-16 units, appended to `units`.
+    ///
+    /// Returns the number of units.
     mutating func units(into units: inout ContiguousArray<UInt16>) throws(DocumentError) -> Int {
         let part = try part()
         let utf8 = bytes[part.position..<part.end], before = units.count

@@ -37,18 +37,17 @@ struct Lib0Writer {
         bytes += text.utf8
     }
 
-    /// Writes UTF-16 units as a string. A lone surrogate becomes U+FFFD.
+    /// Writes UTF-16 units as a string.
+    ///
+    /// A lone surrogate becomes U+FFFD.
     mutating func string(_ units: ArraySlice<UInt16>) {
-        if units.allSatisfy({ $0 < 0x80 }) { uint(units.count) } else { uint(String(decoding: units, as: UTF16.self).utf8.count) }
-        append(units)
-    }
-
-    /// Appends UTF-16 units as UTF-8.
-    mutating func append(_ units: ArraySlice<UInt16>) {
         if units.allSatisfy({ $0 < 0x80 }) {
-            for unit in units { bytes.append(UInt8(truncatingIfNeeded: unit)) }
+            uint(units.count)
+            bytes.append(utf16: units)
         } else {
-            bytes += String(decoding: units, as: UTF16.self).utf8
+            var utf8: [UInt8] = []
+            utf8.append(utf16: units)
+            byteString(utf8)
         }
     }
 
@@ -94,5 +93,58 @@ struct Lib0Writer {
             byte(116)
             byteString(data)
         }
+    }
+}
+
+extension [UInt8] {
+    /// Appends UTF-16 units as UTF-8, a lone surrogate as U+FFFD.
+    ///
+    /// The standard library transcodes unit by unit through its generic parser, which takes most of the time of reading a text.
+    mutating func append(utf16 units: ArraySlice<UInt16>) {
+        reserveCapacity(count + units.count)
+        var lead: UInt32?
+        for unit in units {
+            let unit = UInt32(unit)
+            if let high = lead {
+                lead = nil
+                if unit & 0xFC00 == 0xDC00 {
+                    append(scalar: 0x10000 + (high & 0x3FF) << 10 | unit & 0x3FF)
+                    continue
+                }
+                append(scalar: 0xFFFD)
+            }
+            if unit < 0x80 {
+                append(UInt8(truncatingIfNeeded: unit))
+            } else if unit & 0xFC00 == 0xD800 {
+                lead = unit
+            } else {
+                append(scalar: unit & 0xFC00 == 0xDC00 ? 0xFFFD : unit)
+            }
+        }
+        if lead != nil { append(scalar: 0xFFFD) }
+    }
+
+    private mutating func append(scalar: UInt32) {
+        func tail(_ shift: UInt32) { append(UInt8(truncatingIfNeeded: scalar >> shift & 0x3F | 0x80)) }
+        switch scalar {
+        case ..<0x800: append(UInt8(truncatingIfNeeded: scalar >> 6 | 0xC0))
+        case ..<0x10000:
+            append(UInt8(truncatingIfNeeded: scalar >> 12 | 0xE0))
+            tail(6)
+        default:
+            append(UInt8(truncatingIfNeeded: scalar >> 18 | 0xF0))
+            tail(12)
+            tail(6)
+        }
+        tail(0)
+    }
+}
+
+extension String {
+    /// The text of UTF-16 units, with U+FFFD for a lone surrogate.
+    init(utf16 units: ArraySlice<UInt16>) {
+        var utf8: [UInt8] = []
+        utf8.append(utf16: units)
+        self.init(decoding: utf8, as: UTF8.self)
     }
 }

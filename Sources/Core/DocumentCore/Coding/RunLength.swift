@@ -1,7 +1,9 @@
 // The run-length coders of lib0 (encoding.js: RleEncoder, UintOptRleEncoder, IntDiffOptRleEncoder, StringEncoder). Version 2 of the
 // update format keeps one of them for each column.
 
-/// Writes a byte, and how often it repeats. The last run has no count.
+/// Writes a byte, and how often it repeats.
+///
+/// The last run has no count.
 struct ByteRunWriter {
     private var out = Lib0Writer()
     private var last: UInt8 = 0
@@ -20,7 +22,9 @@ struct ByteRunWriter {
     var bytes: [UInt8] { out.bytes }
 }
 
-/// Reads what ``ByteRunWriter`` writes. The last byte repeats without end.
+/// Reads what ``ByteRunWriter`` writes.
+///
+/// The last byte repeats without end.
 struct ByteRunReader {
     private var reader: Lib0Reader
     private var last: UInt8 = 0
@@ -40,7 +44,9 @@ struct ByteRunReader {
     }
 }
 
-/// Writes numbers. A number that repeats is written with a minus, and with its count.
+/// Writes numbers.
+///
+/// A number that repeats is written with a minus, and with its count.
 struct NumberRunWriter {
     private var out = Lib0Writer()
     private var last: UInt64 = 0
@@ -87,7 +93,9 @@ struct NumberRunReader {
     }
 }
 
-/// Writes the differences between numbers. The lowest bit says whether a count follows.
+/// Writes the differences between numbers.
+///
+/// The lowest bit says whether a count follows.
 struct DifferenceRunWriter {
     private var out = Lib0Writer()
     private var last: Int64 = 0
@@ -151,7 +159,7 @@ struct StringRunWriter {
     }
 
     mutating func write(_ units: ArraySlice<UInt16>) {
-        text.append(units)
+        text.bytes.append(utf16: units)
         lengths.write(UInt64(units.count))
     }
 
@@ -186,7 +194,7 @@ struct StringRunReader {
 
     mutating func read() throws(DocumentError) -> String {
         let range = try next()
-        return String(decoding: units[range], as: UTF16.self)
+        return String(utf16: units[range])
     }
 
     mutating func read(into units: inout ContiguousArray<UInt16>) throws(DocumentError) -> Int {

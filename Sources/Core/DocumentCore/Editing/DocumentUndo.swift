@@ -9,7 +9,9 @@ public struct DocumentUndo: Sendable {
     private struct Step {
         var insertions = IDSet()
         var deletions = IDSet()
-        /// The clients of the deletions, in the order in which they came. It decides what is made again first.
+        /// The clients of the deletions, in the order in which they came.
+        ///
+        /// It decides what is made again first.
         var clients: [Int32] = []
     }
 
@@ -36,7 +38,9 @@ public struct DocumentUndo: Sendable {
     /// Ends the current step: the next edit begins a new one.
     public mutating func endStep() { last = nil }
 
-    /// Takes back the last step that still has an effect, and returns the update. Nil if nothing changed.
+    /// Takes back the last step that still has an effect, and returns the update.
+    ///
+    /// Nil if nothing changed.
     public mutating func undo(_ document: inout SharedDocument, _ version: UpdateVersion = .v1) -> [UInt8]? {
         document.finishEdits()
         while document.store.changes.isEmpty, let step = undoSteps.popLast() { revert(step, &document) }
@@ -45,7 +49,9 @@ public struct DocumentUndo: Sendable {
         return document.commit(version)
     }
 
-    /// Makes the step again that was taken back last, and returns the update. Nil if nothing changed.
+    /// Makes the step again that was taken back last, and returns the update.
+    ///
+    /// Nil if nothing changed.
     public mutating func redo(_ document: inout SharedDocument, _ version: UpdateVersion = .v1) -> [UInt8]? {
         document.finishEdits()
         while document.store.changes.isEmpty, let step = redoSteps.popLast() { revert(step, &document) }
@@ -140,7 +146,9 @@ extension SharedDocument {
         return commit(version)
     }
 
-    /// Makes a deleted block again, where it was. Does nothing if its parent is gone for good, or if another has set its key since.
+    /// Makes a deleted block again, where it was.
+    ///
+    /// Does nothing if its parent is gone for good, or if another has set its key since.
     fileprivate mutating func redo(_ index: Int32, _ wanted: Set<Int32>, _ insertions: IDSet) {
         // The parents that have to be made again first. Not by recursion, because the depth may be any.
         var chain = [index]
@@ -244,16 +252,16 @@ extension Store {
         }
     }
 
-    /// The blocks of a set, client by client. Collected ones are left out.
+    /// The blocks of a set, client by client.
+    ///
+    /// Collected ones are left out.
     fileprivate func blocks(of set: IDSet, _ clients: [Int32]) -> [Int32] {
         var found: [Int32] = []
         for client in clients {
             for range in set.ranges where range.client == client {
-                var place = place(BlockID(client: client, clock: range.clock))
-                let list = self.clients[Int(client)]
-                while place < list.blocks.count, list.clocks[place] < range.end {
-                    if blocks[Int(list.blocks[place])].kind != .collected { found.append(list.blocks[place]) }
-                    place += 1
+                for index in self.clients[Int(client)].blocks(from: place(BlockID(client: client, clock: range.clock))) {
+                    if blocks[Int(index)].id.clock >= range.end { break }
+                    if blocks[Int(index)].kind != .collected { found.append(index) }
                 }
             }
         }

@@ -6,6 +6,7 @@ extension SharedDocument {
     /// - Throws: A ``DocumentError`` if the type is gone or the index lies outside.
     public mutating func insert(_ nodes: [NewNode], at index: Int, in type: SharedType) throws(DocumentError) {
         try check(type, upTo: index)
+        try checkRoom(for: 2 * nodes.count)
         let position = store.position(type.branch, Int32(index)), right = store.right(of: position)
         var left = position.left, values: [DocumentValue] = []
         // Plain values in a row share a block.
@@ -57,17 +58,20 @@ extension SharedDocument {
     /// - Throws: A ``DocumentError`` if the type is gone.
     @discardableResult public mutating func set(_ key: String, to node: NewNode, in type: SharedType) throws(DocumentError) -> SharedType? {
         try check(type)
-        let name = store.contents.names.intern(key), (kind, content) = content(node)
+        try checkRoom(for: 2)
+        let name = store.contents.number(ofName: key), (kind, content) = content(node)
         insert(kind, content: content, between: store.contents.branches[Int(type.branch)].map[name], -1, in: type.branch, key: name)
         return kind == .type ? SharedType(branch: content) : nil
     }
 
-    /// Removes a key of a map, or an attribute of XML. Nothing happens if there is none.
+    /// Removes a key of a map, or an attribute of XML.
+    ///
+    /// Nothing happens if there is none.
     ///
     /// - Throws: A ``DocumentError`` if the type is gone.
     public mutating func remove(_ key: String, in type: SharedType) throws(DocumentError) {
         try check(type)
-        guard let name = store.contents.names.number(of: key) else { return }
+        guard let name = store.contents.knownNumber(ofName: key) else { return }
         let last = store.contents.branches[Int(type.branch)].map[name]
         if last >= 0 { store.delete(last) }
     }
@@ -77,7 +81,7 @@ extension SharedDocument {
         case .value(let value): return (value.isBytes ? .binary : .any, store.contents.values.append(value))
         case .type(let kind, let name):
             var branch = Branch(kind: kind)
-            if kind.hasName { branch.name = store.contents.names.intern(name) }
+            if kind.hasName { branch.name = store.contents.number(ofName: name) }
             store.contents.branches.append(branch)
             return (.type, Int32(store.contents.branches.count - 1))
         case .document(let id, let options):

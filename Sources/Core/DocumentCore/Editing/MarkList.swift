@@ -32,6 +32,8 @@ extension Store {
     /// Whether two marks have the same value (Yjs: equalAttrs).
     func isSame(_ one: Int32?, _ two: Int32?) -> Bool { one ?? -1 == two ?? -1 || value(one).isSameMark(as: value(two)) }
 
-    /// Whether two marks have one value in the sense of JavaScript's `===`. Objects have if they come from one block.
+    /// Whether two marks have one value in the sense of JavaScript's `===`.
+    ///
+    /// Objects have if they come from one block.
     func isIdentical(_ one: Int32?, _ two: Int32?) -> Bool { one ?? -1 == two ?? -1 || value(one).isIdentical(to: value(two)) }
 }

@@ -48,7 +48,7 @@ extension SharedDocument {
     ///
     /// Roots have no type on the wire; the first call decides. Content that other copies put there is kept either way.
     public mutating func root(_ name: String, _ kind: SharedTypeKind) -> SharedType {
-        let branch = store.root(store.contents.names.intern(name))
+        let branch = store.root(store.contents.number(ofName: name))
         if store.contents.branches[Int(branch)].kind == nil { store.contents.branches[Int(branch)].kind = kind }
         return SharedType(branch: branch)
     }
@@ -62,7 +62,7 @@ extension SharedDocument {
     /// The name of an XML element or a hook, or nil for other types.
     public func name(of type: SharedType) -> String? {
         let name = store.contents.branches[Int(type.branch)].name
-        return name < 0 ? nil : store.contents.names[name]
+        return name < 0 ? nil : store.contents.name(name)
     }
 
     /// Whether the document has the type still.
@@ -76,6 +76,14 @@ extension SharedDocument {
 
     /// The length of a list or a text: values, types and embeds count 1, texts their UTF-16 units.
     public func count(_ type: SharedType) -> Int { has(type) ? Int(store.contents.branches[Int(type.branch)].length) : 0 }
+
+    /// Checks that so many more units of this copy have room, with the marks around them.
+    func checkRoom(for count: Int) throws(DocumentError) {
+        let used = max(
+            Int(store.next(ownNumber)) - Int(Int32.max) + Contents.capacity, store.contents.units.elements.count,
+            store.contents.values.elements.count)
+        guard count <= Contents.capacity - (1 << 16) - used else { throw DocumentError(.tooLarge) }
+    }
 
     func check(_ type: SharedType, upTo end: Int = 0) throws(DocumentError) {
         guard has(type) else { throw DocumentError(.noSuchType) }

@@ -12,28 +12,35 @@ extension SharedDocument {
     {
         try check(type, upTo: index)
         guard !text.isEmpty else { return }
+        try checkRoom(for: text.utf16.count)
         var position = store.position(type.branch, Int32(index))
         insert(.text(text), at: &position, marks.map { given($0) } ?? position.marks)
     }
 
-    /// Inserts a value that counts as one unit of the text, such as an image. Without marks, it has none.
+    /// Inserts a value that counts as one unit of the text, such as an image.
+    ///
+    /// Without marks, it has none.
     ///
     /// - Throws: A ``DocumentError`` if the type is gone or the index lies outside.
     public mutating func insert(embed value: DocumentValue, at index: Int, in type: SharedType, marks: [DocumentValue.Entry] = [])
         throws(DocumentError)
     {
         try check(type, upTo: index)
+        try checkRoom(for: 1)
         var position = store.position(type.branch, Int32(index))
         insert(.embed(value), at: &position, given(marks))
     }
 
-    /// Sets and ends marks of a range. A null ends a mark.
+    /// Sets and ends marks of a range.
+    ///
+    /// A null ends a mark.
     ///
     /// - Throws: A ``DocumentError`` if the type is gone or the range lies outside.
     public mutating func format(_ range: Range<Int>, in type: SharedType, marks: [DocumentValue.Entry]) throws(DocumentError) {
         try check(type, upTo: range.upperBound)
         guard range.lowerBound >= 0 else { throw DocumentError(.outOfRange) }
         guard !range.isEmpty else { return }
+        try checkRoom(for: 0)
         var position = store.position(type.branch, Int32(range.lowerBound))
         guard store.right(of: position) >= 0 else { return }
         format(Int32(range.count), at: &position, given(marks))
@@ -69,15 +76,19 @@ extension SharedDocument {
     /// - Throws: A ``DocumentError`` if the type is gone, or if a number is negative or larger than `Int32.max`.
     public mutating func apply(_ delta: [TextStep], to type: SharedType) throws(DocumentError) {
         try check(type)
+        var room = 0
         for step in delta {
-            guard case .retain(let count, _) = step else {
-                if case .delete(let count) = step, Int32(exactly: count) == nil || count < 0 { throw DocumentError(.outOfRange) }
-                continue
+            switch step {
+            case .retain(let count, _):
+                guard count >= 0, count <= self.count(type) + (1 << 20) else { throw DocumentError(.outOfRange) }
+                room += max(0, count - self.count(type)) + 16
+            case .delete(let count): guard count >= 0, count <= Int32.max else { throw DocumentError(.outOfRange) }
+            case .insert(let text, _): room += text.utf16.count + 16
+            case .embed: room += 16
             }
-            guard count >= 0, count <= self.count(type) + (1 << 20) else { throw DocumentError(.outOfRange) }
         }
+        try checkRoom(for: room)
         var position = Position(branch: type.branch)
-        store.cursor = nil
         for step in delta {
             switch step {
             case .retain(let count, let marks): format(Int32(count), at: &position, given(marks))
@@ -86,7 +97,6 @@ extension SharedDocument {
             case .delete(let count): delete(Int32(count), at: &position)
             }
         }
-        store.cursor = nil
     }
 
     // MARK: - Steps
@@ -99,7 +109,7 @@ extension SharedDocument {
     private mutating func given(_ marks: [DocumentValue.Entry]) -> MarkList {
         var list = MarkList()
         for entry in marks {
-            let key = store.contents.names.intern(entry.key)
+            let key = store.contents.number(ofName: entry.key)
             list.set(key, entry.value.isNull ? -1 : store.contents.mark(key, entry.value))
         }
         return list
@@ -168,7 +178,9 @@ extension SharedDocument {
             }
             store.step(&position, over: right)
         }
-        if start >= 0 { cleanGap(from: start, to: store.right(of: position), startMarks, &position.marks) }
+        if start >= 0, store.contents.branches[Int(position.branch)].marks > 0 {
+            cleanGap(from: start, to: store.right(of: position), startMarks, &position.marks)
+        }
     }
 
     private mutating func cut(_ block: Block, _ length: Int32) {

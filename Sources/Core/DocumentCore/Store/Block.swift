@@ -48,7 +48,9 @@ struct Block: Sendable {
     /// The last unit to the left, and the first to the right, when the block was made.
     var origin = BlockID.none
     var rightOrigin = BlockID.none
-    /// An index in ``Contents/branches``. Before the block is integrated, the index of the name of a root (``isParentRoot``).
+    /// An index in ``Contents/branches``.
+    ///
+    /// Before the block is integrated, the index of the name of a root (``isParentRoot``).
     var parent: Int32 = -1
     /// The key in the parent's map, as an index in ``Contents/names``, or −1 in a list.
     var key: Int32 = -1
@@ -84,6 +86,11 @@ struct Block: Sendable {
     var isRedone: Bool {
         get { self[4] }
         set { self[4] = newValue }
+    }
+    /// Whether ``SearchMarkers`` know the block.
+    var hasMarker: Bool {
+        get { self[32] }
+        set { self[32] = newValue }
     }
     var isParentRoot: Bool {
         get { self[8] }

@@ -7,8 +7,28 @@ struct Contents: Sendable {
     var marks: ContiguousArray<Mark> = []
     var branches: ContiguousArray<Branch> = []
     /// Keys of maps, keys of marks, names of roots and of XML elements.
-    var names = Interned<String>()
+    private(set) var names = Interned<Name>()
     var clients = Interned<UInt64>()
+
+    /// A text that is equal only to the same UTF-8.
+    ///
+    /// Swift takes texts as equal that JavaScript tells apart, such as both forms of é.
+    struct Name: Hashable, Sendable {
+        var text: String
+
+        static func == (one: Name, two: Name) -> Bool { one.text.utf8.elementsEqual(two.text.utf8) }
+
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    mutating func number(ofName name: String) -> Int32 { names.intern(Name(text: name)) }
+
+    func knownNumber(ofName name: String) -> Int32? { names.number(of: Name(text: name)) }
+
+    func name(_ number: Int32) -> String { names[number].text }
 
     /// A key and a value that apply to the text from a block on.
     struct Mark: Sendable {
@@ -49,7 +69,7 @@ struct Contents: Sendable {
         case .text:
             // Yjs replaces both halves of a surrogate pair that is cut (ContentString.js), and all copies have to do the same.
             let cut = Int(block.content + offset)
-            if UTF16.isLeadSurrogate(units.elements[cut - 1]) {
+            if isPair(block, cutAt: offset) {
                 units.elements[cut - 1] = 0xFFFD
                 units.elements[cut] = 0xFFFD
             }
@@ -58,6 +78,22 @@ struct Contents: Sendable {
         default: return -1
         }
     }
+
+    /// Whether a cut at `offset` parts a surrogate pair.
+    func isPair(_ block: Block, cutAt offset: Int32) -> Bool {
+        block.kind == .text && UTF16.isLeadSurrogate(units.elements[Int(block.content + offset - 1)])
+    }
+
+    /// Whether there is room to join two contents.
+    ///
+    /// Their places have to stay within 31 bits.
+    func canJoin(_ left: Block, _ right: Block) -> Bool {
+        left.kind == .deleted || left.content + left.length == right.content
+            || max(units.elements.count, values.elements.count) < Contents.capacity - 2 * Int(left.length + right.length)
+    }
+
+    /// The most UTF-16 units, and the most values, of a document with all that was deleted since it was read.
+    static let capacity = 1 << 30
 
     /// Makes one content of the contents of two neighbours, and returns where it begins.
     mutating func join(_ left: Block, _ right: Block) -> Int32 {
@@ -104,7 +140,9 @@ struct Pool<Element: Sendable>: Sendable {
         return start
     }
 
-    /// Appends elements that are stored already. One by one, because a slice would keep the array shared, and so make a copy of it.
+    /// Appends elements that are stored already.
+    ///
+    /// One by one, because a slice would keep the array shared, and so make a copy of it.
     private mutating func copy(_ start: Int32, _ count: Int32) {
         for place in Int(start)..<Int(start + count) { elements.append(elements[place]) }
     }
@@ -150,6 +188,8 @@ struct Branch: Sendable {
     var first: Int32 = -1
     /// The sum of ``Block/visibleLength`` of the list.
     var length: Int32 = 0
+    /// The number of marks in the list that are not deleted.
+    var marks: Int32 = 0
     /// The last block of each key, and the keys in the order in which they came.
     var map = KeyTable()
 

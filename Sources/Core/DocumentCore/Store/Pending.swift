@@ -7,7 +7,9 @@ struct Pending: Sendable {
     private(set) var queues: [Int32: Queue] = [:]
     /// The clients that wait for a unit of a client.
     private var waiters: [Int32: [Waiter]] = [:]
-    /// Deletions of updates of which blocks wait. A deletion of the old value must not come before the new value.
+    /// Deletions of updates of which blocks wait.
+    ///
+    /// A deletion of the old value must not come before the new value.
     private var held: [Held] = []
     /// Deletions of units that are not here yet.
     private var deletes = IDSet()
@@ -49,22 +51,13 @@ struct Pending: Sendable {
         }
         while let client = work.popLast() { proceed(client, &store, &work) }
 
-        var needs: [(client: Int32, clock: Int32)] = []
-        if !queues.isEmpty {
-            for run in update.runs where queues[run.client] != nil {
-                let end = update.blocks[run.blocks.upperBound - 1].end
-                if end > store.next(run.client) { needs.append((run.client, end)) }
-            }
-        }
-        if needs.isEmpty {
-            delete(update.deletes, &store)
-        } else if !update.deletes.isEmpty {
-            held.append(Held(needs: needs, deletes: update.deletes))
-        }
+        if queues.isEmpty || update.deletes.isEmpty { delete(update.deletes, &store) } else { deleteUnlessReplaced(update, &store) }
         if !store.changes.clients.isEmpty { retryDeletes(&store) }
     }
 
-    /// Integrates blocks until one has to wait. Returns its index.
+    /// Integrates blocks until one has to wait.
+    ///
+    /// Returns its index.
     private mutating func integrate(_ blocks: ArraySlice<Block>, _ store: inout Store, _ work: inout [Int32]) -> Int {
         for (index, block) in zip(blocks.indices, blocks) {
             if block.kind == .skip || block.end <= store.next(block.id.client) { continue }
@@ -131,6 +124,37 @@ struct Pending: Sendable {
     }
 
     // MARK: - Deletions
+
+    /// Deletes at once what no waiting block replaces, and holds the rest.
+    ///
+    /// A new value of a key deletes the one before it. While the new one waits, the old one stays, or the key would be gone meanwhile.
+    private mutating func deleteUnlessReplaced(_ update: Update, _ store: inout Store) {
+        var needs: [(client: Int32, clock: Int32)] = [], replaced: [BlockID] = []
+        for run in update.runs where queues[run.client] != nil {
+            for block in update.blocks[run.blocks]
+            where block.end > store.next(run.client) && !block.origin.isNone && store.has(block.origin) {
+                if store.blocks[Int(store.block(block.origin))].key >= 0 { replaced.append(block.origin) }
+            }
+            let end = update.blocks[run.blocks.upperBound - 1].end
+            if end > store.next(run.client) { needs.append((run.client, end)) }
+        }
+        replaced.sort { ($0.client, $0.clock) < ($1.client, $1.clock) }
+        var now = IDSet(), later = IDSet(), next = replaced.startIndex
+        for range in update.deletes.ranges {
+            var clock = range.clock
+            while next < replaced.endIndex, (replaced[next].client, replaced[next].clock) < (range.client, range.end) {
+                let id = replaced[next]
+                next += 1
+                guard id.client == range.client, id.clock >= clock else { continue }
+                if id.clock > clock { now.insert(BlockID(client: id.client, clock: clock), id.clock - clock) }
+                later.insert(id, 1)
+                clock = id.clock + 1
+            }
+            if clock < range.end { now.insert(BlockID(client: range.client, clock: clock), range.end - clock) }
+        }
+        if !later.isEmpty { held.append(Held(needs: needs, deletes: later)) }
+        delete(now, &store)
+    }
 
     /// Deletes what is here, and keeps the rest.
     private mutating func delete(_ set: IDSet, _ store: inout Store) {

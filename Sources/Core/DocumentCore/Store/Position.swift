@@ -21,35 +21,32 @@ extension Store {
         position.left = right
     }
 
-    /// The leftmost place with `index` visible units before it. Cuts a block that lies across it.
+    /// The leftmost place with `index` visible units before it.
+    ///
+    /// Cuts a block that lies across it.
     mutating func position(_ branch: Int32, _ index: Int32) -> Position {
-        var position = resume(branch, index) ?? Position(branch: branch)
+        if markers.branch != branch { serveMarkers(branch) }
+        var position = Position(branch: branch), steps = 0
+        let number = markers.number(before: index)
+        if let number {
+            let (block, start, marks) = markers[number]
+            position = Position(branch: branch, left: blocks[Int(block)].left, index: start, marks: marks)
+        }
         while position.index < index {
             let right = right(of: position)
             guard right >= 0 else { break }
             let block = blocks[Int(right)]
-            if block.visibleLength > index - position.index {
+            steps += 1
+            if block.visibleLength >= index - position.index {
                 let offset = index - position.index
-                _ = blockStarting(with: BlockID(client: block.id.client, clock: block.id.clock + offset))
+                if offset < block.length { _ = blockStarting(with: BlockID(client: block.id.client, clock: block.id.clock + offset)) }
+                if steps > markers.spacing {
+                    let dropped = markers.insert(right, index: position.index, marks: position.marks, after: number)
+                    blocks[Int(right)].hasMarker = true
+                    for block in dropped { blocks[Int(block)].hasMarker = false }
+                }
             }
             step(&position, over: right)
-        }
-        cursor = Cursor(branch: branch, left: position.left, index: position.index, marks: position.marks)
-        return position
-    }
-
-    /// The place that was found last, moved left as far as needed. Nil if the start of the list is nearer.
-    private func resume(_ branch: Int32, _ index: Int32) -> Position? {
-        guard let cursor, cursor.branch == branch, index >= cursor.index / 2 else { return nil }
-        var position = Position(branch: branch, left: cursor.left, index: cursor.index, marks: cursor.marks)
-        // Also at the same index: only behind a visible block is the place the leftmost.
-        while position.left >= 0, position.index >= index {
-            let block = blocks[Int(position.left)]
-            if position.index == index, block.visibleLength > 0 { break }
-            // The marks before a mark are known only from the start on.
-            if block.kind == .mark, !block.isDeleted { return nil }
-            position.index -= block.visibleLength
-            position.left = block.left
         }
         return position
     }

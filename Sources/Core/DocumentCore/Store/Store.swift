@@ -4,10 +4,12 @@
 struct Store: Sendable {
     var contents = Contents()
     var blocks: ContiguousArray<Block> = []
-    /// The first of the places in ``blocks`` that are free. Each names the next in ``Block/right``.
+    /// The first of the places in ``blocks`` that are free.
+    ///
+    /// Each names the next in ``Block/right``.
     private var free: Int32 = -1
     /// The blocks of each client, by the client's number in ``Contents/clients``.
-    var clients: ContiguousArray<ClientBlocks> = []
+    var clients: ContiguousArray<ClockIndex> = []
     /// The branch of each root, by its name.
     private var roots: [Int32: Int32] = [:]
     /// Which block an undo made in place of a deleted one (Yjs: Item.redone).
@@ -16,17 +18,11 @@ struct Store: Sendable {
     var collects = true
     /// What has changed since the last ``finish()``.
     var changes = Changes()
-    var cursor: Cursor?
-
-    /// The blocks of a client by clock, without gaps. The clocks stand apart, because the search needs nothing else.
-    struct ClientBlocks: Sendable {
-        var clocks: ContiguousArray<Int32> = []
-        var blocks: ContiguousArray<Int32> = []
-        /// The client's next clock.
-        var next: Int32 = 0
-        /// The next clock before the current transaction, or −1 if the transaction has no block of the client.
-        var before: Int32 = -1
-    }
+    /// What the last transaction changed, if ``Changes/isObserved``.
+    var lastChanges: [DocumentChange] = []
+    var markers = SearchMarkers()
+    /// The size of the pools at which ``compactIfNeeded()`` looks for what is unused.
+    var compactionSize = 1 << 16
 
     // MARK: - Finding blocks
 
@@ -34,30 +30,27 @@ struct Store: Sendable {
 
     func has(_ id: BlockID) -> Bool { id.clock < next(id.client) }
 
-    /// The place of the block with this unit among the client's blocks. The unit must exist.
-    func place(_ id: BlockID) -> Int {
-        let clocks = clients[Int(id.client)].clocks
-        var (low, high) = (0, clocks.count - 1)
-        if clocks[high] <= id.clock { return high }
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if clocks[middle] <= id.clock { low = middle } else { high = middle - 1 }
-        }
-        return low
-    }
+    /// The place of the block with this unit among the client's blocks.
+    ///
+    /// The unit must exist.
+    func place(_ id: BlockID) -> ClockIndex.Place { clients[Int(id.client)].place(id.clock) }
 
-    func block(_ id: BlockID) -> Int32 { clients[Int(id.client)].blocks[place(id)] }
+    func block(_ id: BlockID) -> Int32 { clients[Int(id.client)][place(id)] }
 
-    /// The block that begins with this unit. Cuts one that begins before it.
+    /// The block that begins with this unit.
+    ///
+    /// Cuts one that begins before it.
     mutating func blockStarting(with id: BlockID) -> Int32 {
-        let place = place(id), index = clients[Int(id.client)].blocks[place]
+        let place = place(id), index = clients[Int(id.client)][place]
         let offset = id.clock - blocks[Int(index)].id.clock
         return offset == 0 || blocks[Int(index)].kind == .collected ? index : split(index, at: offset, place: place)
     }
 
-    /// The block that ends with this unit. Cuts one that ends after it.
+    /// The block that ends with this unit.
+    ///
+    /// Cuts one that ends after it.
     mutating func blockEnding(with id: BlockID) -> Int32 {
-        let place = place(id), index = clients[Int(id.client)].blocks[place]
+        let place = place(id), index = clients[Int(id.client)][place]
         let length = id.clock - blocks[Int(index)].id.clock + 1
         if length < blocks[Int(index)].length, blocks[Int(index)].kind != .collected { split(index, at: length, place: place) }
         return index
@@ -78,24 +71,28 @@ struct Store: Sendable {
 
     private mutating func append(_ block: Block) -> Int32 {
         let index = store(block), client = Int(block.id.client)
-        while clients.count <= client { clients.append(ClientBlocks()) }
+        while clients.count <= client { clients.append(ClockIndex()) }
         if clients[client].before < 0 {
             clients[client].before = clients[client].next
             changes.clients.append(block.id.client)
         }
-        clients[client].clocks.append(block.id.clock)
-        clients[client].blocks.append(index)
+        clients[client].append(index, clock: block.id.clock)
         clients[client].next = block.end
         return index
     }
 
     /// Cuts a block, and returns the new one, which begins at `offset`.
-    @discardableResult private mutating func split(_ index: Int32, at offset: Int32, place: Int) -> Int32 {
-        let content = contents.split(blocks[Int(index)], at: offset)
+    @discardableResult private mutating func split(_ index: Int32, at offset: Int32, place: ClockIndex.Place) -> Int32 {
         var rest = blocks[Int(index)]
+        if changes.isObserved, contents.isPair(rest, cutAt: offset) {
+            changes.touch(rest.parent, rest.key)
+            for clock in offset - 1...offset { changes.replaced.insert(BlockID(client: rest.id.client, clock: rest.id.clock + clock)) }
+        }
+        let content = contents.split(rest, at: offset)
         rest.id.clock += offset
         rest.length -= offset
         rest.content = content
+        rest.hasMarker = false
         rest.origin = BlockID(client: rest.id.client, clock: rest.id.clock - 1)
         rest.left = index
         let new = store(rest)
@@ -107,14 +104,14 @@ struct Store: Sendable {
             contents.branches[Int(rest.parent)].map[rest.key] = new
         }
         if rest.isRedone, let target = redone[index] { redone[new] = BlockID(client: target.client, clock: target.clock + offset) }
-        clients[Int(rest.id.client)].clocks.insert(rest.id.clock, at: place + 1)
-        clients[Int(rest.id.client)].blocks.insert(new, at: place + 1)
+        clients[Int(rest.id.client)].insert(new, clock: rest.id.clock, after: place)
         changes.cut.append(rest.id)
-        if cursor?.left == index { cursor?.left = new }
         return new
     }
 
-    /// The branch of a root. Makes it if the document has none of this name.
+    /// The branch of a root.
+    ///
+    /// Makes it if the document has none of this name.
     mutating func root(_ name: Int32) -> Int32 {
         if let known = roots[name] { return known }
         var branch = Branch()
@@ -124,13 +121,15 @@ struct Store: Sendable {
         return Int32(contents.branches.count - 1)
     }
 
-    func existingRoot(_ name: String) -> Int32? { contents.names.number(of: name).flatMap { roots[$0] } }
+    func existingRoot(_ name: String) -> Int32? { contents.knownNumber(ofName: name).flatMap { roots[$0] } }
 
-    var rootNames: [String] { roots.keys.sorted().map { contents.names[$0] } }
+    var rootNames: [String] { roots.keys.sorted().map { contents.name($0) } }
 
     // MARK: - Integrating
 
-    /// Puts a block that came from elsewhere to its place. All that it refers to must be here, and it must follow the client's blocks.
+    /// Puts a block that came from elsewhere to its place.
+    ///
+    /// All that it refers to must be here, and it must follow the client's blocks.
     mutating func integrate(remote new: Block) {
         var block = new, offset: Int32 = 0
         if block.id.clock < next(block.id.client) { offset = next(block.id.client) - block.id.clock }
@@ -142,8 +141,12 @@ struct Store: Sendable {
             block.id.clock += offset
             block.length -= offset
             block.origin = BlockID(client: block.id.client, clock: block.id.clock - 1)
+            // Only a hostile update continues a block in another list. A collected block has no list.
+            let left = blocks[Int(block.left)]
+            guard left.parent == parent, left.key == block.key else { return collect(block, 0) }
         }
-        guard parent >= 0, block.left < 0 || blocks[Int(block.left)].kind != .collected else { return collect(block, 0) }
+        // The value of a key is one unit. A longer one, which nobody writes, could be cut into two values.
+        guard parent >= 0, block.key < 0 || block.length == 1 || block.kind == .deleted else { return collect(block, 0) }
         block.parent = parent
         integrate(block)
     }
@@ -155,14 +158,17 @@ struct Store: Sendable {
         _ = append(rest)
     }
 
-    /// Finds the neighbours and the parent of a block. Returns −1 if it has no place, because its parent was deleted for good.
+    /// Finds the neighbours and the parent of a block.
+    ///
+    /// Returns −1 if it has no place, because its parent was deleted for good.
     private mutating func resolve(_ block: inout Block) -> Int32 {
         let parentID = block.isParentID ? block.parentID : nil, root = block.isParentRoot ? block.parent : -1
         (block.left, block.right, block.parent) = (-1, -1, -1)
         block.isParentID = false
         block.isParentRoot = false
-        if !block.origin.isNone { block.left = blockEnding(with: block.origin) }
+        // The right one first: if a hostile update has both within one block, the left one still ends where it should.
         if !block.rightOrigin.isNone { block.right = blockStarting(with: block.rightOrigin) }
+        if !block.origin.isNone { block.left = blockEnding(with: block.origin) }
         if block.left >= 0, blocks[Int(block.left)].kind == .collected { return -1 }
         if block.right >= 0, blocks[Int(block.right)].kind == .collected { return -1 }
         if root >= 0 { return self.root(root) }
@@ -183,9 +189,10 @@ struct Store: Sendable {
     /// Puts a block between its neighbours, or where the conflict rule says if others came between them (YATA; Yjs: Item.integrate).
     @discardableResult mutating func integrate(_ new: Block) -> Int32 {
         var block = new
-        let first = first(of: block.parent, block.key)
-        let isFree = block.left >= 0 ? blocks[Int(block.left)].right == block.right : first == block.right
-        if !isFree { block.left = place(of: block, from: block.left >= 0 ? blocks[Int(block.left)].right : first) }
+        // Found only where it is needed: a key may have a long history.
+        let first = block.left < 0 ? first(of: block.parent, block.key) : -1
+        let next = block.left >= 0 ? blocks[Int(block.left)].right : first
+        if next != block.right { block.left = place(of: block, from: next) }
         block.right = block.left >= 0 ? blocks[Int(block.left)].right : first
         let index = append(block), parent = Int(block.parent)
         if block.left >= 0 { blocks[Int(block.left)].right = index } else if block.key < 0 { contents.branches[parent].first = index }
@@ -196,7 +203,7 @@ struct Store: Sendable {
             // The new value of the key replaces the one before.
             if block.left >= 0 { delete(block.left) }
         }
-        if block.key < 0 { contents.branches[parent].length += block.visibleLength }
+        if block.key < 0 { appear(index) }
         if block.kind == .deleted { changes.deleted.insert(block.id, block.length) }
         if block.kind == .type { contents.branches[Int(block.content)].block = index }
         changes.touch(block.parent, block.key)
@@ -246,11 +253,35 @@ struct Store: Sendable {
     mutating func delete(_ index: Int32) {
         guard !blocks[Int(index)].isDeleted else { return }
         let block = blocks[Int(index)]
-        if block.key < 0 { contents.branches[Int(block.parent)].length -= block.visibleLength }
+        if block.key < 0 { disappear(index) }
         blocks[Int(index)].isDeleted = true
         changes.deleted.insert(block.id, block.length)
         changes.touch(block.parent, block.key)
         if block.kind == .type { deleteChildren(of: block.content) }
+    }
+
+    /// Counts a block that a list shows from now on.
+    private mutating func appear(_ index: Int32) {
+        let block = blocks[Int(index)], branch = Int(block.parent)
+        contents.branches[branch].length += block.visibleLength
+        if block.kind == .mark, !block.isDeleted {
+            contents.branches[branch].marks += 1
+            if markers.branch == block.parent { dropMarkers(behind: index) }
+        } else if markers.branch == block.parent {
+            shiftMarkers(at: block.left, by: block.visibleLength)
+        }
+    }
+
+    /// Counts off a block that is about to be deleted.
+    private mutating func disappear(_ index: Int32) {
+        let block = blocks[Int(index)], branch = Int(block.parent)
+        contents.branches[branch].length -= block.visibleLength
+        if block.kind == .mark {
+            contents.branches[branch].marks -= 1
+            if markers.branch == block.parent { dropMarkers(behind: index) }
+        } else if markers.branch == block.parent {
+            shiftMarkers(at: index, by: -block.visibleLength)
+        }
     }
 
     private mutating func deleteChildren(of branch: Int32) {
@@ -273,13 +304,15 @@ struct Store: Sendable {
             changes.cut.append(block.id)
             return
         }
-        if block.key < 0 { contents.branches[Int(block.parent)].length -= block.visibleLength }
+        if block.key < 0 { disappear(index) }
         blocks[Int(index)].isDeleted = true
         changes.deleted.insert(block.id, block.length)
         if block.kind == .type { pending.append(block.content) }
     }
 
-    /// Deletes units that are here. Units that are deleted already stay so.
+    /// Deletes units that are here.
+    ///
+    /// Units that are deleted already stay so.
     mutating func delete(_ range: IDSet.Range) {
         var clock = range.clock
         while clock < range.end {
@@ -297,13 +330,14 @@ struct Store: Sendable {
     // MARK: - Joining and collecting
 
     /// Joins the block at `place` among the client's blocks with the one before it, if they can be one.
-    mutating func join(_ client: Int32, _ place: Int) {
-        let leftIndex = clients[Int(client)].blocks[place - 1], rightIndex = clients[Int(client)].blocks[place]
+    mutating func join(_ client: Int32, _ place: ClockIndex.Place) {
+        guard let before = clients[Int(client)].place(before: place) else { return }
+        let leftIndex = clients[Int(client)][before], rightIndex = clients[Int(client)][place]
         let left = blocks[Int(leftIndex)], right = blocks[Int(rightIndex)]
         guard left.kind == right.kind, left.isDeleted == right.isDeleted else { return }
         if left.kind != .collected {
             guard left.kind.joins, right.origin == left.lastID, left.right == rightIndex, left.rightOrigin == right.rightOrigin,
-                !left.isRedone, !right.isRedone
+                !left.isRedone, !right.isRedone, contents.canJoin(left, right)
             else { return }
             if right.isKept { blocks[Int(leftIndex)].isKept = true }
             blocks[Int(leftIndex)].content = contents.join(left, right)
@@ -313,22 +347,17 @@ struct Store: Sendable {
             } else if right.key >= 0 {
                 contents.branches[Int(right.parent)].map[right.key] = leftIndex
             }
-            if cursor?.left == rightIndex {
-                cursor?.left = leftIndex
-            } else if cursor?.left == leftIndex {
-                // The place after the left block is now within a block. The place before it is not.
-                cursor?.index -= left.visibleLength
-                cursor?.left = left.left
-            }
+            if right.hasMarker, let number = markers.number(of: rightIndex) { markers.remove(number) }
         }
         blocks[Int(leftIndex)].length += right.length
-        clients[Int(client)].clocks.remove(at: place)
-        clients[Int(client)].blocks.remove(at: place)
+        clients[Int(client)].remove(at: place)
         blocks[Int(rightIndex)].right = free
         free = rightIndex
     }
 
-    /// Drops the content of a deleted block. With `isWhole`, nothing but its length stays, because its parent goes too.
+    /// Drops the content of a deleted block.
+    ///
+    /// With `isWhole`, nothing but its length stays, because its parent goes too.
     mutating func collect(_ index: Int32, isWhole: Bool) {
         var pending = [(index, isWhole)]
         while let (index, isWhole) = pending.popLast() {
@@ -365,14 +394,16 @@ struct Store: Sendable {
 
 /// What a transaction has changed so far.
 struct Changes: Sendable {
-    /// The clients that got blocks (``Store/ClientBlocks/before``).
+    /// The clients that got blocks (``ClockIndex/before``).
     var clients: [Int32] = []
     var deleted = IDSet()
     /// Blocks that came from cutting, or were deleted before their parent: they may join their neighbours at the end.
     var cut: [BlockID] = []
     /// The lists and keys that changed.
     private(set) var touched: Set<Place> = []
-    /// Whether ``touched`` is kept.
+    /// Surrogates that were replaced because their pair was cut.
+    var replaced: Set<BlockID> = []
+    /// Whether ``touched`` and ``replaced`` are kept.
     var isObserved = false
 
     struct Place: Hashable, Sendable {
@@ -391,15 +422,6 @@ struct Changes: Sendable {
         deleted.removeAll()
         cut.removeAll(keepingCapacity: true)
         touched.removeAll(keepingCapacity: true)
+        replaced.removeAll(keepingCapacity: true)
     }
-}
-
-/// A place in a list that was found last, so that typing goes on from there.
-struct Cursor: Sendable {
-    var branch: Int32
-    /// The block that ends at the place, or −1 at the start of the list.
-    var left: Int32
-    var index: Int32
-    /// The marks that apply there.
-    var marks: MarkList
 }

@@ -53,7 +53,9 @@ struct IDSet: Sendable {
     /// The clients of a sorted set.
     var clients: [Int32] { ranges.map(\.client).reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
 
-    /// Whether the set holds a unit. The set must be sorted.
+    /// Whether the set holds a unit.
+    ///
+    /// The set must be sorted.
     func contains(_ id: BlockID) -> Bool {
         var (low, high) = (0, ranges.count)
         while low < high {

@@ -1,6 +1,8 @@
 /// An update that was read, with its contents elsewhere: blocks of clients, and what was deleted.
 struct Update {
-    /// The blocks of one client, by ascending clock. Gaps are blocks of the kind `skip`.
+    /// The blocks of one client, by ascending clock.
+    ///
+    /// Gaps are blocks of the kind `skip`.
     struct Run {
         var client: Int32
         var blocks: Range<Int>
@@ -148,15 +150,17 @@ struct Unbound {
     }
 
     func write(_ version: UpdateVersion) -> [UInt8] {
-        var writer = UpdateWriter(version, contents)
+        var writer = UpdateWriter(version)
         writer.clients(update.runs.count)
         for run in update.runs {
-            writer.client(run.client, blocks: run.blocks.count, clock: update.blocks[run.blocks.lowerBound].id.clock)
+            writer.client(run.client, blocks: run.blocks.count, clock: update.blocks[run.blocks.lowerBound].id.clock, contents)
             for block in update.blocks[run.blocks] {
-                writer.block(block) { $0.isParentRoot ? .root($0.parent) : .block($0.parentID) }
+                let parent: UpdateWriter.Parent? =
+                    block.isParentRoot ? .root(block.parent) : block.isParentID ? .block(block.parentID) : nil
+                writer.block(block, parent: parent, contents)
             }
         }
-        writer.deletes(update.deletes)
+        writer.deletes(update.deletes, contents)
         return writer.finish()
     }
 
@@ -167,7 +171,7 @@ struct Unbound {
             for block in update.blocks[run.blocks] where block.kind != .skip && block.id.clock == clock { clock = block.end }
             if clock > 0 { vector.append((contents.clients[run.client], clock)) }
         }
-        var writer = UpdateWriter(.v1, contents)
+        var writer = UpdateWriter(.v1)
         writer.stateVector(vector)
         return writer.finish()
     }

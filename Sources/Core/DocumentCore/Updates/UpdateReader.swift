@@ -1,12 +1,20 @@
 /// Reads an update of either version as a whole, before a document changes.
 ///
 /// Version 1 is one stream. Version 2 keeps most fields in columns, and the others in ``rest`` (Yjs: UpdateDecoder.js).
-struct UpdateReader {
-    /// The most blocks of one update. Columns with run-length codes could otherwise ask for any number with a few bytes.
+struct UpdateReader: ~Copyable {
+    /// The most blocks of one update.
+    ///
+    /// Columns with run-length codes could otherwise ask for any number with a few bytes.
     static let maximumBlocks = 4_000_000
+    /// The largest clock.
+    ///
+    /// It leaves room for as many edits of this copy, even if others use its identity.
+    static let maximumClock: Int32 = 1 << 30
 
     private var rest: Lib0Reader
     private var columns: Columns?
+    /// Whether delete sets have distances instead of clocks (Yjs: DSDecoderV2).
+    private let hasDistances: Bool
 
     private struct Columns {
         var keys: DifferenceRunReader
@@ -35,12 +43,21 @@ struct UpdateReader {
         }
     }
 
+    /// Reads a snapshot, which has no columns.
+    init(snapshot bytes: [UInt8], _ version: UpdateVersion) {
+        rest = Lib0Reader(bytes)
+        hasDistances = version == .v2
+    }
+
     init(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
         rest = Lib0Reader(bytes)
+        hasDistances = version == .v2
         if version == .v2 { columns = try Columns(&rest) }
     }
 
-    /// Reads all blocks and the delete set. Texts, values and names go into `contents`.
+    /// Reads all blocks and the delete set.
+    ///
+    /// Texts, values and names go into `contents`.
     mutating func read(into contents: inout Contents) throws(DocumentError) -> Update {
         var update = Update()
         for _ in 0..<(try rest.count()) {
@@ -52,7 +69,7 @@ struct UpdateReader {
             for _ in 0..<count {
                 let block = try block(BlockID(client: client, clock: clock), &contents)
                 guard block.length > 0 else { throw rest.failure(.malformed) }
-                guard block.length < Int32.max - clock else { throw rest.failure(.tooLarge) }
+                guard clock <= Self.maximumClock, block.length <= Self.maximumClock - clock else { throw rest.failure(.tooLarge) }
                 clock += block.length
                 update.blocks.append(block)
             }
@@ -70,8 +87,7 @@ struct UpdateReader {
             var place: Int32 = 0
             for _ in 0..<(try rest.count()) {
                 var clock = try rest.clock(), length = try rest.clock()
-                if columns != nil {
-                    // Version 2 writes distances (Yjs: DSDecoderV2).
+                if hasDistances {
                     guard clock < Int32.max - place, length < Int32.max else { throw rest.failure(.tooLarge) }
                     (clock, length) = (clock + place, length + 1)
                 }
@@ -107,16 +123,18 @@ struct UpdateReader {
         var block = Block(id: id, length: 1, kind: kind)
         if info & 0x80 != 0 { block.origin = try reference(isLeft: true, of: id, &contents) }
         if info & 0x40 != 0 { block.rightOrigin = try reference(isLeft: false, of: id, &contents) }
+        // A block stands between its origins, so they differ.
+        if info & 0xC0 == 0xC0, block.origin == block.rightOrigin { throw rest.failure(.impossibleReference) }
         if info & 0xC0 == 0 {
             let isRoot = columns == nil ? try rest.uint() == 1 : try columns!.parents.read() == 1
             if isRoot {
                 block.isParentRoot = true
-                block.parent = contents.names.intern(try string())
+                block.parent = contents.number(ofName: try string())
             } else {
                 block.isParentID = true
                 block.parentID = try reference(isLeft: true, of: id, &contents)
             }
-            if info & 0x20 != 0 { block.key = contents.names.intern(try string()) }
+            if info & 0x20 != 0 { block.key = contents.number(ofName: try string()) }
         }
         try content(of: &block, &contents)
         return block
@@ -133,13 +151,16 @@ struct UpdateReader {
                 columns == nil
                 ? try rest.units(into: &contents.units.elements)
                 : try columns!.strings.read(into: &contents.units.elements)
-            guard let length = Int32(exactly: count), contents.units.elements.count <= Int32.max else { throw rest.failure(.tooLarge) }
+            guard let length = Int32(exactly: count), contents.units.elements.count <= Contents.capacity else {
+                throw rest.failure(.tooLarge)
+            }
             block.length = length
         case .json, .any:
             block.length = try length()
             // Each value takes at least one byte, or a length in a column that is as long as the update.
             guard block.length <= Self.maximumBlocks else { throw rest.failure(.tooLarge) }
             block.content = Int32(contents.values.elements.count)
+            guard contents.values.elements.count <= Contents.capacity else { throw rest.failure(.tooLarge) }
             for _ in 0..<block.length {
                 if block.kind == .any {
                     _ = contents.values.append(try rest.any())
@@ -151,13 +172,13 @@ struct UpdateReader {
         case .binary: block.content = contents.values.append(.bytes(try rest.byteString()))
         case .embed: block.content = contents.values.append(try json())
         case .mark:
-            let key = contents.names.intern(try key())
+            let key = contents.number(ofName: try key())
             block.content = contents.mark(key, try json())
         case .type:
             let number = columns == nil ? try rest.uint() : try columns!.types.read()
             guard let kind = SharedTypeKind(rawValue: UInt8(clamping: number)) else { throw rest.failure(.unknownType) }
             var branch = Branch(kind: kind)
-            if kind.hasName { branch.name = contents.names.intern(try key()) }
+            if kind.hasName { branch.name = contents.number(ofName: try key()) }
             contents.branches.append(branch)
             block.content = Int32(contents.branches.count - 1)
         case .document:
@@ -202,7 +223,9 @@ struct UpdateReader {
 
     private mutating func json() throws(DocumentError) -> DocumentValue { columns == nil ? try rest.json() : try rest.any() }
 
-    /// Reads a name that may repeat. Writers of today write it anew each time, but readers have to know the repeated form.
+    /// Reads a name that may repeat.
+    ///
+    /// Writers of today write it anew each time, but readers have to know the repeated form.
     private mutating func key() throws(DocumentError) -> String {
         guard columns != nil else { return try rest.string() }
         let number = try columns!.keys.read()

@@ -2,7 +2,8 @@
 struct UpdateWriter {
     private(set) var rest = Lib0Writer()
     private var columns: Columns?
-    private let contents: Contents
+    /// Whether delete sets have distances instead of clocks (Yjs: DSEncoderV2).
+    private let hasDistances: Bool
 
     private struct Columns {
         var keys = DifferenceRunWriter()
@@ -23,8 +24,11 @@ struct UpdateWriter {
         case block(BlockID)
     }
 
-    init(_ version: UpdateVersion, _ contents: Contents) {
-        self.contents = contents
+    /// Writes a snapshot, which has no columns.
+    init(snapshot version: UpdateVersion) { hasDistances = version == .v2 }
+
+    init(_ version: UpdateVersion) {
+        hasDistances = version == .v2
         if version == .v2 { columns = Columns() }
     }
 
@@ -50,14 +54,14 @@ struct UpdateWriter {
     mutating func clients(_ count: Int) { rest.uint(count) }
 
     /// Writes what stands before the blocks of a client.
-    mutating func client(_ client: Int32, blocks: Int, clock: Int32) {
+    mutating func client(_ client: Int32, blocks: Int, clock: Int32, _ contents: Contents) {
         rest.uint(blocks)
-        write(client: client)
+        write(client: client, contents)
         rest.uint(clock)
     }
 
     /// Writes a block from `offset` on.
-    mutating func block(_ block: Block, from offset: Int32 = 0, parent: (Block) -> Parent) {
+    mutating func block(_ block: Block, from offset: Int32 = 0, parent: Parent?, _ contents: Contents) {
         switch block.kind {
         case .collected:
             info(0)
@@ -72,24 +76,26 @@ struct UpdateWriter {
         let origin = offset > 0 ? BlockID(client: block.id.client, clock: block.id.clock + offset - 1) : block.origin
         info(
             block.kind.rawValue | (origin.isNone ? 0 : 0x80) | (block.rightOrigin.isNone ? 0 : 0x40) | (block.key < 0 ? 0 : 0x20))
-        if !origin.isNone { write(reference: origin, isLeft: true) }
-        if !block.rightOrigin.isNone { write(reference: block.rightOrigin, isLeft: false) }
-        if origin.isNone, block.rightOrigin.isNone {
-            switch parent(block) {
+        if !origin.isNone { write(reference: origin, isLeft: true, contents) }
+        if !block.rightOrigin.isNone { write(reference: block.rightOrigin, isLeft: false, contents) }
+        if origin.isNone, block.rightOrigin.isNone, let parent {
+            switch parent {
             case .root(let name):
                 if columns == nil { rest.uint(1) } else { columns!.parents.write(1) }
-                write(string: contents.names[name])
+                write(string: contents.name(name))
             case .block(let id):
                 if columns == nil { rest.uint(0) } else { columns!.parents.write(0) }
-                write(reference: id, isLeft: true)
+                write(reference: id, isLeft: true, contents)
             }
-            if block.key >= 0 { write(string: contents.names[block.key]) }
+            if block.key >= 0 { write(string: contents.name(block.key)) }
         }
-        content(block, offset)
+        content(block, offset, contents)
     }
 
-    /// Writes a delete set. Clients stand in descending order, as Yjs 13.6 writes them; older versions keep the order of deletion.
-    mutating func deletes(_ set: IDSet) {
+    /// Writes a delete set.
+    ///
+    /// Clients stand in descending order, as Yjs 13.6 writes them; older versions keep the order of deletion.
+    mutating func deletes(_ set: IDSet, _ contents: Contents) {
         var set = set
         set.sort()
         var starts: [(client: UInt64, ranges: Range<Int>)] = []
@@ -105,14 +111,9 @@ struct UpdateWriter {
             rest.uint(indices.count)
             var place: Int32 = 0
             for range in set.ranges[indices] {
-                if columns == nil {
-                    rest.uint(range.clock)
-                    rest.uint(range.length)
-                } else {
-                    rest.uint(range.clock - place)
-                    rest.uint(range.length - 1)
-                    place = range.end
-                }
+                rest.uint(range.clock - place)
+                rest.uint(hasDistances ? range.length - 1 : range.length)
+                if hasDistances { place = range.end }
             }
         }
     }
@@ -128,7 +129,7 @@ struct UpdateWriter {
 
     // MARK: - Fields
 
-    private mutating func content(_ block: Block, _ offset: Int32) {
+    private mutating func content(_ block: Block, _ offset: Int32, _ contents: Contents) {
         let first = Int(block.content + offset), end = Int(block.content + block.length)
         switch block.kind {
         case .deleted: write(length: block.length - offset)
@@ -149,12 +150,12 @@ struct UpdateWriter {
         case .embed: write(json: contents.values.elements[first])
         case .mark:
             let mark = contents.marks[first]
-            write(key: contents.names[mark.key])
+            write(key: contents.name(mark.key))
             write(json: mark.value)
         case .type:
             let branch = contents.branches[first], kind = branch.kind ?? .map
             if columns == nil { rest.uint(UInt64(kind.rawValue)) } else { columns!.types.write(UInt64(kind.rawValue)) }
-            if kind.hasName { write(key: contents.names[branch.name]) }
+            if kind.hasName { write(key: contents.name(branch.name)) }
         case .document:
             if case .text(let guid) = contents.values.elements[first] { write(string: guid) }
             rest.any(contents.values.elements[first + 1])
@@ -164,13 +165,13 @@ struct UpdateWriter {
 
     private mutating func info(_ info: UInt8) { if columns == nil { rest.byte(info) } else { columns!.infos.write(info) } }
 
-    private mutating func write(client: Int32) {
+    private mutating func write(client: Int32, _ contents: Contents) {
         let client = contents.clients[client]
         if columns == nil { rest.uint(client) } else { columns!.clients.write(client) }
     }
 
-    private mutating func write(reference id: BlockID, isLeft: Bool) {
-        write(client: id.client)
+    private mutating func write(reference id: BlockID, isLeft: Bool, _ contents: Contents) {
+        write(client: id.client, contents)
         if columns == nil {
             rest.uint(id.clock)
         } else if isLeft {
