@@ -74,10 +74,13 @@ import Testing
         try document.insert("abc", at: 0, in: text)
         #expect(throws: DocumentError(.outOfRange)) { try document.insert("x", at: 4, in: text) }
         #expect(throws: DocumentError(.outOfRange)) { try document.insert("x", at: -1, in: text) }
-        #expect(throws: DocumentError(.outOfRange)) { try document.delete(2..<4, inText: text) }
+        #expect(throws: DocumentError(.outOfRange)) { try document.delete(2..<4, in: text) }
         #expect(throws: DocumentError(.outOfRange)) { try document.format(-1..<2, in: text, marks: []) }
         #expect(throws: DocumentError(.outOfRange)) { try document.apply([.delete(-1)], to: text) }
         #expect(throws: DocumentError(.outOfRange)) { try document.apply([.retain(1 << 31)], to: text) }
+        #expect(throws: DocumentError(.wrongType)) { try document.insert([.value(1)], at: 0, in: text) }
+        #expect(throws: DocumentError(.wrongType)) { try document.set("k", to: .value(1), in: text) }
+        #expect(throws: DocumentError(.wrongType)) { try document.insert("x", at: 0, in: map) }
         try document.remove("a", in: map)
         #expect(!document.has(inner) && document.text(inner).isEmpty)
         #expect(throws: DocumentError(.noSuchType)) { try document.insert("x", at: 0, in: inner) }
@@ -106,7 +109,7 @@ import Testing
         var author = SharedDocument(client: 1), reader = SharedDocument(client: 2)
         let text = author.root("text", .text)
         try author.insert("abc", at: 0, in: text)
-        try author.delete(0..<3, inText: text)
+        try author.delete(0..<3, in: text)
         _ = author.commit()
         // A block of client 7 that needs one of client 99.
         try author.apply([UInt8](hex: "01010700846300017800"))
@@ -158,6 +161,25 @@ import Testing
         }
     }
 
+    @Test func `an update that is known ends a transaction without harm`() throws {
+        var documents = [SharedDocument(client: 1), SharedDocument(client: 2)]
+        let texts = documents.indices.map { documents[$0].root("text", .text) }
+        var updates: [[UInt8]] = []
+        for step in 0..<40 {
+            // Each goes on behind its own text, so that texts lie scattered, and move when they are joined.
+            let author = step % 2
+            try documents[author].insert("x\(author)", at: author == 0 ? step : documents[1].count(texts[1]), in: texts[author])
+            if step == 39 { break }
+            let update = documents[author].commit()
+            updates.append(try #require(update))
+            try documents[1 - author].apply(updates[step])
+        }
+        try documents[1].apply(updates[0])
+        let text = documents[1].text(texts[1]), last = documents[1].commit()
+        try documents[0].apply(#require(last))
+        #expect(documents[0].text(texts[0]) == text && text.utf16.count == 80)
+    }
+
     @Test func `a copy notices that another has its identity`() throws {
         var mine = SharedDocument(client: 1), twin = SharedDocument(client: 1)
         let text = mine.root("text", .text)
@@ -200,7 +222,7 @@ import Testing
             if step % 500 == 499 { try documents[0].insert("elsewhere", at: 0, in: other) }
             if model.count > 20, below(3) == 0 {
                 let start = below(model.count - 4), range = start..<start + 1 + below(4)
-                try documents[author].delete(range, inText: texts[author])
+                try documents[author].delete(range, in: texts[author])
                 model.removeSubrange(range)
             } else {
                 let at = below(model.count + 1), word = ["x", "yz", "long word "][below(3)]
@@ -224,7 +246,7 @@ import Testing
         for _ in 0..<1000 {
             try document.insert("0123456789", at: 0, in: text)
             _ = document.commit()
-            try document.delete(0..<10, inText: text)
+            try document.delete(0..<10, in: text)
             _ = document.commit()
         }
         for step in 0..<2000 {

@@ -35,7 +35,7 @@ import Testing
         let caret = try document.position(at: 4, in: text)
         let other = SharedDocument(client: 2)
         #expect(other.index(of: caret) == nil)
-        try document.delete(2..<6, inText: text)
+        try document.delete(2..<6, in: text)
         _ = document.commit(noting: &undo, at: .start)
         #expect(document.index(of: caret)?.index == 2)
         _ = undo.undo(&document)

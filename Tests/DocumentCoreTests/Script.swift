@@ -57,13 +57,8 @@ struct Script {
         case "embed":
             try document.insert(embed: DocumentValue(vector: op["value"] ?? .null), at: at, in: type, marks: Self.entries(op["attrs"]))
         case "format": try document.format(at..<end, in: type, marks: Self.entries(op["attrs"]))
-        case "delete":
-            if document.kind(of: type) == .text || document.kind(of: type) == .xmlText {
-                // Yjs deletes up to the end where a range goes beyond it.
-                try document.delete(at..<min(end, document.count(type)), inText: type)
-            } else {
-                try document.delete(at..<end, in: type)
-            }
+        // Yjs deletes up to the end where a range goes beyond it.
+        case "delete": try document.delete(at..<min(end, document.count(type)), in: type)
         case "delta":
             try document.apply(
                 op.objects("delta").map { step in

@@ -65,6 +65,38 @@ import Testing
         #expect(redone == [true, true, false] && document.text(text) == "abd" && !undo.canRedo)
     }
 
+    @Test func `keeps no more steps than it may`() throws {
+        var document = SharedDocument(client: 1)
+        let text = document.root("text", .text)
+        var undo = DocumentUndo(of: [text], groupingTime: .zero)
+        undo.maximumSteps = 3
+        for step in 0..<10 {
+            try document.insert("\(step)", at: step, in: text)
+            _ = document.commit(noting: &undo, at: Moment(.seconds(step)))
+        }
+        let undone = (0..<5).map { _ in undo.undo(&document) != nil }
+        #expect(undone == [true, true, true, false, false] && document.text(text) == "0123456")
+    }
+
+    @Test func `brings back what was deleted together with a step that cannot be made again any more`() throws {
+        var document = SharedDocument(client: 1)
+        let map = document.root("map", .map)
+        var undo = DocumentUndo(of: [map], groupingTime: .zero)
+        let text = try #require(try document.set("a", to: .type(.text), in: map))
+        try document.insert("kept", at: 0, in: text)
+        _ = document.commit(noting: &undo, at: .start)
+        try document.insert("xxx", at: 0, in: text)
+        _ = document.commit(noting: &undo, at: Moment(.seconds(1)))
+        _ = undo.undo(&document)
+        try document.set("a", to: .value(1), in: map)
+        _ = document.commit(noting: &undo, at: Moment(.seconds(2)))
+        _ = undo.undo(&document)
+        guard case .type(let again)? = document.node("a", in: map) else { throw Missing() }
+        #expect(document.text(again) == "kept")
+    }
+
+    private struct Missing: Error {}
+
     @Test func `leaves the edits of others, and edits outside of its types`() throws {
         var mine = SharedDocument(client: 1), other = SharedDocument(client: 2)
         let text = mine.root("text", .text), map = mine.root("map", .map), theirs = other.root("text", .text)

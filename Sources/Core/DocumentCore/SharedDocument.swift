@@ -16,7 +16,7 @@ public struct SharedDocument: Sendable {
     public private(set) var client: UInt64
     private(set) var ownNumber: Int32
     /// The most blocks that may wait for others before updates are refused.
-    public var maximumPending = 1_000_000
+    public var maximumPending = 100_000
 
     /// Creates an empty document.
     ///
@@ -78,6 +78,7 @@ public struct SharedDocument: Sendable {
     }
 
     private mutating func integrate(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
+        finishEdits()
         let checkpoint = store.contents.checkpoint
         let update: Update
         do throws(DocumentError) {
@@ -90,20 +91,25 @@ public struct SharedDocument: Sendable {
             store.contents.restore(checkpoint)
             throw error
         }
-        finishEdits()
         // Servers send every update back to its author. It must not leave its texts behind.
-        if update.blocks.allSatisfy({ $0.kind == .skip || $0.end <= store.next($0.id.client) || pending.holds($0) }),
-            update.deletes.ranges.allSatisfy({ $0.client < checkpoint.clients })
-        {
-            store.contents.restore(checkpoint)
-        }
-        let next = store.next(ownNumber)
-        if update.runs.contains(where: { $0.client == ownNumber && update.blocks[$0.blocks.upperBound - 1].end > next })
-            || update.deletes.ranges.contains(where: { $0.client == ownNumber && $0.end > next })
-        {
-            isClientTaken = true
-        }
+        if !hasNews(update, checkpoint) { store.contents.restore(checkpoint) }
         pending.apply(update, to: &store)
+    }
+
+    /// Whether an update has blocks that are not here and do not wait here, or names clients that nobody knows.
+    ///
+    /// Notes edits under the own identity that this copy did not make.
+    private mutating func hasNews(_ update: Update, _ checkpoint: Contents.Checkpoint) -> Bool {
+        var hasNews = false
+        for block in update.blocks where block.kind != .skip && block.end > store.next(block.id.client) {
+            if block.id.client == ownNumber { isClientTaken = true }
+            if !hasNews { hasNews = !pending.holds(block) }
+        }
+        for range in update.deletes.ranges {
+            if range.client == ownNumber, range.end > store.next(ownNumber) { isClientTaken = true }
+            if range.client >= checkpoint.clients { hasNews = true }
+        }
+        return hasNews
     }
 
     /// Ends a transaction of edits that nobody has committed.

@@ -23,6 +23,10 @@ public struct DocumentUndo: Sendable {
     private var last: Moment?
     /// Edits that follow the one before within this time belong to the same step.
     public let groupingTime: Duration
+    /// The most steps that can be taken back.
+    ///
+    /// The oldest goes first, with the content that was kept for it.
+    public var maximumSteps = 1000
 
     /// Creates an empty history of edits in these shared types and in all that they contain.
     public init(of types: [SharedType], groupingTime: Duration = .milliseconds(500)) {
@@ -82,13 +86,16 @@ public struct DocumentUndo: Sendable {
         let deleted = store.blocks(of: step.deletions, step.clients).filter { isInScope($0, store) }
         let inserted = store.blocks(of: step.insertions, store.changes.clients)
         guard !deleted.isEmpty || inserted.contains(where: { isInScope($0, store) }) else { return false }
+        if cause == .edit {
+            // First of all: what goes with these steps may contain what was deleted now.
+            drop(redoSteps, &store)
+            redoSteps = []
+        }
         for index in deleted { store.keep(index, true) }
         switch cause {
         case .undo: redoSteps.append(step)
         case .redo: undoSteps.append(step)
         case .edit:
-            drop(redoSteps, &store)
-            redoSteps = []
             if joins, let current = undoSteps.popLast() {
                 var joined = current
                 joined.insertions.formUnion(step.insertions)
@@ -99,6 +106,10 @@ public struct DocumentUndo: Sendable {
                 step = joined
             }
             undoSteps.append(step)
+            if undoSteps.count > maximumSteps {
+                drop(Array(undoSteps.prefix(undoSteps.count - maximumSteps)), &store)
+                undoSteps.removeFirst(undoSteps.count - maximumSteps)
+            }
         }
         return true
     }

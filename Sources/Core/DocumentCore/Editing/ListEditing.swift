@@ -5,7 +5,7 @@ extension SharedDocument {
     ///
     /// - Throws: A ``DocumentError`` if the type is gone or the index lies outside.
     public mutating func insert(_ nodes: [NewNode], at index: Int, in type: SharedType) throws(DocumentError) {
-        try check(type, upTo: index)
+        try check(type, .list, upTo: index)
         try checkRoom(for: 2 * nodes.count)
         let position = store.position(type.branch, Int32(index)), right = store.right(of: position)
         var left = position.left, values: [DocumentValue] = []
@@ -29,14 +29,15 @@ extension SharedDocument {
         flush(&self)
     }
 
-    /// Deletes a range of an array or of children of XML.
+    /// Deletes a range of an array, of the children of XML, or of a text together with marks that have nothing left to apply to.
     ///
     /// - Throws: A ``DocumentError`` if the type is gone or the range lies outside.
     public mutating func delete(_ range: Range<Int>, in type: SharedType) throws(DocumentError) {
         try check(type, upTo: range.upperBound)
         guard range.lowerBound >= 0 else { throw DocumentError(.outOfRange) }
         guard !range.isEmpty else { return }
-        let position = store.position(type.branch, Int32(range.lowerBound))
+        var position = store.position(type.branch, Int32(range.lowerBound))
+        if kind(of: type)?.isText == true { return delete(Int32(range.count), at: &position) }
         var left = Int32(range.count), index = store.right(of: position)
         while left > 0, index >= 0 {
             let block = store.blocks[Int(index)]
@@ -57,7 +58,7 @@ extension SharedDocument {
     ///
     /// - Throws: A ``DocumentError`` if the type is gone.
     @discardableResult public mutating func set(_ key: String, to node: NewNode, in type: SharedType) throws(DocumentError) -> SharedType? {
-        try check(type)
+        try check(type, .keys)
         try checkRoom(for: 2)
         let name = store.contents.number(ofName: key), (kind, content) = content(node)
         insert(kind, content: content, between: store.contents.branches[Int(type.branch)].map[name], -1, in: type.branch, key: name)
@@ -70,7 +71,7 @@ extension SharedDocument {
     ///
     /// - Throws: A ``DocumentError`` if the type is gone.
     public mutating func remove(_ key: String, in type: SharedType) throws(DocumentError) {
-        try check(type)
+        try check(type, .keys)
         guard let name = store.contents.knownNumber(ofName: key) else { return }
         let last = store.contents.branches[Int(type.branch)].map[name]
         if last >= 0 { store.delete(last) }

@@ -85,8 +85,23 @@ extension SharedDocument {
         guard count <= Contents.capacity - (1 << 16) - used else { throw DocumentError(.tooLarge) }
     }
 
-    func check(_ type: SharedType, upTo end: Int = 0) throws(DocumentError) {
+    /// What an operation needs a type for.
+    enum Use { case text, list, keys }
+
+    /// Checks that a type is here, and has the operation.
+    ///
+    /// A root of which nobody has said the type has all of them.
+    func check(_ type: SharedType, _ use: Use? = nil, upTo end: Int = 0) throws(DocumentError) {
         guard has(type) else { throw DocumentError(.noSuchType) }
+        if let use, let kind = kind(of: type) {
+            let isFit =
+                switch use {
+                case .text: kind.isText
+                case .list: kind == .array || kind == .xmlFragment || kind == .xmlElement
+                case .keys: kind == .map || kind == .xmlElement || kind == .xmlHook || kind == .xmlText
+                }
+            guard isFit else { throw DocumentError(.wrongType) }
+        }
         guard end >= 0, end <= count(type) else { throw DocumentError(.outOfRange) }
     }
 }

@@ -6,11 +6,11 @@ extension SharedDocument {
     ///
     /// - Parameters:
     ///   - marks: The marks of the text: all others end before it and begin again behind it. Nil: the marks at its place.
-    /// - Throws: A ``DocumentError`` if the type is gone or the index lies outside.
+    /// - Throws: A ``DocumentError`` if the type is gone or no text, or if the index lies outside.
     public mutating func insert(_ text: String, at index: Int, in type: SharedType, marks: [DocumentValue.Entry]? = nil)
         throws(DocumentError)
     {
-        try check(type, upTo: index)
+        try check(type, .text, upTo: index)
         guard !text.isEmpty else { return }
         try checkRoom(for: text.utf16.count)
         var position = store.position(type.branch, Int32(index))
@@ -21,11 +21,11 @@ extension SharedDocument {
     ///
     /// Without marks, it has none.
     ///
-    /// - Throws: A ``DocumentError`` if the type is gone or the index lies outside.
+    /// - Throws: A ``DocumentError`` if the type is gone or no text, or if the index lies outside.
     public mutating func insert(embed value: DocumentValue, at index: Int, in type: SharedType, marks: [DocumentValue.Entry] = [])
         throws(DocumentError)
     {
-        try check(type, upTo: index)
+        try check(type, .text, upTo: index)
         try checkRoom(for: 1)
         var position = store.position(type.branch, Int32(index))
         insert(.embed(value), at: &position, given(marks))
@@ -35,26 +35,15 @@ extension SharedDocument {
     ///
     /// A null ends a mark.
     ///
-    /// - Throws: A ``DocumentError`` if the type is gone or the range lies outside.
+    /// - Throws: A ``DocumentError`` if the type is gone or no text, or if the range lies outside.
     public mutating func format(_ range: Range<Int>, in type: SharedType, marks: [DocumentValue.Entry]) throws(DocumentError) {
-        try check(type, upTo: range.upperBound)
+        try check(type, .text, upTo: range.upperBound)
         guard range.lowerBound >= 0 else { throw DocumentError(.outOfRange) }
         guard !range.isEmpty else { return }
         try checkRoom(for: 0)
         var position = store.position(type.branch, Int32(range.lowerBound))
         guard store.right(of: position) >= 0 else { return }
         format(Int32(range.count), at: &position, given(marks))
-    }
-
-    /// Deletes a range of a text, and the marks that have nothing left to apply to.
-    ///
-    /// - Throws: A ``DocumentError`` if the type is gone or the range lies outside.
-    public mutating func delete(_ range: Range<Int>, inText type: SharedType) throws(DocumentError) {
-        try check(type, upTo: range.upperBound)
-        guard range.lowerBound >= 0 else { throw DocumentError(.outOfRange) }
-        guard !range.isEmpty else { return }
-        var position = store.position(type.branch, Int32(range.lowerBound))
-        delete(Int32(range.count), at: &position)
     }
 
     /// A step of a delta, as Quill has it.
@@ -75,7 +64,7 @@ extension SharedDocument {
     ///
     /// - Throws: A ``DocumentError`` if the type is gone, or if a number is negative or larger than `Int32.max`.
     public mutating func apply(_ delta: [TextStep], to type: SharedType) throws(DocumentError) {
-        try check(type)
+        try check(type, .text)
         var room = 0
         for step in delta {
             switch step {
@@ -166,7 +155,8 @@ extension SharedDocument {
         end(&negated, at: &position)
     }
 
-    private mutating func delete(_ count: Int32, at position: inout Position) {
+    /// Deletes units, and the marks that have nothing left to apply to (Yjs: deleteText).
+    mutating func delete(_ count: Int32, at position: inout Position) {
         var left = count
         let startMarks = position.marks, start = store.right(of: position)
         while left > 0, case let right = store.right(of: position), right >= 0 {

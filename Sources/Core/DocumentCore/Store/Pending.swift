@@ -120,7 +120,12 @@ struct Pending: Sendable {
     /// Whether a block waits already.
     func holds(_ block: Block) -> Bool {
         guard let queue = queues[block.id.client] else { return false }
-        return queue.left.contains { $0.id.clock <= block.id.clock && $0.end >= block.end }
+        var (low, high) = (queue.head, queue.blocks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if queue.blocks[middle].id.clock <= block.id.clock { low = middle + 1 } else { high = middle }
+        }
+        return low > queue.head && queue.blocks[low - 1].end >= block.end
     }
 
     // MARK: - Deletions

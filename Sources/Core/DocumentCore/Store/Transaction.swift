@@ -10,8 +10,9 @@ extension Store {
         if collects { collectDeleted() }
         joinDeleted()
         for client in changes.clients {
-            let index = clients[Int(client)]
-            join(client, from: index.last, downTo: index.clock(at: index.place(index.before)))
+            // The index is not kept in a constant: a second reference would make each join copy it.
+            let before = clients[Int(client)].place(clients[Int(client)].before)
+            join(client, from: clients[Int(client)].last, downTo: clients[Int(client)].clock(at: before))
         }
         for id in changes.cut {
             let place = place(id)

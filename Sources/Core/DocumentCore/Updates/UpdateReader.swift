@@ -123,8 +123,6 @@ struct UpdateReader: ~Copyable {
         var block = Block(id: id, length: 1, kind: kind)
         if info & 0x80 != 0 { block.origin = try reference(isLeft: true, of: id, &contents) }
         if info & 0x40 != 0 { block.rightOrigin = try reference(isLeft: false, of: id, &contents) }
-        // A block stands between its origins, so they differ.
-        if info & 0xC0 == 0xC0, block.origin == block.rightOrigin { throw rest.failure(.impossibleReference) }
         if info & 0xC0 == 0 {
             let isRoot = columns == nil ? try rest.uint() == 1 : try columns!.parents.read() == 1
             if isRoot {
