@@ -87,6 +87,8 @@ public struct DocumentAwareness: Sendable {
     }
 
     private mutating func take(_ client: UInt64, _ clock: UInt64, _ state: DocumentValue?, _ moment: Moment, _ change: inout Change) {
+        // No client comes near this clock by itself, and the answer to it must have a higher one.
+        guard clock < 1 << 52 else { return }
         let known = peers[client]
         // Anyone may say that a client is gone, with the clock of its last state.
         guard known.map({ $0.clock < clock || ($0.clock == clock && state == nil && $0.state != nil) }) ?? (clock > 0 || state != nil)
@@ -106,6 +108,15 @@ public struct DocumentAwareness: Sendable {
         case (_, nil): change.removed.append(client)
         case (let old, let new): if old != new { change.updated.append(client) }
         }
+    }
+
+    /// The states of the others, for a copy with a new identity.
+    ///
+    /// What the old identity showed belongs to its other owner.
+    func renamed(to client: UInt64) -> DocumentAwareness {
+        var renamed = DocumentAwareness(client: client)
+        renamed.peers = peers.filter { $0.key != client }
+        return renamed
     }
 
     /// Drops all others, because the connection is lost: who is still here says so again on the next one.

@@ -137,7 +137,9 @@ extension SharedDocument {
     /// A deleted unit counts as its place. A position follows what undo made again.
     public func index(of position: DocumentPosition) -> (type: SharedType, index: Int)? {
         if let unit = position.unit {
-            guard let (index, offset) = latest(unit), store.blocks[Int(index)].parent >= 0 else { return nil }
+            guard let (index, offset) = latest(unit), store.blocks[Int(index)].parent >= 0, store.blocks[Int(index)].key < 0 else {
+                return nil
+            }
             let block = store.blocks[Int(index)], type = SharedType(branch: block.parent)
             guard has(type) else { return nil }
             var sum = block.visibleLength == 0 ? 0 : Int(offset) + (position.side == .before ? 1 : 0)

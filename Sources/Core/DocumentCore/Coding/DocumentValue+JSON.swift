@@ -31,7 +31,7 @@ extension DocumentValue {
     }
 
     /// The value as JavaScript's `JSON.stringify` writes it.
-    var json: String {
+    public var json: String {
         var text = ""
         write(json: &text)
         return text

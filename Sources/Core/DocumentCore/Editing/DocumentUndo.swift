@@ -203,11 +203,16 @@ extension SharedDocument {
             while let next = store.redoneStart(of: left) { left = next }
             // The value of another client stays.
             if store.blocks[Int(left)].right >= 0 { return false }
+            // Its type was made again, too, and the old values stay in the old one. Yjs links both, and other copies see nothing of it.
+            if store.blocks[Int(left)].parent != parent { left = store.contents.branches[Int(parent)].map[block.key] }
         } else {
             left = store.contents.branches[Int(parent)].map[block.key]
         }
         var content = block.content
-        if block.kind == .type {
+        if block.kind == .text {
+            // Not the same units: where the deleted block is cut within a surrogate pair, its units change.
+            content = store.contents.units.copied(block.content, block.length)
+        } else if block.kind == .type {
             let old = store.contents.branches[Int(content)]
             var branch = Branch(kind: old.kind)
             branch.name = old.name

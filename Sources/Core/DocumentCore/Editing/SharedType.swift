@@ -53,6 +53,9 @@ extension SharedDocument {
         return SharedType(branch: branch)
     }
 
+    /// The root of this name, or nil if the document has none yet.
+    public func root(_ name: String) -> SharedType? { store.existingRoot(name).map { SharedType(branch: $0) } }
+
     /// The names of all roots that the document has, in no particular order.
     public var rootNames: [String] { store.rootNames }
 

@@ -140,6 +140,12 @@ struct Pool<Element: Sendable>: Sendable {
         return start
     }
 
+    /// Appends a copy of elements, and returns where it begins.
+    mutating func copied(_ start: Int32, _ count: Int32) -> Int32 {
+        copy(start, count)
+        return Int32(elements.count) - count
+    }
+
     /// Appends elements that are stored already.
     ///
     /// One by one, because a slice would keep the array shared, and so make a copy of it.

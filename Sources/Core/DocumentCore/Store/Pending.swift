@@ -6,7 +6,7 @@ struct Pending: Sendable {
     /// The blocks of each client that wait, by ascending clock.
     private(set) var queues: [Int32: Queue] = [:]
     /// The clients that wait for a unit of a client.
-    private var waiters: [Int32: [Waiter]] = [:]
+    private var waiters: [Int32: Waiters] = [:]
     /// Deletions of updates of which blocks wait.
     ///
     /// A deletion of the old value must not come before the new value.
@@ -17,13 +17,38 @@ struct Pending: Sendable {
     struct Queue: Sendable {
         var blocks: ContiguousArray<Block>
         var head = 0
+        /// The unit for which the queue waits, if ``Pending/waiters`` know it.
         var need: BlockID?
         var left: ArraySlice<Block> { blocks[head...] }
     }
 
-    private struct Waiter: Sendable {
-        var clock: Int32
-        var client: Int32
+    /// Clients by the clock for which they wait, the lowest first: a binary heap, because thousands may wait for one client.
+    private struct Waiters: Sendable {
+        private var heap: ContiguousArray<(clock: Int32, client: Int32)> = []
+
+        var lowest: Int32? { heap.first?.clock }
+
+        mutating func insert(_ client: Int32, clock: Int32) {
+            var place = heap.count
+            heap.append((clock, client))
+            while place > 0, case let parent = (place - 1) / 2, heap[place].clock < heap[parent].clock {
+                heap.swapAt(place, parent)
+                place = parent
+            }
+        }
+
+        mutating func removeLowest() -> Int32 {
+            heap.swapAt(0, heap.count - 1)
+            let client = heap.removeLast().client
+            var place = 0
+            while case var child = 2 * place + 1, child < heap.count {
+                if child + 1 < heap.count, heap[child + 1].clock < heap[child].clock { child += 1 }
+                guard heap[child].clock < heap[place].clock else { break }
+                heap.swapAt(place, child)
+                place = child
+            }
+            return client
+        }
     }
 
     private struct Held: Sendable {
@@ -79,13 +104,12 @@ struct Pending: Sendable {
         let sorted = (Array(queue.left) + more).sorted { ($0.id.clock, $1.end) < ($1.id.clock, $0.end) }
         var kept: ContiguousArray<Block> = []
         for block in sorted where kept.last.map({ block.end > $0.end }) ?? true { kept.append(block) }
-        queues[client] = Queue(blocks: kept)
+        queues[client] = Queue(blocks: kept, need: queue.need)
     }
 
     /// Integrates a client's queue until its next block has to wait.
     private mutating func proceed(_ client: Int32, _ store: inout Store, _ work: inout [Int32]) {
         guard var queue = queues.removeValue(forKey: client) else { return }
-        queue.need = nil
         while queue.head < queue.blocks.count {
             let block = queue.blocks[queue.head]
             if block.end > store.next(client) {
@@ -93,8 +117,10 @@ struct Pending: Sendable {
                     block.id.clock > store.next(client)
                     ? BlockID(client: client, clock: block.id.clock - 1) : store.missing(block)
                 if let need {
+                    // The same update may come any number of times.
+                    if queue.need == need { break }
                     queue.need = need
-                    waiters[need.client, default: []].append(Waiter(clock: need.clock, client: client))
+                    waiters[need.client, default: Waiters()].insert(client, clock: need.clock)
                     break
                 }
                 store.integrate(remote: block)
@@ -107,14 +133,12 @@ struct Pending: Sendable {
 
     /// Puts the clients to work whose unit is here now.
     private mutating func wake(_ client: Int32, _ store: Store, _ work: inout [Int32]) {
-        guard !waiters.isEmpty, let waiting = waiters.removeValue(forKey: client) else { return }
-        var rest: [Waiter] = []
-        for waiter in waiting {
-            // A queue that found another need in the meantime has a waiter of its own for it.
-            guard queues[waiter.client]?.need == BlockID(client: client, clock: waiter.clock) else { continue }
-            if waiter.clock < store.next(client) { work.append(waiter.client) } else { rest.append(waiter) }
+        guard !waiters.isEmpty else { return }
+        while let clock = waiters[client]?.lowest, clock < store.next(client) {
+            // A queue that found another need in the meantime looks again in vain.
+            if let waiting = waiters[client]?.removeLowest() { work.append(waiting) }
+            if waiters[client]?.lowest == nil { waiters[client] = nil }
         }
-        if !rest.isEmpty { waiters[client] = rest }
     }
 
     /// Whether a block waits already.

@@ -20,6 +20,7 @@ struct Store: Sendable {
     var changes = Changes()
     /// What the last transaction changed, if ``Changes/isObserved``.
     var lastChanges: [DocumentChange] = []
+    private var scan = ConflictScan()
     var markers = SearchMarkers()
     /// The size of the pools at which ``compactIfNeeded()`` looks for what is unused.
     var compactionSize = 1 << 16
@@ -145,8 +146,7 @@ struct Store: Sendable {
             let left = blocks[Int(block.left)]
             guard left.parent == parent, left.key == block.key else { return collect(block, 0) }
         }
-        // The value of a key is one unit. A longer one, which nobody writes, could be cut into two values.
-        guard parent >= 0, block.key < 0 || block.length == 1 || block.kind == .deleted else { return collect(block, 0) }
+        guard parent >= 0 else { return collect(block, 0) }
         block.parent = parent
         integrate(block)
     }
@@ -221,24 +221,23 @@ struct Store: Sendable {
     }
 
     /// The left neighbour of a block that is in conflict with others between its two origins.
-    private func place(of block: Block, from start: Int32) -> Int32 {
+    private mutating func place(of block: Block, from start: Int32) -> Int32 {
         var (left, other) = (block.left, start)
-        var before: Set<Int32> = [], conflicting: Set<Int32> = []
+        scan.begin(blocks.count)
         while other >= 0, other != block.right {
-            before.insert(other)
-            conflicting.insert(other)
+            scan.pass(other)
             let o = blocks[Int(other)]
             if o.origin == block.origin {
                 if contents.clients[o.id.client] < contents.clients[block.id.client] {
                     left = other
-                    conflicting.removeAll(keepingCapacity: true)
+                    scan.settle()
                 } else if o.rightOrigin == block.rightOrigin {
                     break
                 }
-            } else if !o.origin.isNone, case let origin = self.block(o.origin), before.contains(origin) {
-                if !conflicting.contains(origin) {
+            } else if !o.origin.isNone, case let origin = self.block(o.origin), scan.hasPassed(origin) {
+                if !scan.isInConflict(origin) {
                     left = other
-                    conflicting.removeAll(keepingCapacity: true)
+                    scan.settle()
                 }
             } else {
                 break
@@ -424,4 +423,34 @@ struct Changes: Sendable {
         touched.removeAll(keepingCapacity: true)
         replaced.removeAll(keepingCapacity: true)
     }
+}
+
+/// The blocks that a scan for conflicts has passed, and those of them that are in conflict with the new block.
+///
+/// Numbers instead of sets: a scan may pass many blocks, and a new number empties both.
+private struct ConflictScan: Sendable {
+    private var passed: ContiguousArray<UInt32> = []
+    private var conflicting: ContiguousArray<UInt32> = []
+    private var scan: UInt32 = 0
+    private var conflict: UInt32 = 0
+
+    mutating func begin(_ count: Int) {
+        if scan == .max || conflict > .max / 2 { self = ConflictScan() }
+        let more = max(0, count - passed.count)
+        passed.append(contentsOf: repeatElement(0, count: more))
+        conflicting.append(contentsOf: repeatElement(0, count: more))
+        scan += 1
+        conflict += 1
+    }
+
+    mutating func pass(_ block: Int32) {
+        passed[Int(block)] = scan
+        conflicting[Int(block)] = conflict
+    }
+
+    /// The blocks passed so far stand before the new one.
+    mutating func settle() { conflict += 1 }
+
+    func hasPassed(_ block: Int32) -> Bool { passed[Int(block)] == scan }
+    func isInConflict(_ block: Int32) -> Bool { conflicting[Int(block)] == conflict }
 }

@@ -2,10 +2,11 @@
 ///
 /// Version 1 is one stream. Version 2 keeps most fields in columns, and the others in ``rest`` (Yjs: UpdateDecoder.js).
 struct UpdateReader: ~Copyable {
-    /// The most blocks of one update.
+    /// The most blocks of one update, by its length.
     ///
-    /// Columns with run-length codes could otherwise ask for any number with a few bytes.
-    static let maximumBlocks = 4_000_000
+    /// Columns with run-length codes could otherwise ask for any number with a few bytes. States of real documents have fewer than one block
+    /// a byte.
+    private let maximumBlocks: Int
     /// The largest clock.
     ///
     /// It leaves room for as many edits of this copy, even if others use its identity.
@@ -46,11 +47,13 @@ struct UpdateReader: ~Copyable {
     /// Reads a snapshot, which has no columns.
     init(snapshot bytes: [UInt8], _ version: UpdateVersion) {
         rest = Lib0Reader(bytes)
+        maximumBlocks = 10_000 + 32 * bytes.count
         hasDistances = version == .v2
     }
 
     init(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
         rest = Lib0Reader(bytes)
+        maximumBlocks = 10_000 + 32 * bytes.count
         hasDistances = version == .v2
         if version == .v2 { columns = try Columns(&rest) }
     }
@@ -64,7 +67,7 @@ struct UpdateReader: ~Copyable {
             let count = try rest.uint()
             let client = try client(&contents)
             var clock = try rest.clock()
-            guard count <= UInt64(Self.maximumBlocks - update.blocks.count) else { throw rest.failure(.tooLarge) }
+            guard count <= UInt64(maximumBlocks - update.blocks.count) else { throw rest.failure(.tooLarge) }
             let start = update.blocks.count
             for _ in 0..<count {
                 let block = try block(BlockID(client: client, clock: clock), &contents)
@@ -156,7 +159,7 @@ struct UpdateReader: ~Copyable {
         case .json, .any:
             block.length = try length()
             // Each value takes at least one byte, or a length in a column that is as long as the update.
-            guard block.length <= Self.maximumBlocks else { throw rest.failure(.tooLarge) }
+            guard block.length <= maximumBlocks else { throw rest.failure(.tooLarge) }
             block.content = Int32(contents.values.elements.count)
             guard contents.values.elements.count <= Contents.capacity else { throw rest.failure(.tooLarge) }
             for _ in 0..<block.length {
