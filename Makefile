@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .build/debug
 FUZZ_SECONDS ?= 60
 # What `make test` runs, two at a time, the longest first.
-QUICK := unit tool chaos-share interop-wamp interop-graphql interop-socketio doctor conformance-share quotes board survive-share tls proxies codecs http2 interop network
+QUICK := unit tool chaos-share interop-wamp interop-graphql interop-socketio interop-documents doctor conformance-share quotes board survive-share tls proxies codecs http2 interop network
 # need PACKAGE…: installs Debian packages that are missing. A Mac has in its SDK what the build needs.
 ifeq ($(shell uname -s),Darwin)
 NEED := true
@@ -17,7 +17,7 @@ TALLY_BUILT := HOLDFAST=$(BIN)/holdfast HOLDFAST_BIN=$(BIN)/HoldfastPeer $(TALLY
 # A fresh clone takes the versions that are pinned, and not the newest that the manifest allows.
 PINNED = [ -e Package.resolved ] || $(MAKE) --no-print-directory pins
 
-.PHONY: help demo install docs build pins sbom test test-all unit simulate mutants mutants-rooms board tool network fuzz-short conformance-share interop interop-wamp interop-graphql interop-socketio codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp bench-graphql bench-socketio fuzz soak conformance sanitize clean
+.PHONY: help demo install docs build pins sbom test test-all unit simulate mutants mutants-rooms board tool network fuzz-short conformance-share interop interop-wamp interop-graphql interop-socketio interop-documents codecs tls proxies doctor http2 quotes rooms-browser crash-points abuse chaos chaos-share survive survive-share lint format bench bench-codecs bench-quick footprint footprint-share traits traits-share bench-quotes bench-hub bench-wamp bench-graphql bench-socketio bench-documents fuzz soak conformance sanitize clean
 
 help:
 	@echo "make GOAL, where GOAL is one of"
@@ -85,7 +85,7 @@ simulate: build ## Simulate sessions (RUNS=n, 200), rooms (10,000) and WAMP (200
 
 mutants: mutants-rooms ## Put bugs into the rules, and into the hub's store, one by one: the tests must detect each (an hour and a half)
 	@$(NEED)
-	@for part in session stream protocol graphql socketio wamp hub store; do $(TALLY) suite mutants-$$part scripts/mutants/run.sh $$part || status=1; done; exit $${status:-0}
+	@for part in session stream protocol graphql socketio documents wamp hub store; do $(TALLY) suite mutants-$$part scripts/mutants/run.sh $$part || status=1; done; exit $${status:-0}
 
 mutants-rooms:
 	@$(NEED)
@@ -118,6 +118,9 @@ interop-graphql: build ## Test GraphQL with Strawberry and Ariadne: both protoco
 
 interop-socketio: build ## Test Socket.IO with python-socketio: namespaces, acknowledgements, bytes, refusals, 200 cuts, servers killed with -9
 	@$(TALLY_BUILT) suite interop-socketio Interop/socketio/run.sh
+
+interop-documents: build ## Test shared documents against Yjs: 300 random programs of several clients, in both directions
+	@$(TALLY_BUILT) suite interop-documents Interop/documents/run.sh
 
 codecs: build ## Compare MessagePack, CBOR, JSON and the frames of rooms with Python's, in both directions
 	@$(TALLY_BUILT) suite codecs Interop/codecs/run.sh
@@ -217,6 +220,9 @@ bench-graphql: ## Compare our GraphQL client with the Python client gql: process
 
 bench-socketio: ## Compare our Socket.IO client with that of python-socketio: processor time per event and acknowledgement (a release build first)
 	@Benchmarks/socketio/run.sh
+
+bench-documents: ## Compare our shared documents with Yjs and yrs on recorded editing: processor time and memory (a release build first)
+	@Benchmarks/documents/run.sh
 
 format: ## Format all Swift sources in place
 	scripts/lint/format.sh --fix

@@ -171,7 +171,8 @@ let package = Package(
             name: "WAMPCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"], path: "Sources/Core/WAMPCore",
             swiftSettings: pure),
         .target(
-            name: "DocumentCore", dependencies: ["MachineCore", "CodecCore"], path: "Sources/Core/DocumentCore", swiftSettings: pure),
+            name: "DocumentCore", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore"],
+            path: "Sources/Core/DocumentCore", swiftSettings: pure),
 
         // Runtime: where rules meet the world.
         .systemLibrary(
@@ -269,6 +270,12 @@ let package = Package(
             ],
             path: "Sources/Client/HoldfastSocketIO", swiftSettings: strict),
         .target(
+            name: "HoldfastDocuments",
+            dependencies: [
+                "Holdfast", "HoldfastProtocols", "MachineCore", "ProtocolCore", "WebSocketCore", "WebSocketRuntime", "DocumentCore",
+            ],
+            path: "Sources/Client/HoldfastDocuments", swiftSettings: strict),
+        .target(
             name: "HoldfastUI", dependencies: ["Holdfast", roomsClient, "RoomCore", "SessionCore"], path: "Sources/Client/HoldfastUI",
             exclude: translations.excluded, resources: translations.resources, swiftSettings: strict),
 
@@ -336,8 +343,7 @@ let package = Package(
                 "Board", "Holdfast", "MachineCore", "HoldfastProtocols", "HoldfastServer", "HoldfastTesting", "HoldfastCodecs",
                 "HoldfastQuotes",
                 "HoldfastRooms", "HoldfastHub", "HoldfastWAMP", "HoldfastGraphQL", "HoldfastSocketIO", "HoldfastRouter", "CodecCore",
-                "RoomCore",
-                "RoomsWire",
+                "DocumentCore", "HoldfastDocuments", "RoomCore", "RoomsWire",
                 "RoomsStorage", "RoomHistory", "WAMPCore", "WAMPSigning", "WebSocketCore", "WebSocketRuntime", nioCore, nioPosix, logging,
             ],
             path: "Interop/Peer", swiftSettings: strict),
@@ -366,7 +372,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "MachineCore", "WebSocketCore", "WebSocketRuntime", "CodecCore", "StreamCore", "QuotesCore", "RoomCore", "RoomsWire",
-                "WAMPCore", "WAMPAudit", "ProtocolCore", "GraphQLCore", "SocketIOCore", "HoldfastCodecs",
+                "WAMPCore", "WAMPAudit", "ProtocolCore", "GraphQLCore", "SocketIOCore", "DocumentCore", "HoldfastCodecs",
             ],
             path: "Fuzz/Targets",
             swiftSettings: strict),
@@ -388,7 +394,9 @@ let package = Package(
             name: "RoomCoreTests",
             dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "RoomCore", "RoomHistory", "HoldfastTesting"],
             swiftSettings: strict),
-        .testTarget(name: "DocumentCoreTests", dependencies: ["MachineCore", "CodecCore", "DocumentCore"], swiftSettings: strict),
+        .testTarget(
+            name: "DocumentCoreTests", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WebSocketCore", "DocumentCore"],
+            swiftSettings: strict),
         // Does anything to a client and a router of WAMP, and judges what they make of it: tests by chance, the fuzzer by bytes.
         .target(
             name: "WAMPAudit", dependencies: ["MachineCore", "CodecCore", "ProtocolCore", "WAMPCore"], path: "Tests/WAMPAudit",

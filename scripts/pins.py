@@ -24,7 +24,8 @@ RESOLVED = ROOT / "Package.resolved"
 STATE = ROOT / ".build/workspace-state.json"
 # The requirements, and the files with the hashes of all packages they need. For the second kind the list contains everything itself.
 LISTS = {folder + "/requirements.in": folder + "/requirements.txt"
-         for folder in ("scripts", "Benchmarks/harness", "Benchmarks/codecs", "Benchmarks/peers/python", "Interop/graphql", "Interop/socketio")}
+         for folder in ("scripts", "Benchmarks/harness", "Benchmarks/codecs", "Benchmarks/peers/python", "Benchmarks/documents", "Interop/graphql",
+                        "Interop/socketio")}
 WHOLE_LISTS = ["Interop/wamp/requirements.txt"]
 # Packages for Python 2.7 have no new releases: `check` reads these lists, and nothing renews them.
 FINAL_LISTS = ["Conformance/python2/" + name for name in ("bootstrap.txt", "requirements.txt", "accelerator.txt")]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Sets up a Debian machine for the suites that need more than Swift. Does nothing if everything is present.
 #
-#   scripts/setup.sh [build] [conformance] [interop] [wamp] [graphql] [socketio] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
+#   scripts/setup.sh [build] [conformance] [interop] [wamp] [graphql] [socketio] [documents] [codecs] [tls] [proxies] [doctor] [quick] [footprint] [bench]     (no argument: all of them)
 #
 # Other scripts source this file and call only the functions they need: need_apt, need_python, need_wstest.
 # The setup is permanent: packages in the system, the rest in .venv and .cache. After that no network is needed.
@@ -140,6 +140,11 @@ export OLD_SOCKETIO_PYTHON=$ROOT/.cache/socketio/bin/python
 need_old_socketio() { need_venv .cache/socketio Interop/socketio/requirements.txt; }
 
 need_socketio() { need_build; need_python; need_old_socketio; }
+# Yjs, and its bindings for Python of yrs, which only the benchmark needs.
+export YRS_PYTHON=$ROOT/.cache/yrs/bin/python
+need_yrs() { need_venv .cache/yrs Benchmarks/documents/requirements.txt; }
+
+need_documents() { need_build; need_apt nodejs node-yjs node-y-websocket node-ws python3; }
 need_build() { need_apt zlib1g-dev libsqlite3-dev; }
 need_conformance() { need_build; need_apt openssl haproxy; need_wstest; }
 need_interop() { need_build; need_apt nodejs node-ws websocketd nginx chromium openssl; need_python; }
@@ -170,11 +175,11 @@ swift_program() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-    [ $# -gt 0 ] || set -- build conformance interop wamp graphql codecs tls proxies doctor quick footprint bench
+    [ $# -gt 0 ] || set -- build conformance interop wamp graphql socketio documents codecs tls proxies doctor quick footprint bench
     for suite in "$@"; do
         case $suite in
-            build | conformance | interop | wamp | graphql | socketio | codecs | tls | proxies | doctor | quick | footprint | bench) "need_$suite" ;;
-            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, graphql, codecs, tls, proxies, doctor, quick, footprint, bench)" ;;
+            build | conformance | interop | wamp | graphql | socketio | documents | codecs | tls | proxies | doctor | quick | footprint | bench) "need_$suite" ;;
+            *) die "unknown suite '$suite' (there are: build, conformance, interop, wamp, graphql, socketio, documents, codecs, tls, proxies, doctor, quick, footprint, bench)" ;;
         esac
     done
 fi

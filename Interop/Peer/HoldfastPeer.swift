@@ -28,6 +28,9 @@ enum HoldfastPeer {
                HoldfastPeer socketio-rows PORT TRANSPORT --protocol 4|5
                HoldfastPeer socketio-cuts FILE PYTHON SCRIPT TRANSPORT --protocol 4|5 --cuts N --kills N
                HoldfastPeer socketio-measure URL receive|send|ask --events N     (see Benchmarks/socketio)
+               HoldfastPeer documents-oracle NODE SCRIPT --programs N [--seed N]     (see Interop/documents)
+               HoldfastPeer documents-edit URL ROOM NAME COUNT
+               HoldfastPeer documents-bench trace|updates|memory FILE | state TRACE FILE | random N     (see Benchmarks/documents)
                HoldfastPeer paths URL     (Linux)
 
         """ + WAMPCommands.usage + StoreCommands.usage
@@ -77,6 +80,16 @@ enum HoldfastPeer {
         case ("socketio-measure", 3):
             guard let events = arguments.number("--events") else { fail() }
             try await SocketIOMeasure(url: arguments.words[1], kind: arguments.words[2], events: events).run()
+        case ("documents-oracle", 2...):
+            guard let programs = arguments.number("--programs") else { fail() }
+            let seed = arguments.number("--seed").map(UInt64.init) ?? .random(in: 0...UInt64(UInt32.max))
+            exit(try OracleRun(command: Array(arguments.words.dropFirst()), seed: seed, programs: programs).run() ? 0 : 1)
+        case ("documents-edit", 5):
+            guard let count = Int(arguments.words[4]) else { fail() }
+            var editor = DocumentEditor(url: arguments.words[1], room: arguments.words[2], name: arguments.words[3], count: count)
+            try await editor.run()
+        case ("documents-bench", 3...):
+            guard try DocumentBench.run(Array(arguments.words.dropFirst())) else { fail() }
         case ("survive-server", 1):
             guard let port = arguments.number("--port") else { fail() }
             try await SurviveServer(port: port).run()

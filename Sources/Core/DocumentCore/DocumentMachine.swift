@@ -12,7 +12,9 @@ public struct DocumentMachine: ProtocolMachine {
     public typealias Received = [DocumentMessage]
     /// A message to the server.
     public typealias Sent = DocumentMessage
+    /// What happens to the copy.
     public typealias Input = ProtocolInput<DocumentMachine>
+    /// What the copy wants done.
     public typealias Effect = ProtocolEffect<DocumentMachine>
 
     /// A command of the app.
