@@ -204,6 +204,21 @@ struct GraphQLPeer: Sendable {
         #expect(try await events.next()?.data == 2)
     }
 
+    @Test func `new variables also follow from events that the consumer has not taken`() async throws {
+        let stage = GraphQLStage()
+        let operation = GraphQLOperation("subscription($after: Int) { v }", variables: ["after": 0], data: Int.self)
+        var events = stage.client.subscribe(operation, renewing: { ["after": $0 ?? 0] }).makeAsyncIterator()
+        var peer = try await stage.accept()
+        let id = try await peer.operation("subscription($after: Int) { v }", variables: ["after": 0])
+        for number in 1...2 { try await peer.send(id, "\(number)") }
+        peer.transport.cut()
+        await stage.client.states.until { if case .waiting = $0 { true } else { false } }
+        peer = try await stage.accept(again: true)
+        #expect(try await peer.operation("subscription($after: Int) { v }", variables: ["after": 2]) == id)
+        for number in 1...2 { #expect(try await events.next()?.data == number) }
+        #expect(try await events.next()?.isGap == true)
+    }
+
     @Test func `after a loss a mutation is unknown if it was sent, and waits if it was not`() async throws {
         let stage = GraphQLStage()
         var peer = try await stage.accept()

@@ -113,7 +113,9 @@ public final class GraphQLClient: Sendable {
         isShared: Bool = false, renewing renew: (@Sendable (Content?) -> Variables)? = nil
     ) -> GraphQLEvents<GraphQLEvent<Content>> {
         events(operation, isShared, renew) { key, convert, begin, cancel in
-            client.stream(delivery: delivery, sharing: key, as: convert, isNote: \.isGap, begin, cancel: cancel)
+            // What `renew` gets must have arrived, not been taken: otherwise the server would send again what still waits for the consumer.
+            client.stream(
+                delivery: delivery, sharing: key, convertsOnArrival: renew != nil, as: convert, isNote: \.isGap, begin, cancel: cancel)
         }
     }
 

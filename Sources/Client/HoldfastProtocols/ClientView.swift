@@ -1,6 +1,7 @@
 public import Holdfast
 import MachineCore
 public import ProtocolCore
+public import StreamCore
 public import WebSocketCore
 import WebSocketRuntime
 
@@ -42,12 +43,65 @@ import WebSocketRuntime
     associatedtype Event
     var pending: Int { get }
     var isHeld: Bool { get }
-    func push(_ event: Event) -> Bool
+    func put(_ event: Event) -> (isHeld: Bool, mustCall: Bool)
+    func call()
     func finish(_ end: Result<Void, WebSocketError>)
 }
 
 extension Mailbox: EventSink where Failure == WebSocketError {
     @usableFromInline package typealias Event = Buffer.Value
+}
+
+/// The mailbox of a consumer that gets every event.
+@usableFromInline package typealias EveryMailbox<Event: Sendable> = Mailbox<EveryValue<Event>, WebSocketError>
+
+/// The consumer of events, as the reader sees it.
+///
+/// The usual mailbox has a case of its own, because the compiler cannot specialize what is behind `any EventSink`. That cost more for each
+/// event than all else that this module does for it.
+@usableFromInline package enum EventInbox<Event: Sendable>: Sendable {
+    case every(EveryMailbox<Event>)
+    case other(any EventSink<Event>)
+
+    @inlinable var id: ObjectIdentifier {
+        switch self {
+        case .every(let mailbox): ObjectIdentifier(mailbox)
+        case .other(let mailbox): ObjectIdentifier(mailbox)
+        }
+    }
+    @inlinable var pending: Int {
+        switch self {
+        case .every(let mailbox): mailbox.pending
+        case .other(let mailbox): mailbox.pending
+        }
+    }
+    @inlinable var isHeld: Bool {
+        switch self {
+        case .every(let mailbox): mailbox.isHeld
+        case .other(let mailbox): mailbox.isHeld
+        }
+    }
+
+    @inlinable func put(_ event: Event) -> (isHeld: Bool, mustCall: Bool) {
+        switch self {
+        case .every(let mailbox): mailbox.put(event)
+        case .other(let mailbox): mailbox.put(event)
+        }
+    }
+
+    @inlinable func call() {
+        switch self {
+        case .every(let mailbox): mailbox.call()
+        case .other(let mailbox): mailbox.call()
+        }
+    }
+
+    @inlinable func finish(_ end: Result<Void, WebSocketError>) {
+        switch self {
+        case .every(let mailbox): mailbox.finish(end)
+        case .other(let mailbox): mailbox.finish(end)
+        }
+    }
 }
 
 /// The app's view of its own protocol: the recipients of events, and the state.
@@ -56,7 +110,7 @@ extension Mailbox: EventSink where Failure == WebSocketError {
 @usableFromInline package struct ClientView<Rules: ProtocolMachine>: ProtocolView where Rules.Event: ProtocolEvent {
     @usableFromInline package typealias Coding = ClientCoding<Rules>
     @usableFromInline package typealias Context = ClientContext<Rules>
-    @usableFromInline package typealias Inbox = any EventSink<Rules.Event>
+    @usableFromInline package typealias Inbox = EventInbox<Rules.Event>
     /// The recipient of a request's events.
     @usableFromInline package enum Recipient: Sendable {
         case reply(Reply<Rules.Event, WebSocketError>)
@@ -73,6 +127,7 @@ extension Mailbox: EventSink where Failure == WebSocketError {
     @usableFromInline package enum Action: Sendable {
         case announce(Changes)
         case answer(Reply<Rules.Event, WebSocketError>, Rules.Event)
+        case call(Inbox)
         case end(Recipient, WebSocketError?)
     }
 
@@ -84,6 +139,8 @@ extension Mailbox: EventSink where Failure == WebSocketError {
     @usableFromInline var followers: [ObjectIdentifier: Inbox] = [:]
     /// The full mailboxes, for which reading is paused.
     @usableFromInline var full: [ObjectIdentifier: Inbox] = [:]
+    /// The consumers to wake when the events that arrived together are handled.
+    @usableFromInline var called: [Inbox] = []
     /// Why there is no connection.
     @usableFromInline var cause: WebSocketError?
     @usableFromInline var isReady = false
@@ -157,18 +214,30 @@ extension Mailbox: EventSink where Failure == WebSocketError {
 
     @inlinable package mutating func handle(_ event: Rules.Event, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
         guard let id = event.request else {
-            for (key, inbox) in followers where inbox.push(event) { full[key] = inbox }
+            for inbox in followers.values { give(event, to: inbox) }
             return
         }
         switch recipients[id] {
         // A caller that waits for a single answer does not get the events before it.
         case .reply(let reply)?: if event.isLast { actions.append(.answer(reply, event)) }
         case .streams(let inboxes)?:
-            for inbox in inboxes where inbox.push(event) { full[ObjectIdentifier(inbox)] = inbox }
+            for inbox in inboxes { give(event, to: inbox) }
             if event.isLast { actions += [.end(.streams(inboxes), nil), .announce(shell.context.relief)] }
         case nil: break
         }
         if event.isLast { _ = remove(id) }
+    }
+
+    @inlinable mutating func give(_ event: Rules.Event, to inbox: Inbox) {
+        let (isHeld, mustCall) = inbox.put(event)
+        if isHeld { full[inbox.id] = inbox }
+        if mustCall { called.append(inbox) }
+    }
+
+    @inlinable package mutating func settle(_ actions: inout [Action]) {
+        guard !called.isEmpty else { return }
+        for inbox in called { actions.append(.call(inbox)) }
+        called.removeAll(keepingCapacity: true)
     }
 
     @usableFromInline package mutating func end(_ closure: Closure?, in shell: ClientShell<Rules>, _ actions: inout [Action]) {
@@ -185,6 +254,7 @@ extension Mailbox: EventSink where Failure == WebSocketError {
         switch action {
         case .announce(let changes): changes.announce()
         case .answer(let reply, let event): reply.end(.success(event))
+        case .call(let inbox): inbox.call()
         case .end(let recipient, let error): recipient.end(error)
         }
     }
@@ -204,7 +274,7 @@ extension Mailbox: EventSink where Failure == WebSocketError {
         switch recipient {
         case .reply?: replies -= 1
         case .streams(let inboxes)?:
-            for inbox in inboxes { full[ObjectIdentifier(inbox)] = nil }
+            for inbox in inboxes { full[inbox.id] = nil }
             if let key = shared.first(where: { $0.value == id })?.key { shared[key] = nil }
         case nil: break
         }
@@ -223,9 +293,9 @@ extension Mailbox: EventSink where Failure == WebSocketError {
 
     /// Removes a consumer; returns whether it was the last one of its request.
     fileprivate mutating func leave(_ inbox: Inbox, _ id: RequestID) -> Bool {
-        full[ObjectIdentifier(inbox)] = nil
+        full[inbox.id] = nil
         guard case .streams(let inboxes)? = recipients[id] else { return false }
-        let others = inboxes.filter { $0 !== inbox }
+        let others = inboxes.filter { $0.id != inbox.id }
         if others.isEmpty { return remove(id) != nil }
         recipients[id] = .streams(others)
         return false
@@ -233,13 +303,13 @@ extension Mailbox: EventSink where Failure == WebSocketError {
 
     fileprivate mutating func add(_ follower: Inbox) -> WebSocketError?? {
         if let end { return end }
-        followers[ObjectIdentifier(follower)] = follower
+        followers[follower.id] = follower
         return nil
     }
 
     fileprivate mutating func remove(_ follower: Inbox) {
-        followers[ObjectIdentifier(follower)] = nil
-        full[ObjectIdentifier(follower)] = nil
+        followers[follower.id] = nil
+        full[follower.id] = nil
     }
 }
 
@@ -270,7 +340,7 @@ extension ProtocolShell {
     /// Starts a request for a consumer, or lets the consumer share one with the same key; returns the request.
     ///
     /// `command` is called only for a new request, and under the lock.
-    func begin<Rules>(
+    @usableFromInline func begin<Rules>(
         _ inbox: ClientView<Rules>.Inbox, sharing key: String?, _ id: RequestID, _ command: (RequestID) -> Rules.Command
     ) -> RequestID where View == ClientView<Rules> {
         let (used, failure) = self.command { view, _ -> (Rules.Command?, (RequestID, WebSocketError??)) in
@@ -283,16 +353,18 @@ extension ProtocolShell {
     }
 
     /// Removes a consumer from a request, and tells the rules if it was the last one.
-    func leave<Rules>(_ inbox: ClientView<Rules>.Inbox, _ id: RequestID, with command: (RequestID) -> Rules.Command)
+    @usableFromInline func leave<Rules>(_ inbox: ClientView<Rules>.Inbox, _ id: RequestID, with command: (RequestID) -> Rules.Command)
     where View == ClientView<Rules> {
         self.command { view, _ in (view.leave(inbox, id) ? command(id) : nil, ()) }
     }
 
-    func follow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> {
+    @usableFromInline func follow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> {
         if let end = access({ view in view.add(inbox) }) { ClientView<Rules>.Recipient.streams([inbox]).end(end) }
     }
 
-    func unfollow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> { access { view in view.remove(inbox) } }
+    @usableFromInline func unfollow<Rules>(_ inbox: ClientView<Rules>.Inbox) where View == ClientView<Rules> {
+        access { view in view.remove(inbox) }
+    }
 }
 
 extension WebSocketError {

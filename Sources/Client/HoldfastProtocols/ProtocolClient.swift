@@ -1,8 +1,9 @@
 public import Holdfast
 import MachineCore
 public import ProtocolCore
+public import StreamCore
 public import WebSocketCore
-import WebSocketRuntime
+public import WebSocketRuntime
 
 /// A client that runs your own protocol over a `WebSocket`: you write the rules, and the client does the rest.
 ///
@@ -87,11 +88,16 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   - command: Returns the command with the id of the request, which the rules repeat in the events of this request.
     ///   - cancel: Returns the command for the rules when the consumer wants no more events.
     /// - Returns: A sequence for one consumer, which keeps this client alive.
-    public func stream(
+    @inlinable public func stream(
         delivery: StreamDelivery<Rules.Event> = .everyMessage(), _ command: (RequestID) -> Rules.Command,
         cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Rules.Event> {
-        events(StreamMailbox(delivery, time: shell.time), sharing: nil, command, cancel: cancel)
+        guard let capacity = delivery.ownCapacity else {
+            return events(StreamMailbox(delivery, time: shell.time), sharing: nil, command, cancel: cancel)
+        }
+        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
+        let leave = begin(.every(mailbox), sharing: nil, command, cancel: cancel)
+        return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, leave)
     }
 
     /// Gives a request to the rules, and returns its events as values of another type; otherwise as ``stream(delivery:_:cancel:)``.
@@ -99,15 +105,22 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     /// - Parameters:
     ///   - delivery: What happens to values that arrive while the consumer is busy.
     ///   - key: Consumers with the same key share one request; a later consumer gets the events from then on. Nil: not shared.
-    ///   - convert: Converts an event when it arrives, or returns nil to leave it out. Must be quick, and must not call this client.
+    ///   - convertsOnArrival: Whether each event is converted when it arrives. If not, a delivery that keeps all events converts them when
+    ///     they are taken, in the task of the consumer.
+    ///   - convert: Converts an event, or returns nil to leave it out. Must be quick, and must not call this client.
     ///   - isNote: Returns whether a value tells that others are missing, so that no delivery drops it.
-    package func stream<Value>(
-        delivery: StreamDelivery<Value>, sharing key: String?, as convert: @escaping @Sendable (Rules.Event) -> Value?,
-        isNote: @escaping @Sendable (Value) -> Bool, _ command: (RequestID) -> Rules.Command,
-        cancel: @escaping @Sendable (RequestID) -> Rules.Command
+    @inlinable @inline(__always) package func stream<Value>(
+        delivery: StreamDelivery<Value>, sharing key: String?, convertsOnArrival: Bool = false,
+        as convert: @escaping @Sendable (Rules.Event) -> Value?, isNote: @escaping @Sendable (Value) -> Bool,
+        _ command: (RequestID) -> Rules.Command, cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Value> {
-        let mailbox = StreamMailbox<Rules.Event, Value>(delivery, time: shell.time, convert: convert, isNote: isNote)
-        return events(mailbox, sharing: key, command, cancel: cancel)
+        guard !convertsOnArrival, let capacity = delivery.ownCapacity else {
+            let mailbox = StreamMailbox<Rules.Event, Value>(delivery, time: shell.time, convert: convert, isNote: isNote)
+            return events(mailbox, sharing: key, command, cancel: cancel)
+        }
+        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
+        let leave = begin(.every(mailbox), sharing: key, command, cancel: cancel)
+        return ProtocolEvents(mailbox, mailbox.taking(relief), as: convert, relief, holding: self, leave)
     }
 
     /// The same, in batches of at most `limit` values that wait at most `window` for others.
@@ -121,12 +134,21 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         return events(mailbox, sharing: key, command, cancel: cancel)
     }
 
-    private func events<Value>(
+    @usableFromInline func events<Value>(
         _ mailbox: StreamMailbox<Rules.Event, Value>, sharing key: String?, _ command: (RequestID) -> Rules.Command,
         cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Value> {
-        let id = shell.begin(mailbox, sharing: key, nextRequest(), command)
-        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.leave(mailbox, id, with: cancel) }
+        let leave = begin(.other(mailbox), sharing: key, command, cancel: cancel)
+        return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, leave)
+    }
+
+    /// Begins a request; returns what ends it for this consumer.
+    @usableFromInline func begin(
+        _ inbox: ClientView<Rules>.Inbox, sharing key: String?, _ command: (RequestID) -> Rules.Command,
+        cancel: @escaping @Sendable (RequestID) -> Rules.Command
+    ) -> @Sendable () -> Void {
+        let id = shell.begin(inbox, sharing: key, nextRequest(), command)
+        return { [shell] in shell.leave(inbox, id, with: cancel) }
     }
 
     /// Returns the events that belong to no request, from now on; each call has its own sequence.
@@ -135,11 +157,23 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     ///   `everyMessage(capacity:)` the client stops reading while the buffer is full, for other consumers, too. But up to 4,096 events may
     ///   wait while a ``request(_:cancel:)`` is pending. `latest(byField:)` is for messages, and acts as `everyMessage()` here.
     /// - Returns: A sequence for one consumer, which keeps this client alive.
-    public func events(delivery: StreamDelivery<Rules.Event> = .everyMessage()) -> ProtocolEvents<Rules.Event> {
-        let mailbox = StreamMailbox<Rules.Event, Rules.Event>(delivery, time: shell.time)
-        shell.follow(mailbox)
-        return ProtocolEvents(mailbox, shell.context.relief, holding: self) { [shell] in shell.unfollow(mailbox) }
+    @inlinable public func events(delivery: StreamDelivery<Rules.Event> = .everyMessage()) -> ProtocolEvents<Rules.Event> {
+        guard let capacity = delivery.ownCapacity else {
+            let mailbox = StreamMailbox<Rules.Event, Rules.Event>(delivery, time: shell.time)
+            return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, follow(.other(mailbox)))
+        }
+        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
+        return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, follow(.every(mailbox)))
     }
+
+    /// Lets a consumer follow the events that belong to no request; returns what ends that.
+    @usableFromInline func follow(_ inbox: ClientView<Rules>.Inbox) -> @Sendable () -> Void {
+        shell.follow(inbox)
+        return { [shell] in shell.unfollow(inbox) }
+    }
+
+    /// Announced when a full consumer has taken something.
+    @inlinable var relief: Changes { shell.context.relief }
 
     @inlinable func nextRequest() -> RequestID {
         RequestID(
@@ -234,54 +268,116 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Event
     /// The error after which the sequence ends.
     public typealias Failure = WebSocketError
-    private let subscription: EventSubscription<Event>
+    @usableFromInline let subscription: EventSubscription<Event>
 
-    init<Pushed>(
-        _ mailbox: StreamMailbox<Pushed, Event>, _ relief: Changes, holding client: any AnyObject & Sendable,
-        leave: @escaping @Sendable () -> Void
+    /// The events that a mailbox delivers.
+    @inlinable init(
+        _ mailbox: any EventSource, _ take: @escaping EventTaking<Event>, _ relief: Changes, holding client: any AnyObject & Sendable,
+        _ leave: @escaping @Sendable () -> Void
     ) {
-        subscription = EventSubscription(mailbox, relief, client, leave)
+        subscription = EventSubscription(mailbox, relief, client, leave) { event in
+            take { taken in
+                event = taken
+                return true
+            }
+        }
+    }
+
+    /// The events of a mailbox, converted when they are taken.
+    @inlinable init<Pushed>(
+        _ mailbox: any EventSource, _ take: @escaping EventTaking<Pushed>, as convert: @escaping @Sendable (Pushed) -> Event?,
+        _ relief: Changes, holding client: any AnyObject & Sendable, _ leave: @escaping @Sendable () -> Void
+    ) {
+        subscription = EventSubscription(mailbox, relief, client, leave) { event in
+            take { taken in
+                event = convert(taken)
+                return event != nil
+            }
+        }
     }
 
     /// Starts to take events; all iterators share the same events.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
+    @inlinable public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription) }
 
     /// Iterates over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The error after which the sequence ends.
         public typealias Failure = WebSocketError
-        fileprivate let subscription: EventSubscription<Event>
+        @usableFromInline let subscription: EventSubscription<Event>
+
+        @inlinable init(_ subscription: EventSubscription<Event>) { self.subscription = subscription }
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next() async throws(WebSocketError) -> Event? { try await next(isolation: nil) }
+        @inlinable public mutating func next() async throws(WebSocketError) -> Event? { try await next(isolation: nil) }
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Event? {
-            try await subscription.mailbox.next(isolation: actor) { subscription.relief.announce() }
+        @inlinable public mutating func next(isolation actor: isolated (any Actor)?) async throws(WebSocketError) -> Event? {
+            // Checked at each call: a slow consumer of a fast peer never waits.
+            while !Task.isCancelled {
+                var event: Event?
+                switch subscription.take(&event) {
+                case .given: return event
+                case .over(let error):
+                    if let error { throw error }
+                    return nil
+                case .wait: if await !subscription.mailbox.called(isolation: actor) { return nil }
+                }
+            }
+            return nil
         }
     }
 }
 
-/// A mailbox as its consumer sees it.
-private protocol EventSource<Output>: AnyObject, Sendable {
-    associatedtype Output
-    func next(isolation actor: isolated (any Actor)?, relieved: () -> Void) async throws(WebSocketError) -> Output?
+/// A mailbox of whatever type, for a consumer that waits for it.
+@usableFromInline package protocol EventSource: AnyObject, Sendable {
+    /// Waits until there is a reason to look again; returns false if the task is cancelled.
+    func called(isolation actor: isolated (any Actor)?) async -> Bool
 }
 
-extension Mailbox: EventSource where Failure == WebSocketError {}
+extension Mailbox: EventSource {}
+
+/// The result of looking into a mailbox.
+@usableFromInline package enum EventStep: Sendable {
+    case given
+    case wait
+    case over(WebSocketError?)
+}
+
+/// Takes events out of a mailbox until one is accepted.
+@usableFromInline package typealias EventTaking<Event> = @Sendable (_ accept: (Event) -> Bool) -> EventStep
+
+extension Mailbox where Failure == WebSocketError {
+    /// Returns the function that takes from this mailbox.
+    ///
+    /// It is made where the rules of the protocol are known, so that it is specialized for them. What the app gets may be generic there.
+    @inlinable func taking(_ relief: Changes) -> EventTaking<Output> {
+        { accept in
+            while true {
+                switch self.take(relieved: { relief.announce() }) {
+                case .give(let output): if accept(output) { return .given }
+                case .end(.success): return .over(nil)
+                case .end(.failure(let error)): return .over(error)
+                case .wait: return .wait
+                }
+            }
+        }
+    }
+}
 
 /// Unsubscribes from its client when the sequence and its iterators are released.
-private final class EventSubscription<Event: Sendable>: Sendable {
-    let mailbox: any EventSource<Event>
-    let relief: Changes
-    private let client: any AnyObject & Sendable
-    private let leave: @Sendable () -> Void
+@usableFromInline package final class EventSubscription<Event: Sendable>: Sendable {
+    @usableFromInline let mailbox: any EventSource
+    @usableFromInline let relief: Changes
+    @usableFromInline let client: any AnyObject & Sendable
+    @usableFromInline let leave: @Sendable () -> Void
+    /// Takes the next event out of the mailbox.
+    @usableFromInline let take: @Sendable (inout Event?) -> EventStep
 
-    init(
-        _ mailbox: any EventSource<Event>, _ relief: Changes, _ client: any AnyObject & Sendable,
-        _ leave: @escaping @Sendable () -> Void
+    @inlinable init(
+        _ mailbox: any EventSource, _ relief: Changes, _ client: any AnyObject & Sendable, _ leave: @escaping @Sendable () -> Void,
+        take: @escaping @Sendable (inout Event?) -> EventStep
     ) {
-        (self.mailbox, self.relief, self.client, self.leave) = (mailbox, relief, client, leave)
+        (self.mailbox, self.relief, self.client, self.leave, self.take) = (mailbox, relief, client, leave, take)
     }
 
     deinit {

@@ -54,6 +54,9 @@ public import WebSocketRuntime
 
     // MARK: - The connection
 
+    /// The number of messages after which consumers are woken even if more messages are ready.
+    @inlinable static var messagesAtOnce: Int { 64 }
+
     /// Handles the events of the socket until it ends.
     @inlinable package func follow(_ events: WebSocketEvents) async {
         // SAFETY: only this task uses it, and never in two functions at once. It is not `Sendable`, so that an app cannot share one.
@@ -76,11 +79,19 @@ public import WebSocketRuntime
     @inlinable func read(
         _ events: inout WebSocketEvents.AsyncIterator, _ coding: View.Coding, _ queue: Queue, on actor: isolated (any Actor)?
     ) async -> WebSocketEvent? {
-        while let event = await events.next(isolation: actor) {
+        var unsettled = 0
+        while let event = await events.next(isolation: actor, idle: { settle() }) {
             switch event {
             case .message(let message): receive(message, coding, queue)
             case .state(.connected), .dropped, .undecodable, .missed: continue
-            case .opened, .state, .reconnecting, .closed: return event
+            case .opened, .state, .reconnecting, .closed:
+                settle()
+                return event
+            }
+            unsettled += 1
+            if unsettled == Self.messagesAtOnce {
+                settle()
+                unsettled = 0
             }
             // Stops reading from a peer that requests more than it accepts.
             let isCrowded = queue.count >= OutgoingLimits.reader
@@ -160,9 +171,19 @@ public import WebSocketRuntime
         } catch {
             input = .undecodable("\(error)")
         }
-        change { state, now in
+        change(settles: false) { state, now in
             if state.queue === queue, !state.isEnding { state.machine.handle(input, at: now, into: &state.effects) }
         }
+    }
+
+    /// Performs what the view has put off while messages were ready.
+    @inlinable func settle() {
+        let actions = state.withLockedValue { state in
+            var actions: [View.Action] = []
+            state.view.settle(&actions)
+            return actions
+        }
+        for action in actions { View.perform(action, in: self) }
     }
 
     /// Gives an input to the machine if there is a connection.
@@ -187,10 +208,13 @@ public import WebSocketRuntime
     // MARK: - Changes
 
     /// Changes the state, then performs the effects of the machine.
-    @inlinable func change<Value>(_ body: (inout State, Moment) -> Value) -> Value {
+    ///
+    /// - Parameter settles: Whether nothing is put off. If not, the caller must call ``settle()`` later.
+    @inlinable func change<Value>(settles: Bool = true, _ body: (inout State, Moment) -> Value) -> Value {
         let (value, queue, ready, actions, orders) = state.withLockedValue { state -> (Value, Queue?, Queue?, [View.Action], Orders) in
             let value = body(&state, time.now())
             carryOut(&state)
+            if settles { state.view.settle(&state.actions) }
             if !state.isOver, let deadline = state.machine.deadline, timer.ringsAfter(deadline) {
                 timer.set(deadline) { [weak self] in self?.wake() }
             }
@@ -337,6 +361,8 @@ public import WebSocketRuntime
     mutating func lose(because cause: WebSocketError?, isRetrying: Bool, in shell: ProtocolShell<Self>, _ actions: inout [Action])
     /// Handles an event of the rules.
     mutating func handle(_ event: Rules.Event, in shell: ProtocolShell<Self>, _ actions: inout [Action])
+    /// Appends the actions that were put off until all messages that arrived together are handled.
+    mutating func settle(_ actions: inout [Action])
     /// Handles that the rules end the present connection, or the socket.
     mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>)
     /// Handles the end of the shell.
@@ -351,5 +377,6 @@ extension ProtocolView {
     @inlinable package static func mayReadOn(in shell: ProtocolShell<Self>) -> Bool { true }
     @inlinable package static func pace(in shell: ProtocolShell<Self>) async {}
     @inlinable package mutating func becomeReady(in shell: ProtocolShell<Self>, _ actions: inout [Action]) {}
+    @inlinable package mutating func settle(_ actions: inout [Action]) {}
     @inlinable package mutating func drop(_ end: ConnectionEnd, in shell: ProtocolShell<Self>) {}
 }

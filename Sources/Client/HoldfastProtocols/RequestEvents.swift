@@ -1,14 +1,14 @@
-package import Holdfast
-import WebSocketRuntime
+public import Holdfast
+public import WebSocketRuntime
 
 /// The events of a request for one consumer, with the errors of its protocol.
 ///
 /// It ends after the last event of the request, and when the client is closed. It throws when the request failed.
 public struct RequestEvents<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
     /// Nil if the request was not sent.
-    private let events: ProtocolEvents<Element>?
-    private let outcome: LockedValue<Failure?>
-    private let convert: @Sendable (WebSocketError) -> Failure
+    @usableFromInline let events: ProtocolEvents<Element>?
+    @usableFromInline let outcome: LockedValue<Failure?>
+    @usableFromInline let convert: @Sendable (WebSocketError) -> Failure
 
     /// - Parameters:
     ///   - events: The events of the rules; nil if the request was not sent.
@@ -21,21 +21,23 @@ public struct RequestEvents<Element: Sendable, Failure: Error>: AsyncSequence, S
     }
 
     /// Starts to take events; all iterators share the same events.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(events: events?.makeAsyncIterator(), outcome: outcome, convert: convert)
-    }
+    @inlinable public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
     /// Iterates over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var events: ProtocolEvents<Element>.AsyncIterator?
-        fileprivate let outcome: LockedValue<Failure?>
-        fileprivate let convert: @Sendable (WebSocketError) -> Failure
+        @usableFromInline var events: ProtocolEvents<Element>.AsyncIterator?
+        @usableFromInline let outcome: LockedValue<Failure?>
+        @usableFromInline let convert: @Sendable (WebSocketError) -> Failure
+
+        @inlinable init(_ sequence: RequestEvents) {
+            (events, outcome, convert) = (sequence.events?.makeAsyncIterator(), sequence.outcome, sequence.convert)
+        }
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next() async throws(Failure) -> Element? { try await next(isolation: nil) }
+        @inlinable public mutating func next() async throws(Failure) -> Element? { try await next(isolation: nil) }
 
         /// Waits for the next event; nil after the last, or when the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Element? {
+        @inlinable public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Element? {
             do throws(WebSocketError) {
                 if let element = try await events?.next(isolation: actor) { return element }
             } catch {

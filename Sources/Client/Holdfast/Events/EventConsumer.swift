@@ -23,8 +23,12 @@ final class EventConsumer: Sendable {
 
     /// Waits for the next event; nil after the last, or when the task is cancelled.
     ///
-    /// - Parameter turn: The consumer's turn, if it has already asked for one.
-    func next(after turn: EventHub.Share.Turn? = nil, isolation actor: isolated (any Actor)? = #isolation) async -> WebSocketEvent? {
+    /// - Parameters:
+    ///   - turn: The consumer's turn, if it has already asked for one.
+    ///   - idle: Called before it waits, or may have to.
+    func next(
+        after turn: EventHub.Share.Turn? = nil, isolation actor: isolated (any Actor)? = #isolation, idle: () -> Void = {}
+    ) async -> WebSocketEvent? {
         // Checked at each call, because a consumer that is slower than the peer never waits. A turn already given comes first.
         if turn == nil, Task.isCancelled {
             hub.leave(consumer)
@@ -32,6 +36,7 @@ final class EventConsumer: Sendable {
         }
         let turn = turn ?? hub.turn(of: consumer)
         if case .event(let event) = turn { return event }
+        idle()
         return await hub.next(for: consumer, after: turn)
     }
 

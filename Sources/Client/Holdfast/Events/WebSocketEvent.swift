@@ -237,5 +237,12 @@ public struct WebSocketEvents: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async -> WebSocketEvent? {
             await subscription.next()
         }
+
+        /// Waits for the next event, and calls `idle` first unless an event is ready.
+        @usableFromInline package mutating func next(
+            isolation actor: isolated (any Actor)?, idle: () -> Void
+        ) async -> WebSocketEvent? {
+            await subscription.next(idle: idle)
+        }
     }
 }

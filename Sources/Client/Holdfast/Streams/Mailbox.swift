@@ -3,7 +3,14 @@ public import StreamCore
 public import WebSocketRuntime
 
 /// A mailbox for values of a typed stream, or of an app's own protocol, whose delivery is chosen at run time.
-package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyDelivery<Item, Output>, WebSocketError>
+@usableFromInline package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyDelivery<Item, Output>, WebSocketError>
+
+/// What a consumer finds in a ``Mailbox``.
+@usableFromInline package enum MailboxStep<Output, Failure: Error> {
+    case give(Output)
+    case end(Result<Void, Failure>)
+    case wait
+}
 
 /// The queue of values for one consumer; runs a `DeliveryBuffer`.
 ///
@@ -22,14 +29,12 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         @usableFromInline var places: [(id: UInt64, place: Place)] = []
         /// The number of waits so far.
         @usableFromInline var waits: UInt64 = 0
+        /// Whether the reader has promised a ``Mailbox/call()``.
+        @usableFromInline var isCallDue = false
 
         @inlinable init(_ buffer: Buffer) { self.buffer = buffer }
     }
-    @usableFromInline enum Step {
-        case give(Output)
-        case end(Result<Void, Failure>)
-        case wait
-    }
+    @usableFromInline package typealias Step = MailboxStep<Output, Failure>
 
     @usableFromInline let state: LockedValue<State>
     @usableFromInline let time: LinkTime
@@ -58,12 +63,45 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         let now = now
         let (place, isHeld) = state.withLockedValue { state -> (Place?, Bool) in
             guard state.end == nil else { return (nil, false) }
-            state.buffer.push(item, at: now)
-            if state.buffer.isFull, state.heldAt == nil { state.heldAt = state.buffer.pending }
-            return (placeToWake(&state, at: now), state.heldAt != nil)
+            let isHeld = add(item, to: &state, at: now)
+            return (placeToWake(&state, at: now), isHeld)
         }
         place?.resume(returning: true)
         return isHeld
+    }
+
+    /// Adds a value as ``push(_:)`` does, but does not wake the consumer.
+    ///
+    /// Waking a task costs more than all else that happens to a value. So a reader wakes the consumer once for all values that arrived
+    /// together.
+    ///
+    /// - Returns: Whether reading should pause, and whether the reader must soon ``call()``; it must once, however many values follow.
+    @inlinable package func put(_ item: Buffer.Value) -> (isHeld: Bool, mustCall: Bool) {
+        let now = now
+        return state.withLockedValue { state in
+            guard state.end == nil else { return (false, false) }
+            let isHeld = add(item, to: &state, at: now)
+            guard !state.isCallDue, isDue(state, at: now) else { return (isHeld, false) }
+            state.isCallDue = true
+            return (isHeld, true)
+        }
+    }
+
+    /// Wakes the consumer if it waits and a value is due.
+    @inlinable package func call() {
+        let now = now
+        let place = state.withLockedValue { state in
+            state.isCallDue = false
+            return placeToWake(&state, at: now)
+        }
+        place?.resume(returning: true)
+    }
+
+    /// Adds a value; returns whether reading should pause.
+    @inlinable func add(_ item: Buffer.Value, to state: inout State, at now: Moment) -> Bool {
+        state.buffer.push(item, at: now)
+        if state.buffer.isFull, state.heldAt == nil { state.heldAt = state.buffer.pending }
+        return state.heldAt != nil
     }
 
     /// Ends the mailbox: the consumer gets what waits, and then this end.
@@ -84,18 +122,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     ) async throws(Failure) -> Output? {
         // Checked at each call: a slow consumer of a fast peer never waits.
         while !Task.isCancelled {
-            let now = now
-            let (step, isRelieved) = state.withLockedValue { state -> (Step, Bool) in
-                if let output = state.buffer.take(at: now) {
-                    guard let heldAt = state.heldAt, state.buffer.pending <= heldAt / 2 else { return (.give(output), false) }
-                    state.heldAt = nil
-                    return (.give(output), true)
-                }
-                if let end = state.end, state.buffer.pending == 0 { return (.end(end), false) }
-                return (.wait, false)
-            }
-            if isRelieved { relieved() }
-            switch step {
+            switch take(relieved: relieved) {
             case .give(let output): return output
             case .end(let end):
                 try end.get()
@@ -106,8 +133,26 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
         return nil
     }
 
+    /// Takes the next due value, or says what the consumer has to do instead.
+    ///
+    /// - Parameter relieved: Called when paused reading may resume.
+    @inlinable package func take(relieved: () -> Void) -> Step {
+        let now = now
+        let (step, isRelieved) = state.withLockedValue { state -> (Step, Bool) in
+            if let output = state.buffer.take(at: now) {
+                guard let heldAt = state.heldAt, state.buffer.pending <= heldAt / 2 else { return (.give(output), false) }
+                state.heldAt = nil
+                return (.give(output), true)
+            }
+            if let end = state.end, state.buffer.pending == 0 { return (.end(end), false) }
+            return (.wait, false)
+        }
+        if isRelieved { relieved() }
+        return step
+    }
+
     /// Waits until there is a reason to look again; returns false if the task is cancelled.
-    @inlinable func called(isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
+    @inlinable package func called(isolation actor: isolated (any Actor)? = #isolation) async -> Bool {
         let id = state.withLockedValue { state in
             state.waits += 1
             return state.waits
@@ -139,9 +184,13 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
 
     /// Returns the consumer to wake if a value is due, or becomes due before the timer fires.
     @inlinable func placeToWake(_ state: inout State, at now: Moment) -> Place? {
-        guard !state.places.isEmpty, let deadline = state.buffer.deadline else { return nil }
-        if deadline > now, !timer.ringsAfter(deadline) { return nil }
-        return state.places.popLast()?.place
+        isDue(state, at: now) ? state.places.popLast()?.place : nil
+    }
+
+    /// Whether a consumer waits, and a value is due or becomes due before the timer fires.
+    @inlinable func isDue(_ state: State, at now: Moment) -> Bool {
+        guard !state.places.isEmpty, let deadline = state.buffer.deadline else { return false }
+        return deadline <= now || timer.ringsAfter(deadline)
     }
 
     @inlinable func ring() { state.withLockedValue { $0.places.popLast() }?.place.resume(returning: true) }
@@ -157,7 +206,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     /// - Parameters:
     ///   - convert: Converts a pushed value, or returns nil to leave it out; called under the lock.
     ///   - isNote: Returns whether an item tells that others are missing, so that it must not be dropped.
-    package convenience init<Pushed, Item>(
+    @usableFromInline package convenience init<Pushed, Item>(
         _ delivery: StreamDelivery<Item>, time: LinkTime, convert: @escaping @Sendable (Pushed) -> Item?,
         isNote: @escaping @Sendable (Item) -> Bool
     ) where Buffer == AnyDelivery<Pushed, Item>, Failure == WebSocketError {
@@ -180,7 +229,7 @@ package typealias StreamMailbox<Item: Sendable, Output: Sendable> = Mailbox<AnyD
     }
 
     /// Creates a mailbox that delivers what is pushed.
-    package convenience init<Item>(_ delivery: StreamDelivery<Item>, time: LinkTime)
+    @usableFromInline package convenience init<Item>(_ delivery: StreamDelivery<Item>, time: LinkTime)
     where Buffer == AnyDelivery<Item, Item>, Failure == WebSocketError {
         self.init(delivery.ownBuffer.buffer.paced(by: delivery.paces), time: time, isTimed: !delivery.paces.isEmpty)
     }

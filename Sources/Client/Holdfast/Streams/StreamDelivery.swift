@@ -99,9 +99,22 @@ extension StreamDelivery {
 extension StreamDelivery {
     /// The buffer for values that are no messages, and whether it loses none.
     var ownBuffer: (buffer: any DeliveryBuffer<Value, Value>, isLossless: Bool) {
-        guard let buffer = buffer() else { return (EveryValue(capacity: 64), true) }
+        guard let buffer = buffer() else { return (EveryValue(capacity: Self.fieldlessCapacity), true) }
         return if case .every = keeping { (buffer, true) } else { (buffer, false) }
     }
+
+    /// The capacity, if values that are no messages are all kept and delivered at once; nil for any other delivery.
+    @usableFromInline package var ownCapacity: Int? {
+        guard paces.isEmpty else { return nil }
+        return switch keeping {
+        case .every(let capacity): capacity
+        case .byField: Self.fieldlessCapacity
+        case .newest, .latest, .byKey: nil
+        }
+    }
+
+    /// The capacity for values that have no fields, of a delivery by a field.
+    private static var fieldlessCapacity: Int { 64 }
 }
 
 extension DeliveryBuffer {

@@ -4,31 +4,32 @@ public import MachineCore
 ///
 /// The producer must wait while it is full.
 public struct EveryValue<Value: Sendable>: DeliveryBuffer {
-    private var ring = Ring<Value>()
-    private let capacity: Int
-    /// Counts of what happened to the pushed values.
-    public private(set) var counts = DeliveryCounts()
+    @usableFromInline var ring = Ring<Value>()
+    @usableFromInline let capacity: Int
+    @usableFromInline var tally = DeliveryCounts()
 
     /// - Parameter capacity: The number of values that makes the buffer full, at least 1.
-    public init(capacity: Int) { self.capacity = max(capacity, 1) }
+    @inlinable public init(capacity: Int) { self.capacity = max(capacity, 1) }
 
+    /// Counts of what happened to the pushed values.
+    @inlinable public var counts: DeliveryCounts { tally }
     /// The number of values that wait.
-    public var pending: Int { ring.count }
+    @inlinable public var pending: Int { ring.count }
     /// Whether the capacity is reached.
-    public var isFull: Bool { ring.count >= capacity }
+    @inlinable public var isFull: Bool { ring.count >= capacity }
     /// `Moment.start` if a value waits, otherwise nil.
-    public var deadline: Moment? { ring.isEmpty ? nil : .start }
+    @inlinable public var deadline: Moment? { ring.isEmpty ? nil : .start }
 
     /// Adds a value, even if the buffer is full.
-    public mutating func push(_ value: Value, at now: Moment) {
-        counts.received += 1
+    @inlinable public mutating func push(_ value: Value, at now: Moment) {
+        tally.received += 1
         ring.append(value)
     }
 
     /// Removes and returns the oldest value.
-    public mutating func take(at now: Moment) -> Value? {
+    @inlinable public mutating func take(at now: Moment) -> Value? {
         guard let value = ring.popFirst() else { return nil }
-        counts.delivered += 1
+        tally.delivered += 1
         return value
     }
 }
