@@ -1,6 +1,6 @@
-import CodecCore
+public import CodecCore
 import Foundation
-import GraphQLCore
+public import GraphQLCore
 public import Holdfast
 public import HoldfastProtocols
 import ProtocolCore
@@ -32,7 +32,7 @@ public final class GraphQLClient: Sendable {
     /// The socket below, with the connection's state and statistics.
     public var socket: WebSocket { client.socket }
     let client: ProtocolClient<GraphQLMachine>
-    let options: GraphQLOptions
+    @usableFromInline let options: GraphQLOptions
     private let renewals = LockedValue<[RequestID: Renewal]>([:])
     private typealias Renewal = @Sendable () -> [UInt8]?
 
@@ -108,14 +108,24 @@ public final class GraphQLClient: Sendable {
     ///     variables. A later consumer gets the events from then on.
     ///   - renew: Returns the variables for the next connection from the last data that has arrived, for example with a cursor; nil: the
     ///     same again. Must be quick, and must not call this client. Of consumers that share, the first one's closure counts.
-    public func subscribe<Variables, Content>(
+    @inlinable public func subscribe<Variables, Content>(
         _ operation: GraphQLOperation<Variables, Content>, delivery: StreamDelivery<GraphQLEvent<Content>> = .everyMessage(),
         isShared: Bool = false, renewing renew: (@Sendable (Content?) -> Variables)? = nil
     ) -> GraphQLEvents<GraphQLEvent<Content>> {
-        events(operation, isShared, renew) { key, convert, begin, cancel in
+        // Written out here, so that the app's compiler specializes it for the type of the data.
+        subscription(operation, delivery, isShared, renew) { [options] answer, event in event = GraphQLEvent(answer, options) }
+    }
+
+    @usableFromInline func subscription<Variables, Content>(
+        _ operation: GraphQLOperation<Variables, Content>, _ delivery: StreamDelivery<GraphQLEvent<Content>>, _ isShared: Bool,
+        _ renew: (@Sendable (Content?) -> Variables)?, _ decode: @escaping @Sendable (GraphQLAnswer, inout GraphQLEvent<Content>?) -> Void
+    ) -> GraphQLEvents<GraphQLEvent<Content>> {
+        events(operation, isShared, renew, decode) { key, convert, begin, cancel in
             // What `renew` gets must have arrived, not been taken: otherwise the server would send again what still waits for the consumer.
-            client.stream(
-                delivery: delivery, sharing: key, convertsOnArrival: renew != nil, as: convert, isNote: \.isGap, begin, cancel: cancel)
+            let keepsAll = { [client] in client.keepsAll($0) }
+            return client.stream(
+                delivery: delivery, sharing: key, keepsAll: renew == nil ? keepsAll : nil, as: convert, isNote: \.isGap, begin,
+                cancel: cancel)
         }
     }
 
@@ -133,7 +143,9 @@ public final class GraphQLClient: Sendable {
         upTo limit: Int = .max, within window: Duration = .zero, isShared: Bool = false,
         renewing renew: (@Sendable (Content?) -> Variables)? = nil
     ) -> GraphQLEvents<[GraphQLEvent<Content>]> {
-        events(operation, isShared, renew) { key, convert, begin, cancel in
+        events(operation, isShared, renew) { [options] answer, event in
+            event = GraphQLEvent(answer, options)
+        } _: { key, convert, begin, cancel in
             client.batches(
                 delivery: delivery, upTo: limit, within: window, sharing: key, as: convert, isNote: \.isGap, begin, cancel: cancel)
         }
@@ -141,8 +153,9 @@ public final class GraphQLClient: Sendable {
 
     private func events<Variables, Content, Element>(
         _ operation: GraphQLOperation<Variables, Content>, _ isShared: Bool, _ renew: (@Sendable (Content?) -> Variables)?,
+        _ decode: @escaping @Sendable (GraphQLAnswer, inout GraphQLEvent<Content>?) -> Void,
         _ start: (
-            _ key: String?, _ convert: @escaping @Sendable (GraphQLMachine.Event) -> GraphQLEvent<Content>?,
+            _ key: String?, _ convert: @escaping EventConversion<GraphQLMachine.Event, GraphQLEvent<Content>>,
             _ begin: (RequestID) -> GraphQLMachine.Command, _ cancel: @escaping @Sendable (RequestID) -> GraphQLMachine.Command
         ) -> ProtocolEvents<Element>
     ) -> GraphQLEvents<Element> {
@@ -151,17 +164,19 @@ public final class GraphQLClient: Sendable {
         do throws(GraphQLFailure) {
             let payload = try operation.payload(options.encoder)
             let key = isShared ? String(decoding: payload, as: UTF8.self) : nil
-            let events = start(key) { event in
-                switch event.content {
+            let events = start(key) { news, event in
+                switch news.content {
                 case .next(let result):
-                    let event: GraphQLEvent<Content> = Self.event(result, options)
-                    if renew != nil, let data = event.data { last.withLockedValue { $0 = data } }
-                    return event
-                case .gap(let away): return .gap(away)
+                    decode(GraphQLAnswer(result), &event)
+                    if renew != nil, let data = event?.data { last.withLockedValue { $0 = data } }
+                    return true
+                case .gap(let away):
+                    event = .gap(away)
+                    return true
                 case .failed(let cause):
                     failure.withLockedValue { $0 = GraphQLFailure(of: cause) }
-                    return nil
-                case .completed: return nil
+                    return false
+                case .completed: return false
                 }
             } _: { id in
                 if let renew {
@@ -179,10 +194,6 @@ public final class GraphQLClient: Sendable {
             failure.withLockedValue { $0 = error }
             return GraphQLEvents(nil, outcome: failure) { GraphQLFailure($0) }
         }
-    }
-
-    private static func event<Content: Decodable & Sendable>(_ result: GraphQLResult, _ options: GraphQLOptions) -> GraphQLEvent<Content> {
-        do throws(GraphQLFailure) { return .response(try GraphQLResponse(result, options)) } catch { return .undecodable(error) }
     }
 
     /// Sends a query, and waits for its answer.
@@ -276,17 +287,38 @@ extension ValueDecoder {
     }()
 }
 
+/// A result of an operation, before its data is decoded.
+@usableFromInline struct GraphQLAnswer: Sendable {
+    /// The data; nil if it is absent or null.
+    @usableFromInline let json: [UInt8]?
+    @usableFromInline let errors: [GraphQLError]
+    @usableFromInline let extensions: ValueMap
+
+    init(_ result: GraphQLResult) { (json, errors, extensions) = (result.data, result.errors, result.extensions) }
+}
+
+extension GraphQLEvent where Content: Decodable {
+    @inlinable init(_ answer: GraphQLAnswer, _ options: GraphQLOptions) {
+        do throws(GraphQLFailure) { self = .response(try GraphQLResponse(answer, options)) } catch { self = .undecodable(error) }
+    }
+}
+
 extension GraphQLResponse where Content: Decodable {
-    init(_ result: GraphQLResult, _ options: GraphQLOptions) throws(GraphQLFailure) {
-        (errors, extensions) = (result.errors, result.extensions)
+    init(_ result: GraphQLResult, _ options: GraphQLOptions) throws(GraphQLFailure) { try self.init(GraphQLAnswer(result), options) }
+
+    @inlinable init(_ answer: GraphQLAnswer, _ options: GraphQLOptions) throws(GraphQLFailure) {
+        data = try Self.data(of: answer, options)
+        (errors, extensions) = (answer.errors, answer.extensions)
+    }
+
+    @usableFromInline static func data(of answer: GraphQLAnswer, _ options: GraphQLOptions) throws(GraphQLFailure) -> Content? {
+        guard let json = answer.json else { return nil }
         do {
-            data = try result.data.map { json in
-                if Content.self == Value.self, let value = try Value(json: json) as? Content { return value }
-                if let decoder = options.decoder { return try decoder.decode(Content.self, from: Data(json)) }
-                return try ValueDecoder.graphQL.decode(Content.self, json: json)
-            }
+            if Content.self == Value.self, let value = try Value(json: json) as? Content { return value }
+            if let decoder = options.decoder { return try decoder.decode(Content.self, from: Data(json)) }
+            return try ValueDecoder.graphQL.decode(Content.self, json: json)
         } catch {
-            throw GraphQLFailure(.undecodable, detail: "\(Content.self)", errors: result.errors, mayHaveArrived: true, underlying: error)
+            throw GraphQLFailure(.undecodable, detail: "\(Content.self)", errors: answer.errors, mayHaveArrived: true, underlying: error)
         }
     }
 }

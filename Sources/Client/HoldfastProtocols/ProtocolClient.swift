@@ -95,9 +95,9 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
         guard let capacity = delivery.ownCapacity else {
             return events(StreamMailbox(delivery, time: shell.time), sharing: nil, command, cancel: cancel)
         }
-        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
-        let leave = begin(.every(mailbox), sharing: nil, command, cancel: cancel)
-        return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, leave)
+        let keeping = keepsAll(capacity)
+        let leave = begin(.every(keeping.mailbox), sharing: nil, command, cancel: cancel)
+        return ProtocolEvents(keeping.mailbox, keeping.take, relief, holding: self, leave)
     }
 
     /// Gives a request to the rules, and returns its events as values of another type; otherwise as ``stream(delivery:_:cancel:)``.
@@ -105,33 +105,46 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
     /// - Parameters:
     ///   - delivery: What happens to values that arrive while the consumer is busy.
     ///   - key: Consumers with the same key share one request; a later consumer gets the events from then on. Nil: not shared.
-    ///   - convertsOnArrival: Whether each event is converted when it arrives. If not, a delivery that keeps all events converts them when
-    ///     they are taken, in the task of the consumer.
-    ///   - convert: Converts an event, or returns nil to leave it out. Must be quick, and must not call this client.
+    ///   - keepsAll: Returns ``keepsAll(_:)``, for a delivery that keeps all events; its values are converted when they are taken, in the
+    ///     task of the consumer. Nil: each event is converted when it arrives.
+    ///   - convert: Converts an event; must be quick, and must not call this client.
     ///   - isNote: Returns whether a value tells that others are missing, so that no delivery drops it.
-    @inlinable @inline(__always) package func stream<Value>(
-        delivery: StreamDelivery<Value>, sharing key: String?, convertsOnArrival: Bool = false,
-        as convert: @escaping @Sendable (Rules.Event) -> Value?, isNote: @escaping @Sendable (Value) -> Bool,
+    package func stream<Value>(
+        delivery: StreamDelivery<Value>, sharing key: String?, keepsAll: ((_ capacity: Int) -> EveryConsumer<Rules.Event>)?,
+        as convert: @escaping EventConversion<Rules.Event, Value>, isNote: @escaping @Sendable (Value) -> Bool,
         _ command: (RequestID) -> Rules.Command, cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<Value> {
-        guard !convertsOnArrival, let capacity = delivery.ownCapacity else {
-            let mailbox = StreamMailbox<Rules.Event, Value>(delivery, time: shell.time, convert: convert, isNote: isNote)
+        guard let keepsAll, let capacity = delivery.ownCapacity else {
+            let mailbox = StreamMailbox<Rules.Event, Value>(
+                delivery, time: shell.time, convert: { Self.converted($0, convert) }, isNote: isNote)
             return events(mailbox, sharing: key, command, cancel: cancel)
         }
-        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
-        let leave = begin(.every(mailbox), sharing: key, command, cancel: cancel)
-        return ProtocolEvents(mailbox, mailbox.taking(relief), as: convert, relief, holding: self, leave)
+        let keeping = keepsAll(capacity)
+        let leave = begin(.every(keeping.mailbox), sharing: key, command, cancel: cancel)
+        return ProtocolEvents(keeping, as: convert, relief, holding: self, leave)
+    }
+
+    /// Creates the mailbox of a consumer that gets all events.
+    ///
+    /// Call it where the rules are known, so that it is specialized for them. A generic method does not know them.
+    @inlinable package func keepsAll(_ capacity: Int) -> EveryConsumer<Rules.Event> {
+        EveryConsumer(capacity: capacity, time: shell.time, relief)
     }
 
     /// The same, in batches of at most `limit` values that wait at most `window` for others.
     package func batches<Value>(
         delivery: StreamDelivery<Value>, upTo limit: Int, within window: Duration, sharing key: String?,
-        as convert: @escaping @Sendable (Rules.Event) -> Value?, isNote: @escaping @Sendable (Value) -> Bool,
+        as convert: @escaping EventConversion<Rules.Event, Value>, isNote: @escaping @Sendable (Value) -> Bool,
         _ command: (RequestID) -> Rules.Command, cancel: @escaping @Sendable (RequestID) -> Rules.Command
     ) -> ProtocolEvents<[Value]> {
         let mailbox = StreamMailbox<Rules.Event, [Value]>(
-            delivery, upTo: limit, within: window, time: shell.time, convert: convert, isNote: isNote)
+            delivery, upTo: limit, within: window, time: shell.time, convert: { Self.converted($0, convert) }, isNote: isNote)
         return events(mailbox, sharing: key, command, cancel: cancel)
+    }
+
+    private static func converted<Value>(_ event: Rules.Event, _ convert: EventConversion<Rules.Event, Value>) -> Value? {
+        var value: Value?
+        return convert(event, &value) ? value : nil
     }
 
     @usableFromInline func events<Value>(
@@ -162,8 +175,8 @@ public final class ProtocolClient<Rules: ProtocolMachine>: Sendable where Rules.
             let mailbox = StreamMailbox<Rules.Event, Rules.Event>(delivery, time: shell.time)
             return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, follow(.other(mailbox)))
         }
-        let mailbox = EveryMailbox<Rules.Event>(EveryValue(capacity: capacity), time: shell.time)
-        return ProtocolEvents(mailbox, mailbox.taking(relief), relief, holding: self, follow(.every(mailbox)))
+        let keeping = keepsAll(capacity)
+        return ProtocolEvents(keeping.mailbox, keeping.take, relief, holding: self, follow(.every(keeping.mailbox)))
     }
 
     /// Lets a consumer follow the events that belong to no request; returns what ends that.
@@ -283,16 +296,13 @@ public struct ProtocolEvents<Event: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The events of a mailbox, converted when they are taken.
-    @inlinable init<Pushed>(
-        _ mailbox: any EventSource, _ take: @escaping EventTaking<Pushed>, as convert: @escaping @Sendable (Pushed) -> Event?,
-        _ relief: Changes, holding client: any AnyObject & Sendable, _ leave: @escaping @Sendable () -> Void
+    /// All events of a mailbox, converted when they are taken.
+    init<Pushed>(
+        _ keeping: EveryConsumer<Pushed>, as convert: @escaping EventConversion<Pushed, Event>, _ relief: Changes,
+        holding client: any AnyObject & Sendable, _ leave: @escaping @Sendable () -> Void
     ) {
-        subscription = EventSubscription(mailbox, relief, client, leave) { event in
-            take { taken in
-                event = convert(taken)
-                return event != nil
-            }
+        subscription = EventSubscription(keeping.mailbox, relief, client, leave) { [take = keeping.take] event in
+            take { taken in convert(taken, &event) }
         }
     }
 
@@ -346,10 +356,13 @@ extension Mailbox: EventSource {}
 /// Takes events out of a mailbox until one is accepted.
 @usableFromInline package typealias EventTaking<Event> = @Sendable (_ accept: (Event) -> Bool) -> EventStep
 
+/// Converts an event for the app: sets the value and returns true, or returns false to leave the event out.
+///
+/// It writes into the variable of the consumer. So generic code in between passes the value on without looking up its type.
+@usableFromInline package typealias EventConversion<Event, Value> = @Sendable (_ event: Event, _ value: inout Value?) -> Bool
+
 extension Mailbox where Failure == WebSocketError {
     /// Returns the function that takes from this mailbox.
-    ///
-    /// It is made where the rules of the protocol are known, so that it is specialized for them. What the app gets may be generic there.
     @inlinable func taking(_ relief: Changes) -> EventTaking<Output> {
         { accept in
             while true {
@@ -361,6 +374,19 @@ extension Mailbox where Failure == WebSocketError {
                 }
             }
         }
+    }
+}
+
+/// A mailbox that keeps all events, and the function that takes from it.
+///
+/// Both are specialized for the events, as long as they are made where the type of the events is known.
+@usableFromInline package struct EveryConsumer<Event: Sendable>: Sendable {
+    @usableFromInline let mailbox: EveryMailbox<Event>
+    @usableFromInline let take: EventTaking<Event>
+
+    @inlinable init(capacity: Int, time: LinkTime, _ relief: Changes) {
+        mailbox = EveryMailbox(EveryValue(capacity: capacity), time: time)
+        take = mailbox.taking(relief)
     }
 }
 

@@ -311,24 +311,26 @@ public final class SocketIOClient: Sendable {
     ) -> RequestEvents<SocketIOEvent<Content>, SocketIOFailure> {
         let (failure, source) = (LockedValue<SocketIOFailure?>(nil), SocketIOSource(client: client, name: name))
         // The closure holds this client, so that the namespace stays joined while someone listens.
-        let convert: @Sendable (SocketIOMachine.Event) -> SocketIOEvent<Content>? = { [self] news in
+        let convert: EventConversion<SocketIOMachine.Event, SocketIOEvent<Content>> = { [self] news, event in
             switch news.content {
             case .message(let message):
                 do {
                     let content = try decode(message.arguments)
-                    return .event(ReceivedEvent(name: message.name, content: content, message: message, source: source))
+                    event = .event(ReceivedEvent(name: message.name, content: content, message: message, source: source))
                 } catch {
-                    return .undecodable(SocketIOFailure(.undecodable, detail: message.name, mayHaveArrived: true, underlying: error))
+                    event = .undecodable(SocketIOFailure(.undecodable, detail: message.name, mayHaveArrived: true, underlying: error))
                 }
-            case .gap(let away): return .gap(away)
+            case .gap(let away): event = .gap(away)
             case .failed(let cause):
                 failure.withLockedValue { $0 = SocketIOFailure(of: cause) }
-                return nil
-            default: return withExtendedLifetime(self) { nil }
+                return false
+            default: return withExtendedLifetime(self) { false }
             }
+            return true
         }
         let key = event.map { "=\($0)\n\(name)" } ?? "*\n\(name)"
-        let events = client.stream(delivery: delivery, sharing: key, as: convert, isNote: \.isGap) { [name] in
+        let keepsAll = { [client] in client.keepsAll($0) }
+        let events = client.stream(delivery: delivery, sharing: key, keepsAll: keepsAll, as: convert, isNote: \.isGap) { [name] in
             .listen($0, name, event: event)
         } cancel: { [name] in
             .unlisten($0, name, event: event)

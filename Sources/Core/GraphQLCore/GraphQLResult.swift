@@ -4,16 +4,51 @@ package import CodecCore
 package struct GraphQLResult: Hashable, Sendable {
     /// The data, as JSON; nil if it is absent or null.
     package var data: [UInt8]?
+    private var extras: Extras?
+
+    /// What most results do not have.
+    ///
+    /// It has an allocation of its own, because a result is copied several times on its way to the app.
+    private indirect enum Extras: Hashable {
+        case some(Parts)
+    }
+    private struct Parts: Hashable {
+        var errors: [GraphQLError] = []
+        var extensions: ValueMap = [:]
+        var hasNext: Bool?
+        var patches: [Patch] = []
+        var pending: [String: [GraphQLError.PathStep]] = [:]
+    }
+    private var parts: Parts {
+        get { if case .some(let parts)? = extras { parts } else { Parts() } }
+        set { extras = newValue == Parts() ? nil : .some(newValue) }
+    }
+
     /// The errors of fields, or of the whole operation.
-    package var errors: [GraphQLError] = []
+    package var errors: [GraphQLError] {
+        get { parts.errors }
+        set { parts.errors = newValue }
+    }
     /// More of the server about the result.
-    package var extensions: ValueMap = [:]
+    package var extensions: ValueMap {
+        get { parts.extensions }
+        set { parts.extensions = newValue }
+    }
     /// Whether parts of the result follow, for `@defer` and `@stream`; nil if the server does not say.
-    package var hasNext: Bool?
+    package var hasNext: Bool? {
+        get { parts.hasNext }
+        set { parts.hasNext = newValue }
+    }
     /// The parts that a later message brings.
-    package var patches: [Patch] = []
+    package var patches: [Patch] {
+        get { parts.patches }
+        set { parts.patches = newValue }
+    }
     /// The paths of the parts that are announced, by their ids.
-    package var pending: [String: [GraphQLError.PathStep]] = [:]
+    package var pending: [String: [GraphQLError.PathStep]] {
+        get { parts.pending }
+        set { parts.pending = newValue }
+    }
 
     /// A part of a result that comes later.
     package struct Patch: Hashable, Sendable {
@@ -27,7 +62,10 @@ package struct GraphQLResult: Hashable, Sendable {
         package var items: [Value]?
     }
 
-    package init(data: [UInt8]? = nil, errors: [GraphQLError] = []) { (self.data, self.errors) = (data, errors) }
+    package init(data: [UInt8]? = nil, errors: [GraphQLError] = []) {
+        self.data = data
+        if !errors.isEmpty { self.errors = errors }
+    }
 
     /// Reads the payload at the reader's position.
     init(_ reader: inout ByteReader) throws(CodecError) {
