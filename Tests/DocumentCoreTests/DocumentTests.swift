@@ -67,6 +67,32 @@ import Testing
         #expect(error?.code == .tooLarge)
     }
 
+    @Test func `thousands of clients may wait for one`() throws {
+        // 3,000 clients have a block each that needs a unit of client 9, which come at the end, one block each.
+        var update = Lib0Writer()
+        update.uint(3001 as Int)
+        for client in 0..<3000 {
+            update.bytes += [1]
+            update.uint(client + 10)
+            update.bytes += [0, 0x84, 9]
+            update.uint(client)
+            update.string("x")
+        }
+        update.uint(3000 as Int)
+        update.bytes += [9, 0, 4, 1]
+        update.string("text")
+        update.string("a")
+        for clock in 0..<2999 {
+            update.bytes += [0x84, 9]
+            update.uint(clock)
+            update.string("b")
+        }
+        update.bytes += [0]
+        var document = SharedDocument(client: 1)
+        try document.apply(update.bytes)
+        #expect(!document.isPending && document.text(document.root("text", .text)).utf16.count == 6000)
+    }
+
     @Test func `edits outside of a type, or of a type that is gone, are refused`() throws {
         var document = SharedDocument(client: 1)
         let text = document.root("text", .text), map = document.root("map", .map)

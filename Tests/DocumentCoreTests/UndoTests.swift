@@ -95,6 +95,44 @@ import Testing
         #expect(document.text(again) == "kept")
     }
 
+    @Test func `makes a deleted map again with its values, for the others too`() throws {
+        var document = SharedDocument(client: 1), other = SharedDocument(client: 2)
+        let root = document.root("map", .map)
+        var undo = DocumentUndo(of: [root])
+        let map = try #require(try document.set("a", to: .type(.map), in: root))
+        try document.set("k", to: .value(1), in: map)
+        _ = document.commit(noting: &undo, at: .start)
+        undo.endStep()
+        try document.set("k", to: .value(2), in: map)
+        try document.remove("a", in: root)
+        _ = document.commit(noting: &undo, at: .start)
+        _ = undo.undo(&document)
+        try other.apply(document.update())
+        for copy in [document, other] {
+            guard let root = copy.root("map"), case .type(let again)? = copy.node("a", in: root) else { throw Missing() }
+            #expect(copy.node("k", in: again) == .value(1))
+        }
+    }
+
+    @Test func `makes text again that does not change when the deleted text is cut`() throws {
+        var mine = SharedDocument(client: 1), other = SharedDocument(client: 2)
+        let text = mine.root("text", .text), theirs = other.root("text", .text)
+        var undo = DocumentUndo(of: [text])
+        try mine.insert("\u{1F642}", at: 0, in: text)
+        let typed = mine.commit()
+        try other.apply(#require(typed))
+        try mine.delete(0..<2, in: text)
+        let deleted = mine.commit(noting: &undo, at: .start)
+        let again = undo.undo(&mine)
+        // The other cuts the pair before it knows of this.
+        try other.insert("x", at: 1, in: theirs)
+        let cut = other.commit()
+        try mine.apply(#require(cut))
+        try other.apply(#require(deleted))
+        try other.apply(#require(again))
+        #expect(mine.text(text) == other.text(theirs) && mine.text(text).contains("\u{1F642}"))
+    }
+
     private struct Missing: Error {}
 
     @Test func `leaves the edits of others, and edits outside of its types`() throws {
