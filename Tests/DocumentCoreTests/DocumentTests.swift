@@ -93,6 +93,16 @@ import Testing
         #expect(!document.isPending && document.text(document.root("text", .text)).utf16.count == 6000)
     }
 
+    @Test func `a small state of many equal blocks is read`() throws {
+        var document = SharedDocument(client: 1), copy = SharedDocument(client: 2)
+        let list = document.root("list", .array)
+        try document.insert(Array(repeating: .type(.map), count: 20_000), at: 0, in: list)
+        let state = document.commit(.v2)
+        #expect(try #require(state).count < 100)
+        try copy.apply(#require(state), .v2)
+        #expect(copy.count(copy.root("list", .array)) == 20_000)
+    }
+
     @Test func `edits outside of a type, or of a type that is gone, are refused`() throws {
         var document = SharedDocument(client: 1)
         let text = document.root("text", .text), map = document.root("map", .map)

@@ -113,8 +113,8 @@ struct Lib0Reader {
         case 125:
             let (magnitude, isNegative) = try int()
             return .number(isNegative ? -Double(magnitude) : Double(magnitude))
-        case 124: return .number(Double(Float(bitPattern: try integer(UInt32.self))))
-        case 123: return .number(Double(bitPattern: try integer(UInt64.self)))
+        case 124: return number(Double(Float(bitPattern: try integer(UInt32.self))))
+        case 123: return number(Double(bitPattern: try integer(UInt64.self)))
         case 122: return .bigInteger(try integer(Int64.self))
         case 121: return .bool(false)
         case 120: return .bool(true)
@@ -135,6 +135,11 @@ struct Lib0Reader {
             throw failure(.malformed)
         }
     }
+
+    /// A number.
+    ///
+    /// JavaScript has one NaN only.
+    private func number(_ number: Double) -> DocumentValue { .number(number.isNaN ? .nan : number) }
 
     /// A string that contains JSON.
     mutating func json() throws(DocumentError) -> DocumentValue {

@@ -5,7 +5,7 @@ struct UpdateReader: ~Copyable {
     /// The most blocks of one update, by its length.
     ///
     /// Columns with run-length codes could otherwise ask for any number with a few bytes. States of real documents have fewer than one block
-    /// a byte.
+    /// a byte, unless they are small and very regular.
     private let maximumBlocks: Int
     /// The largest clock.
     ///
@@ -47,13 +47,13 @@ struct UpdateReader: ~Copyable {
     /// Reads a snapshot, which has no columns.
     init(snapshot bytes: [UInt8], _ version: UpdateVersion) {
         rest = Lib0Reader(bytes)
-        maximumBlocks = 10_000 + 32 * bytes.count
+        maximumBlocks = 100_000 + 32 * bytes.count
         hasDistances = version == .v2
     }
 
     init(_ bytes: [UInt8], _ version: UpdateVersion) throws(DocumentError) {
         rest = Lib0Reader(bytes)
-        maximumBlocks = 10_000 + 32 * bytes.count
+        maximumBlocks = 100_000 + 32 * bytes.count
         hasDistances = version == .v2
         if version == .v2 { columns = try Columns(&rest) }
     }
