@@ -57,6 +57,7 @@ build() {
     compile WAMPCore Sources/Core/WAMPCore
     compile GraphQLCore Sources/Core/GraphQLCore
     compile SocketIOCore Sources/Core/SocketIOCore
+    compile DocumentCore Sources/Core/DocumentCore
     compile WAMPAudit Tests/WAMPAudit
     protobuf
     compile RoomsWire Sources/Runtime/RoomsWire

@@ -53,6 +53,20 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case socketIOServer
     /// A list of inputs, one a line → `EnginePayload`, `EnginePolling`.
     case enginePolling
+    /// An update of a shared document, version 1 → `SharedDocument`, `DocumentUpdate`, `DocumentUndo`, `DocumentSnapshot`.
+    case documentUpdate
+    /// The same with version 2.
+    case documentUpdateV2
+    /// A byte that picks the version, then updates, each after its length in two bytes → `DocumentUpdate`.
+    case documentMerge
+    /// A list of edits of three copies, and of the order in which their updates come.
+    case documentEdits
+    /// An update of states → `DocumentAwareness`.
+    case documentAwareness
+    /// Bytes of a position → `DocumentPosition`.
+    case documentPosition
+    /// A byte that picks the version, then a snapshot → `DocumentSnapshot`.
+    case documentSnapshot
 
     /// Runs the body; throws a ``Finding`` if a rule of ours is broken, and traps if the library does.
     public func run(_ bytes: UnsafeRawBufferPointer) throws {
@@ -83,6 +97,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .graphQLServer: try Self.graphQLServer(&input)
         case .socketIOServer: try Self.socketIOServer(&input)
         case .enginePolling: try Self.enginePolling(&input)
+        case .documentUpdate: try Self.documentUpdate(&input)
+        case .documentUpdateV2: try Self.documentUpdateV2(&input)
+        case .documentMerge: try Self.documentMerge(&input)
+        case .documentEdits: try Self.documentEdits(&input)
+        case .documentAwareness: try Self.documentAwareness(&input)
+        case .documentPosition: try Self.documentPosition(&input)
+        case .documentSnapshot: try Self.documentSnapshot(&input)
         }
     }
 }

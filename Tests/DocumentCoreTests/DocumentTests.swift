@@ -154,6 +154,17 @@ import Testing
         #expect(reader.isPending && reader.text(reader.root("text", .text)).isEmpty)
     }
 
+    @Test func `a block that waits hides nothing that is here from a new copy`() throws {
+        var document = SharedDocument(client: 1), copy = SharedDocument(client: 2)
+        try document.insert("twenty-four units of text", at: 0, in: document.root("text", .text))
+        _ = document.commit()
+        // A block of client 1 from clock 1 on, which needs a unit of client 3.
+        try document.apply([UInt8](hex: "01010101810302" + "6400"))
+        #expect(document.isPending)
+        try copy.apply(document.update())
+        #expect(copy.text(copy.root("text", .text)) == "twenty-four units of text")
+    }
+
     @Test func `what waits is part of the state that others get, and not kept twice`() throws {
         var author = SharedDocument(client: 1), reader = SharedDocument(client: 2), third = SharedDocument(client: 3)
         let text = author.root("text", .text)

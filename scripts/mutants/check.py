@@ -6,7 +6,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 CORE = ROOT / "Sources/Core"
-FOLDERS = {"session": "SessionCore", "stream": "StreamCore", "protocol": "ProtocolCore", "graphql": "GraphQLCore", "socketio": "SocketIOCore", "wamp": "WAMPCore", "hub": "RoomCore", "rooms": "RoomCore"}
+FOLDERS = {"session": "SessionCore", "stream": "StreamCore", "protocol": "ProtocolCore", "graphql": "GraphQLCore", "socketio": "SocketIOCore", "documents": "DocumentCore", "wamp": "WAMPCore", "hub": "RoomCore", "rooms": "RoomCore"}
 
 
 def file_of(part: str, name: str) -> pathlib.Path:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts each bug into a copy of a Core module, or of the hub's store, and runs its tests, which must detect it.
 #
-#   scripts/mutants/run.sh session|stream|protocol|graphql|socketio|wamp|hub|store [TEXT]     only bugs with TEXT in their line
+#   scripts/mutants/run.sh session|stream|protocol|graphql|socketio|documents|wamp|hub|store [TEXT]     only bugs with TEXT in their line
 #
 # The part's list.txt has one bug per line: FILE|SED SCRIPT. A script that changes nothing, or whose result does not compile, counts as
 # failed, and the list must be updated.
@@ -13,6 +13,7 @@ stream) core=StreamCore modules=(MachineCore) runs=50 ;;
 protocol) core=ProtocolCore modules=(MachineCore WebSocketCore) runs=50 ;;
 graphql) core=GraphQLCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 socketio) core=SocketIOCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
+documents) core=DocumentCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=1 ;;
 wamp) core=WAMPCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 hub) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
 store) core=RoomCore modules=(MachineCore CodecCore WebSocketCore ProtocolCore) runs=50 ;;
@@ -35,6 +36,8 @@ cp Sources/Tools/HoldfastTesting/{Explorer,Simulation,SeededGenerator}.swift "$c
 [[ $1 != graphql && $1 != socketio ]] || cp Sources/Tools/HoldfastTesting/ProtocolSimulation.swift "$copy/Sources/HoldfastTesting/"
 [ "$1" = store ] || cp -r Tests/${core}Tests "$copy/Tests/"
 [ "$1" != wamp ] || cp -r Tests/WAMPAudit "$copy/Sources/"
+# The tests read what Yjs wrote.
+[ "$1" != documents ] || { mkdir -p "$copy/Interop" && cp -r Interop/documents "$copy/Interop/"; }
 # Bugs that the simulation of scripts/mutants/rooms detects are not tested here.
 [ "$1" != hub ] || { cp -r Tests/RoomHistory "$copy/Sources/" && rm "$copy"/Tests/RoomCoreTests/Simulation/RoomsSimulationTests.swift; }
 # The modules of the SQLite stores, with a stand-in for another package. The bugs are in two modules.

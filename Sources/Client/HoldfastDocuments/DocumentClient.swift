@@ -81,7 +81,7 @@ public final class DocumentClient: Sendable {
                 outcome.withLockedValue { $0 = result }
             })
         // A client that is closed takes no commands.
-        guard let result = outcome.withLockedValue({ $0 }) else { throw WebSocketError.over }
+        guard let result = outcome.withLockedValue({ $0 }) else { throw Self.closed }
         return try result.get()
     }
 
@@ -133,12 +133,14 @@ public final class DocumentClient: Sendable {
         let limit = patience.map { time.now() + $0 }
         let done = try await changes.first(until: limit, on: time) { () throws(WebSocketError) -> Bool? in
             if isDone(status) { return true }
-            if case .closed(let error) = client.state { throw error ?? .over }
+            if case .closed(let error) = client.state { throw error ?? Self.closed }
             return nil
         }
         if done == true { return }
-        throw Task.isCancelled ? .abandoned : WebSocketError(TransportError(.timedOut, failure))
+        throw WebSocketError(Task.isCancelled ? TransportError(.cancelled, "the wait was cancelled") : TransportError(.timedOut, failure))
     }
+
+    private static var closed: WebSocketError { WebSocketError(TransportError(.closed, "the client is closed")) }
 
     /// Closes the connection for good; returns when that is done.
     ///

@@ -137,8 +137,9 @@ public struct SharedDocument: Sendable {
         let known = try stateVector.map { bytes throws(DocumentError) in try DocumentUpdate.stateVector(bytes) } ?? [:]
         let update = store.write(since: known, version)
         guard isPending else { return update }
+        // What is here counts, also where a hostile block that waits has other content for it.
         var rest = pending.update(store.contents)
-        rest.drop(known)
+        rest.drop(known.merging(store.stateVector.map { ($0.client, $0.clock) }) { max($0, $1) })
         return try DocumentUpdate.merge([update, rest.write(version)], version)
     }
 
