@@ -156,13 +156,15 @@ import Testing
 
     @Test func `a block that waits hides nothing that is here from a new copy`() throws {
         var document = SharedDocument(client: 1), copy = SharedDocument(client: 2)
-        try document.insert("twenty-four units of text", at: 0, in: document.root("text", .text))
+        let text = document.root("text", .text)
+        try document.insert("!", at: 0, in: text)
+        try document.insert("a block from clock 1 on", at: 0, in: text)
         _ = document.commit()
-        // A block of client 1 from clock 1 on, which needs a unit of client 3.
+        // A longer block of client 1 from clock 1 on, which needs a unit of client 3.
         try document.apply([UInt8](hex: "01010101810302" + "6400"))
         #expect(document.isPending)
         try copy.apply(document.update())
-        #expect(copy.text(copy.root("text", .text)) == "twenty-four units of text")
+        #expect(copy.text(copy.root("text", .text)) == "a block from clock 1 on!")
     }
 
     @Test func `what waits is part of the state that others get, and not kept twice`() throws {
