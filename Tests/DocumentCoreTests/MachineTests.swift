@@ -222,6 +222,15 @@ private struct World {
         #expect(machine.deadline == nil)
     }
 
+    @Test func `a server has all its time again after a pause in reading`() {
+        var machine = DocumentMachine(SharedDocument(client: 1), seed: 1)
+        _ = effects(&machine, .opened(nil))
+        _ = effects(&machine, .paused, at: Moment(.seconds(9)))
+        #expect(machine.deadline == nil)
+        _ = effects(&machine, .resumed, at: Moment(.seconds(60)))
+        #expect(machine.deadline == Moment(.seconds(70)))
+    }
+
     @Test func `what cannot be read ends the connection, and a refusal ends the client`() {
         var machine = DocumentMachine(SharedDocument(client: 1), seed: 1)
         _ = effects(&machine, .opened(nil))

@@ -69,6 +69,8 @@ public struct DocumentMachine: ProtocolMachine {
     public private(set) var status = Status()
 
     private var isOpen = false
+    /// Whether nothing is read now, so that the server's answer may be there already.
+    private var isPaused = false
     /// The number of edits of this copy, and of those that the server has.
     private var (edits, savedEdits) = (0, 0)
     /// The state vectors that have no answer yet: how many edits came before each, and when it was sent.
@@ -100,7 +102,7 @@ public struct DocumentMachine: ProtocolMachine {
     public mutating func handle(_ input: Input, at moment: Moment, into effects: inout [Effect]) {
         switch input {
         case .opened:
-            isOpen = true
+            (isOpen, isPaused) = (true, false)
             ask(at: moment, &effects)
             if awareness.states[document.client] != nil { effects.append(.send(.awareness(awareness.update(of: [document.client])))) }
         case .lost:
@@ -112,7 +114,10 @@ public struct DocumentMachine: ProtocolMachine {
             effects.append(.event(.status(status)))
         case .received(let messages): receive(messages, at: moment, &effects)
         case .undecodable(let reason): effects.append(.end(.reject(.protocolError, reason: reason)))
-        case .paused, .resumed: break
+        case .paused: isPaused = true
+        case .resumed:
+            isPaused = false
+            for index in questions.indices { questions[index].sent = moment }
         case .command(.edit(let edit)):
             edit(&document)
             committed(document.commit(), at: moment, &effects)
@@ -125,15 +130,17 @@ public struct DocumentMachine: ProtocolMachine {
     /// When ``wake(at:into:)`` has something to do.
     public var deadline: Moment? {
         guard isOpen else { return awareness.states.count > 1 ? awareness.deadline : nil }
-        return Moment.earliest(awareness.deadline, asking, questions.first.map { $0.sent + Self.answerTime })
+        return Moment.earliest(awareness.deadline, asking, answerDeadline)
     }
+
+    private var answerDeadline: Moment? { isPaused ? nil : questions.first.map { $0.sent + Self.answerTime } }
 
     /// Renews the own state, drops who gives no sign, and asks again what has no answer.
     public mutating func wake(at moment: Moment, into effects: inout [Effect]) {
         let change = awareness.wake(at: moment)
         if isOpen, let update = change.answer { effects.append(.send(.awareness(update))) }
         if !change.removed.isEmpty { effects.append(.event(.presence(change))) }
-        if let first = questions.first, first.sent + Self.answerTime <= moment {
+        if let answerDeadline, answerDeadline <= moment {
             questions = []
             effects.append(.end(.cut(reason: "no answer to a state vector in \(Self.answerTime.words)")))
         } else if let asking, asking <= moment {

@@ -5,8 +5,7 @@ public import MachineCore
 /// It is a value. Edits take effect at once; ``commit(_:)`` ends a transaction and returns the update for the other copies. Updates of
 /// others go to ``apply(_:_:)``, in any order and however often. Indices count UTF-16 units, as `NSRange` and JavaScript do.
 ///
-/// Copies are cheap until one of them changes. Blocks of a document are never lost by a bad update: an update is read and checked as a
-/// whole first.
+/// Copies are cheap until one of them changes. A bad update changes nothing, because it is read and checked as a whole first.
 public struct SharedDocument: Sendable {
     var store = Store()
     private var pending = Pending()

@@ -7,9 +7,7 @@ struct Pending: Sendable {
     private(set) var queues: [Int32: Queue] = [:]
     /// The clients that wait for a unit of a client.
     private var waiters: [Int32: Waiters] = [:]
-    /// Deletions of updates of which blocks wait.
-    ///
-    /// A deletion of the old value must not come before the new value.
+    /// Deletions of values of keys of which the next value waits.
     private var held: [Held] = []
     /// Deletions of units that are not here yet.
     private var deletes = IDSet()
