@@ -132,6 +132,23 @@ struct GraphQLPeer: Sendable {
         #expect(try await events.next()?.data?.tick.price == 1)
     }
 
+    private struct Nest: Decodable, Sendable { var inner: [Nest]? }
+
+    @Test func `data of more than 128 levels is undecodable, and the subscription goes on`() async throws {
+        func nested(_ count: Int) -> String {
+            String(repeating: #"{"inner":["#, count: count) + "{}" + String(repeating: "]}", count: count)
+        }
+        let stage = GraphQLStage()
+        let peer = try await stage.accept()
+        var events = stage.client.subscribe(GraphQLOperation("subscription { inner }", data: Nest.self)).makeAsyncIterator()
+        let id = try await peer.operation("subscription { inner }")
+        // An object and an array for each, and the object within.
+        for count in [64, 63] { try await peer.send(id, nested(count)) }
+        guard case .undecodable(let failure)? = try await events.next() else { throw GraphQLPeer.Ended() }
+        #expect(failure.code == .undecodable)
+        #expect(try await events.next()?.data?.inner?.count == 1)
+    }
+
     @Test func `variables that cannot be encoded fail at once, and nothing is sent`() async throws {
         struct Bad: Encodable, Sendable {
             func encode(to encoder: any Encoder) throws {

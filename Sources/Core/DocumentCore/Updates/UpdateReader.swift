@@ -17,7 +17,8 @@ struct UpdateReader: ~Copyable {
     /// Whether delete sets have distances instead of clocks (Yjs: DSDecoderV2).
     private let hasDistances: Bool
 
-    private struct Columns {
+    /// A class, so that the reader of version 1 stays small.
+    private final class Columns {
         var keys: DifferenceRunReader
         var clients: NumberRunReader
         var lefts: DifferenceRunReader

@@ -5,7 +5,8 @@ struct UpdateWriter {
     /// Whether delete sets have distances instead of clocks (Yjs: DSEncoderV2).
     private let hasDistances: Bool
 
-    private struct Columns {
+    /// A class, so that the writer of version 1 stays small.
+    private final class Columns {
         var keys = DifferenceRunWriter()
         var clients = NumberRunWriter()
         var lefts = DifferenceRunWriter()
