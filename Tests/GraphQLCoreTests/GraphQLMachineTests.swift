@@ -184,6 +184,14 @@ struct GraphQLBench {
         #expect(bench.takeSent() == [.ping])
     }
 
+    @Test func `while reading is paused, the acknowledgement may be there already`() {
+        var bench = Bench()
+        bench.handle(.opened(GraphQLGreeting()))
+        bench.handle(.paused)
+        bench.pass(.seconds(3600))
+        #expect(bench.ends == [])
+    }
+
     // MARK: - Operations
 
     @Test func `a subscription gives its results until the server completes it`() {
@@ -415,6 +423,20 @@ struct GraphQLBench {
         #expect(bench.takeSent() == [.complete(RequestID(3)), Bench.subscribe(4)])
     }
 
+    @Test func `a suspect does not pass because another operation ends`() {
+        var bench = Bench.ready { $0.pingInterval = nil }
+        for number in 1...2 as ClosedRange<UInt64> { bench.begin(number) }
+        bench.begin(3, .query, within: .seconds(5))
+        bench.lose(4400)
+        _ = bench.takeSent()
+        bench.connect()
+        #expect(bench.takeSent() == [.initialize(payload: nil), Bench.subscribe(1), .ping])
+        bench.pass(.seconds(9))
+        #expect(bench.takeSent() == [])
+        bench.pass(.seconds(1))
+        #expect(bench.takeSent() == [Bench.subscribe(2), .ping])
+    }
+
     // MARK: - On demand
 
     @Test func `a client on demand connects with the first operation`() {
@@ -443,5 +465,13 @@ struct GraphQLBench {
         bench.connect()
         #expect(bench.takeSent() == [.initialize(payload: nil), Bench.subscribe(2)])
         #expect(bench.takeEvents() == [])
+    }
+
+    @Test func `a connection that was never used is idle from its acknowledgement on`() {
+        var bench = Bench.ready { ($0.idle, $0.pingInterval) = (.seconds(30), nil) }
+        bench.pass(.seconds(29))
+        #expect(bench.ends == [])
+        bench.pass(.seconds(1))
+        #expect(bench.ends == [.disconnect])
     }
 }

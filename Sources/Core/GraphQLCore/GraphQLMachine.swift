@@ -156,9 +156,7 @@ package struct GraphQLMachine: ProtocolMachine, Hashable {
             heartbeat?.heard(at: now)
             receive(reply, at: now, into: &effects)
         case .undecodable(let reason): if phase != .away { reject("an invalid message: \(reason)", into: &effects) }
-        case .paused:
-            isPaused = true
-            heartbeat?.stop()
+        case .paused: isPaused = true
         case .resumed:
             isPaused = false
             guard phase != .away else { break }
