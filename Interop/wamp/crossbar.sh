@@ -17,7 +17,8 @@ end() {
     if [ "$1" = KILL ]; then kill -KILL -- "-$pid" 2> /dev/null || true; else kill "-$1" "$pid" 2> /dev/null || true; fi
     for _ in {1..100}; do
         if [ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status" 2> /dev/null; then
-            rm -f "$node/pid"
+            # Crossbar looks up the process that its own file names, and fails if that one is a zombie.
+            rm -f "$node/pid" "$node/.crossbar/node.pid"
             return 0
         fi
         sleep 0.1

@@ -79,8 +79,13 @@ struct Lib0Reader {
     }
 
     mutating func string() throws(DocumentError) -> String {
-        let part = try part()
-        guard let text = String(validating: bytes[part.position..<part.end], as: UTF8.self) else { throw part.failure(.invalidText) }
+        try part().text()
+    }
+
+    /// All that is left, as UTF-8.
+    private func text() throws(DocumentError) -> String {
+        let text = unsafe bytes[position..<end].withUnsafeBytes { unsafe String(utf8: $0) }
+        guard let text else { throw failure(.invalidText) }
         return text
     }
 
@@ -93,8 +98,7 @@ struct Lib0Reader {
         if utf8.allSatisfy({ $0 < 0x80 }) {
             for byte in utf8 { units.append(UInt16(byte)) }
         } else {
-            guard let text = String(validating: utf8, as: UTF8.self) else { throw part.failure(.invalidText) }
-            units.append(contentsOf: text.utf16)
+            units.append(contentsOf: try part.text().utf16)
         }
         return units.count - before
     }
