@@ -62,4 +62,25 @@ import Testing
         #expect(throws: DocumentError.self) { try awareness.apply(update((3, 1, "1"), (10, 2, long)), at: .start) }
         #expect(awareness.states[3] == nil && awareness.states[10] == 1)
     }
+
+    @Test func `the states of others take 16 MiB at most, and room that is free again is used`() throws {
+        var awareness = DocumentAwareness(client: 1)
+        func state(of client: Int, clock: Int, length: Int) -> [UInt8] {
+            var writer = Lib0Writer()
+            writer.uint(1 as Int)
+            writer.uint(client)
+            writer.uint(clock)
+            writer.string("\"" + String(repeating: "x", count: length) + "\"")
+            return writer.bytes
+        }
+        for client in 2..<400 { _ = try awareness.apply(state(of: client, clock: 1, length: 60_000), at: .start) }
+        let count = awareness.states.count
+        #expect((270..<290).contains(count))
+        // A shorter state of a known client is taken, and makes room for another.
+        for client in 2..<4 { _ = try awareness.apply(state(of: client, clock: 2, length: 10), at: .start) }
+        #expect(try awareness.apply(state(of: 399, clock: 1, length: 60_000), at: .start).added == [399])
+        _ = awareness.wake(at: Moment(.seconds(30)))
+        for client in 2..<200 { _ = try awareness.apply(state(of: client, clock: 3, length: 60_000), at: Moment(.seconds(30))) }
+        #expect(awareness.states.count == 198)
+    }
 }

@@ -71,13 +71,13 @@ public final class DocumentClient: Sendable {
     /// - Parameter body: Edits the document. It runs at once and alone, so it must be quick and must not call this client.
     /// - Returns: What the closure returns.
     /// - Throws: What the closure throws.
-    @discardableResult public func edit<Result: Sendable>(
-        _ body: @escaping @Sendable (inout SharedDocument) throws -> Result
-    ) throws -> Result {
-        let outcome = LockedValue<Swift.Result<Result, any Error>?>(nil)
+    @discardableResult public func edit<Value: Sendable>(
+        _ body: @escaping @Sendable (inout SharedDocument) throws -> Value
+    ) throws -> Value {
+        let outcome = LockedValue<Result<Value, any Error>?>(nil)
         client.perform(
             .edit { document in
-                let result = Swift.Result { try body(&document) }
+                let result = Result { try body(&document) }
                 outcome.withLockedValue { $0 = result }
             })
         // A client that is closed takes no commands.
@@ -88,7 +88,7 @@ public final class DocumentClient: Sendable {
     /// Reads the document as it is now.
     ///
     /// - Parameter body: Reads it. It must be quick and must not call this client.
-    public func read<Result>(_ body: (SharedDocument) -> Result) -> Result { client.read { body($0.document) } }
+    public func read<Value>(_ body: (SharedDocument) -> Value) -> Value { client.read { body($0.document) } }
 
     /// How far this copy is from the server's.
     public var status: DocumentMachine.Status { client.read { $0.status } }

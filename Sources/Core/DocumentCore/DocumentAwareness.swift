@@ -9,6 +9,8 @@ public struct DocumentAwareness: Sendable {
         var clock: UInt64
         var state: DocumentValue?
         var seen: Moment
+        /// The bytes of the state as it came.
+        var size = 0
     }
 
     /// Whose states have changed.
@@ -35,10 +37,16 @@ public struct DocumentAwareness: Sendable {
     ///
     /// A longer one is refused.
     public static let maximumStateSize = 64 << 10
+    /// The most bytes of the states of all others.
+    ///
+    /// A state for which there is no room is ignored, as if its client were one too many.
+    public static let maximumSize = 16 << 20
 
     /// The client of this copy.
     public let client: UInt64
     private var peers: [UInt64: Peer] = [:]
+    /// The sum of ``Peer/size``.
+    private var size = 0
 
     /// Creates the states with nobody but this client, which has no state yet.
     public init(client: UInt64) { self.client = client }
@@ -74,35 +82,41 @@ public struct DocumentAwareness: Sendable {
     ///
     /// - Throws: A ``DocumentError`` if it cannot be read. No state has changed then.
     public mutating func apply(_ bytes: [UInt8], at moment: Moment) throws(DocumentError) -> Change {
-        var reader = Lib0Reader(bytes), read: [(client: UInt64, clock: UInt64, state: DocumentValue)] = []
+        var reader = Lib0Reader(bytes), read: [(client: UInt64, clock: UInt64, state: DocumentValue, size: Int)] = []
         for _ in 0..<(try reader.count()) {
             let client = try reader.uint(), clock = try reader.uint(), start = reader.position
             let state = try reader.json()
             guard reader.position - start <= Self.maximumStateSize else { throw DocumentError(.tooLarge, at: start) }
-            read.append((client, clock, state))
+            read.append((client, clock, state, reader.position - start))
         }
         var change = Change()
-        for (client, clock, state) in read { take(client, clock, state.isNull ? nil : state, moment, &change) }
+        for (client, clock, state, size) in read {
+            take(client, Peer(clock: clock, state: state.isNull ? nil : state, seen: moment, size: size), &change)
+        }
         return change
     }
 
-    private mutating func take(_ client: UInt64, _ clock: UInt64, _ state: DocumentValue?, _ moment: Moment, _ change: inout Change) {
+    private mutating func take(_ client: UInt64, _ new: Peer, _ change: inout Change) {
         // No client comes near this clock by itself, and the answer to it must have a higher one.
-        guard clock < 1 << 52 else { return }
+        guard new.clock < 1 << 52 else { return }
         let known = peers[client]
         // Anyone may say that a client is gone, with the clock of its last state.
-        guard known.map({ $0.clock < clock || ($0.clock == clock && state == nil && $0.state != nil) }) ?? (clock > 0 || state != nil)
+        guard
+            known.map({ $0.clock < new.clock || ($0.clock == new.clock && new.state == nil && $0.state != nil) })
+                ?? (new.clock > 0 || new.state != nil)
         else { return }
         if client == self.client {
             // Another takes this client for gone, or has its identity. Its own state is the newer one.
             guard let own = known?.state else { return }
-            peers[client] = Peer(clock: clock + 1, state: own, seen: moment)
+            peers[client] = Peer(clock: new.clock + 1, state: own, seen: new.seen)
             change.answer = update(of: [client])
             return
         }
-        guard known != nil || peers.count < Self.maximumClients else { return }
-        peers[client] = Peer(clock: clock, state: state, seen: moment)
-        switch (known?.state, state) {
+        let growth = new.size - (known?.size ?? 0)
+        guard known != nil || peers.count < Self.maximumClients, growth <= 0 || size + growth <= Self.maximumSize else { return }
+        peers[client] = new
+        size += growth
+        switch (known?.state, new.state) {
         case (nil, nil): break
         case (nil, _): change.added.append(client)
         case (_, nil): change.removed.append(client)
@@ -116,6 +130,7 @@ public struct DocumentAwareness: Sendable {
     func renamed(to client: UInt64) -> DocumentAwareness {
         var renamed = DocumentAwareness(client: client)
         renamed.peers = peers.filter { $0.key != client }
+        renamed.size = renamed.peers.values.reduce(0) { $0 + $1.size }
         return renamed
     }
 
@@ -123,6 +138,7 @@ public struct DocumentAwareness: Sendable {
     public mutating func disconnect() -> Change {
         let others = peers.filter { $0.key != client }
         peers = peers.filter { $0.key == client }
+        size = 0
         return Change(removed: others.filter { $0.value.state != nil }.keys.sorted())
     }
 
@@ -141,6 +157,7 @@ public struct DocumentAwareness: Sendable {
         for (client, peer) in peers where client != self.client && peer.seen + Self.timeout <= moment {
             if peer.state != nil { change.removed.append(client) }
             peers[client] = nil
+            size -= peer.size
         }
         change.removed.sort()
         if let own = peers[client], own.state != nil, own.seen + Self.renewal <= moment { change.answer = set(own.state, at: moment) }

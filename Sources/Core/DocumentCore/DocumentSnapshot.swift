@@ -3,6 +3,7 @@
 /// A document can show it only if it keeps what was deleted since (``SharedDocument/init(client:keepsDeleted:)``). To store versions of
 /// other documents, store their states.
 public struct DocumentSnapshot: Sendable {
+    /// Only its clients are used.
     private var clients = Contents()
     private var deletes = IDSet()
     private var vector: [UInt64: Int32] = [:]
@@ -18,7 +19,8 @@ public struct DocumentSnapshot: Sendable {
 
     fileprivate init(_ store: Store) {
         deletes = store.deleted
-        clients = store.contents
+        // Not all contents: a second reference would make the next edit copy them.
+        clients.clients = store.contents.clients
         vector = Dictionary(store.stateVector.map { ($0.client, $0.clock) }) { $1 }
     }
 
