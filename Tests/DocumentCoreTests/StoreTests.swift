@@ -59,6 +59,19 @@ import Testing
         #expect(document.blockCount == 1 && document.store.blocks.count < 5)
     }
 
+    @Test func `an update's deletions are carried out in its order, because the order decides what is joined`() throws {
+        var document = SharedDocument(client: 9)
+        // Client 3 made an array, client 4 a text. Client 2 put two maps into the array, a key into the first and an x into the text.
+        // Then client 4 replaced the key and the text.
+        let before = "030304002101016d017401a80201017d02a80400017d050103000"
+            + "701016100040200070003000121000200016b01000187020001020401000102010102"
+        try document.apply([UInt8](hex: before))
+        // The array is deleted, then what is in it. Yjs joins the two blocks at each end, and not all four.
+        try document.apply([UInt8](hex: "00030301000102020001030104010101"))
+        let yjs = [UInt8](hex: "030304002101016d0174010001a80400017d0501030001010161010202000002000203040100020301000102010004")
+        #expect(try document.update() == yjs)
+    }
+
     @Test func `a caret follows text that undo made again, even if the deleted text is cut later`() throws {
         var mine = SharedDocument(client: 1), other = SharedDocument(client: 2)
         let text = mine.root("text", .text)

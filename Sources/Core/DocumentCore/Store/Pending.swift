@@ -166,8 +166,9 @@ struct Pending: Sendable {
             if end > store.next(run.client) { needs.append((run.client, end)) }
         }
         replaced.sort { ($0.client, $0.clock) < ($1.client, $1.clock) }
-        var now = IDSet(), later = IDSet(), next = replaced.startIndex
-        for range in update.deletes.ranges {
+        var all = update.deletes, now = IDSet(), later = IDSet(), next = replaced.startIndex
+        all.sort()
+        for range in all.ranges {
             var clock = range.clock
             while next < replaced.endIndex, (replaced[next].client, replaced[next].clock) < (range.client, range.end) {
                 let id = replaced[next]

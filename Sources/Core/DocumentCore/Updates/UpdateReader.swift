@@ -84,6 +84,8 @@ struct UpdateReader: ~Copyable {
     }
 
     /// Reads a delete set, as it stands at the end of an update and at the start of a snapshot.
+    ///
+    /// The set keeps the order of the update. Yjs deletes in this order, and the order decides which blocks it joins.
     mutating func deletes(_ contents: inout Contents) throws(DocumentError) -> IDSet {
         var set = IDSet()
         for _ in 0..<(try rest.count()) {
@@ -100,7 +102,6 @@ struct UpdateReader: ~Copyable {
                 if length > 0 { set.insert(BlockID(client: client, clock: clock), length) }
             }
         }
-        set.sort()
         return set
     }
 
