@@ -63,7 +63,8 @@ import Testing
         var document = SharedDocument(client: 9)
         // Client 3 made an array, client 4 a text. Client 2 put two maps into the array, a key into the first and an x into the text.
         // Then client 4 replaced the key and the text.
-        let before = "030304002101016d017401a80201017d02a80400017d050103000"
+        let before =
+            "030304002101016d017401a80201017d02a80400017d050103000"
             + "701016100040200070003000121000200016b01000187020001020401000102010102"
         try document.apply([UInt8](hex: before))
         // The array is deleted, then what is in it. Yjs joins the two blocks at each end, and not all four.
