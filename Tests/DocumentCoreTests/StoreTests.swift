@@ -106,6 +106,16 @@ import Testing
         #expect((0..<9).filter { set.contains(BlockID(client: 1, clock: $0)) } == [5])
     }
 
+    @Test func `the ranges of a delete set are joined for each client, and the clients keep their order`() throws {
+        // Client 7 once and client 5 twice, with ranges that repeat, overlap, touch, and stand apart.
+        var reader = try UpdateReader([UInt8](hex: "03" + "070209010902" + "0503000500050305" + "050214010801"), .v1)
+        var contents = Contents()
+        _ = contents.clients.intern(5)
+        let set = try reader.deletes(&contents)
+        #expect(set.clients.map { contents.clients[$0] } == [7, 5])
+        #expect(set.ranges.map { [Int($0.clock), Int($0.end)] } == [[9, 11], [0, 9], [20, 21]])
+    }
+
     private struct Missing: Error {}
 
     private func expectSameCopy(_ document: SharedDocument) throws {

@@ -80,8 +80,7 @@ public struct DocumentUndo: Sendable {
         }
         step.insertions.sort()
         step.deletions = store.changes.deleted
-        var seen: Set<Int32> = []
-        step.clients = step.deletions.ranges.map(\.client).filter { seen.insert($0).inserted }
+        step.clients = step.deletions.clients
         step.deletions.sort()
         let deleted = store.blocks(of: step.deletions, step.clients).filter { isInScope($0, store) }
         let inserted = store.blocks(of: step.insertions, store.changes.clients)

@@ -50,8 +50,21 @@ struct IDSet: Sendable {
         ranges = joined
     }
 
-    /// The clients of a sorted set.
-    var clients: [Int32] { ranges.map(\.client).reduce(into: []) { if $0.last != $1 { $0.append($1) } } }
+    /// As ``sort()``, but the clients keep their order.
+    mutating func sortWithinClients() {
+        guard !isSorted else { return }
+        let order = clients
+        sort()
+        let byClient = Dictionary(grouping: ranges, by: \.client)
+        ranges = ContiguousArray(order.flatMap { byClient[$0] ?? [] })
+        isSorted = false
+    }
+
+    /// The clients, in the order in which they came first.
+    var clients: [Int32] {
+        var seen: Set<Int32> = []
+        return ranges.map(\.client).filter { seen.insert($0).inserted }
+    }
 
     /// Whether the set holds a unit.
     ///

@@ -85,7 +85,8 @@ struct UpdateReader: ~Copyable {
 
     /// Reads a delete set, as it stands at the end of an update and at the start of a snapshot.
     ///
-    /// The set keeps the order of the update. Yjs deletes in this order, and the order decides which blocks it joins.
+    /// The clients keep their order, because Yjs deletes in it, and the order decides which blocks it joins. The ranges of a client are
+    /// joined, because a hostile update may name the same blocks any number of times.
     mutating func deletes(_ contents: inout Contents) throws(DocumentError) -> IDSet {
         var set = IDSet()
         for _ in 0..<(try rest.count()) {
@@ -102,6 +103,7 @@ struct UpdateReader: ~Copyable {
                 if length > 0 { set.insert(BlockID(client: client, clock: clock), length) }
             }
         }
+        set.sortWithinClients()
         return set
     }
 
